@@ -88,16 +88,13 @@ def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     pending = fresh["pending_files"]
     unread = f"{unlisted} files or directories cannot be read" if unlisted else "all ingested"
     behind = f"{pending} changed and not yet ingested, {lasting(fresh['lag_seconds'])} behind"
-    written, at = _moment(fresh["newest_source_at"]), fresh["newest_indexed_at"]
+    at, source = fresh["newest_indexed_at"], fresh["newest_source_at"]
+    written = clock(source) if source else "never"
     indexed = f"newest indexed {clock(at)}" if at else "nothing indexed yet"
     yield (
         f"Files: {fresh['files']} on disk, {behind if pending else unread}; newest written "
         f"{written}, {indexed}."
     )
-
-
-def _moment(time: str) -> str:
-    return clock(time) if time else "never"
 
 
 def _runs(runs: dict[str, Any]) -> Iterator[str]:

@@ -75,13 +75,6 @@ def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
         yield f"... and {more} more (--json lists all)"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Yield a heading and the rows, in aligned columns."""
-    cells = [list(head), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
-
-
 def unsure(missing: Sequence[str]) -> str:
     """Return what is said above hits that are all weak, with the words that occur nowhere."""
     if not missing:
@@ -219,9 +212,9 @@ def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"Searched for {meant} instead of {typed}."
 
 
-def _fields(row: Mapping[str, Any], hidden: Container[str], most: int | None = None) -> list[str]:
+def _fields(row: Mapping[str, Any], hidden: Container[str], most: int) -> list[str]:
     shown = [_field(name, value) for name, value in row.items() if value and name not in hidden]
-    return [f"{name}: {snippet(text, most) if most else text}" for name, text in shown]
+    return [f"{name}: {snippet(text, most)}" for name, text in shown]
 
 
 def _field(name: str, value: Any) -> tuple[str, str]:
@@ -252,20 +245,18 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from answer["missing"].values()
 
 
-def session_lines(
-    answer: Mapping[str, Any], there: Mapping[str, int] | None = None
-) -> Iterator[str]:
-    """Yield a session's summary, field by field, and its items of each kind; `there` is how many
-    there are where these are only the first ones."""
+def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterator[str]:
+    """Yield a session's summary, field by field, and the first items of each kind; `there` is how
+    many there are."""
     yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
-    yield from _fields(answer["summary"] or {}, _IDENTIFYING, 1_000 if there else None)
+    yield from _fields(answer["summary"] or {}, _IDENTIFYING, 1_000)
     if (used := answer.get("usage")) and used["tokens"]:
         price = dollars_in_words(used)
         yield f"usage: {shortened(used['tokens'])} tokens, {price} dollars by list prices"
     for kind in ("turns", "observations", "commits"):
         items = answer[kind]
         yield from (f"- {item['kind']} {item['id']}: {item['text']}" for item in items)
-        if there and there[kind] > len(items):
+        if there[kind] > len(items):
             yield f"- and {there[kind] - len(items)} more {kind}"
 
 
@@ -286,8 +277,6 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         title = session["title"] or no_title(answer)
         yield f"   {title}  [{', '.join(filter(None, of))}]"
         yield from (f"   {pin_line(pinned, session['title'])}" for pinned in session["pinned"])
-    if not answer["sessions"]:
-        yield "No session."
 
 
 def no_title(answer: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ _COLOUR = re.compile("\x1b\\[[0-9;:]*[mK]")
 """What sets the colour of a terminal, or clears its line; without its escape it would be seen."""
 _LINES = re.compile("\r\n|[\u0085\u2028\u2029]")
 _FENCE = re.compile(r"^ *(?:```|~~~)")
-_HEADING = re.compile(r"^#{1,6} +(?=\S)|(?<=[\s…])#{2,6} +(?=\S)")
+HEADING = re.compile(r"^#{1,6} +(?=\S)|(?<=[\s…])#{2,6} +(?=\S)")
 _MARKS = re.compile(r"(?P<code>`{1,3})(?P<coded>[^`]+)(?P=code)|\*\*(?P<strong>(?=\S)[^*]+?)\*\*")
 _MARK = re.compile(r"(?i)(<\s*/?\s*)recalled-memory")
 
@@ -119,7 +119,7 @@ def unmarked(text: str) -> str:
         if _FENCE.match(line):
             in_code = not in_code
         else:
-            lines.append(line if in_code else _MARKS.sub(_inner, _HEADING.sub("", line)))
+            lines.append(line if in_code else _MARKS.sub(_inner, HEADING.sub("", line)))
     return "\n".join(lines)
 
 

@@ -271,7 +271,8 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     if not command:
         return []
     if not any(verb in command for verb in _VERBS) or not makes_commits(command):
-        printed = [] if record.is_error else printed_in(record.text, counted=True)
+        shows = " changed" in record.text and not record.is_error
+        printed = printed_in(record.text, counted=True) if shows else []
         return printed if printed and not _only_shows(command) else []
     printed = printed_in(record.text)
     if printed or record.is_error:

@@ -306,6 +306,10 @@ def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
 
 
 def _asked(session: SessionTurns) -> list[tuple[float, RedactedText]]:
+    return session.once(_asked_at_all)
+
+
+def _asked_at_all(session: SessionTurns) -> list[tuple[float, RedactedText]]:
     return _asked_in(session, {turn.id for turn in session.turns})
 
 

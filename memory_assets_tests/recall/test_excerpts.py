@@ -57,7 +57,7 @@ def test_what_is_said_is_preferred_to_the_digest_of_calls() -> None:
     text = f"Here is what there is.\n\nThe proxy cuts an upload off.\n\n{digest}"
     assert excerpt(text, "upload timeout retries", 36) == "…The proxy cuts an upload off. …"
     text = text.replace(digest, f"```\nupload(timeout=60)\n```\n\n{digest}")
-    assert excerpt(text, "upload timeout retries", 36) == "…upload(timeout=60)…"
+    assert excerpt(text, "upload timeout retries", 36) == "…upload(timeout=60) …"
 
 
 def test_sentences_from_several_places_are_shown_in_their_order() -> None:
@@ -149,8 +149,8 @@ def test_what_another_passage_says_stands_beside_the_excerpt() -> None:
 def test_what_has_no_blanks_is_cut_between_characters() -> None:
     """As Chinese and Japanese, of which the last blank may leave nothing."""
     said = "因为潮汐表没有更新所以港口的门一直关着" * 20
-    assert excerpt("Closed.", "gate", 160, 0, said) == f"Closed. … {said[:148]}…"
-    assert excerpt(f"Gate {said}", "gate", 80) == f"Gate {said[:73]}…"
+    assert excerpt("Closed.", "gate", 160, 0, said) == f"Closed. … {said[:147]}…"
+    assert excerpt(f"Gate {said}", "gate", 80) == f"Gate {said[:72]}…"
     assert said.startswith(beside([(said, 0)], said)) and beside([(said, 0)], said)
 
 

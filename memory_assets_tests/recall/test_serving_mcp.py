@@ -259,7 +259,6 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
         ("ask", {"verb": "restore", "target": "no/such.file"}, "no/such.file"),
         ("recall", {"query": "x", "colour": "red"}, "colour: "),
         ("recall", {"query": "x", "project": "nowhere"}, "known are: "),
-        ("timeline", {}, "anchor: "),
         ("timeline", {"anchor": "no such thing"}, "nothing in memory is called"),
         ("get", {"ids": ["gibberish"]}, "no session gibberish in memory"),
         ("get", {"ids": []}, "ids: "),

@@ -54,14 +54,13 @@ def terminal_lines(
         yield cut(unsure(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
     groups = by_session(answer["hits"], by_time=by_time)
-    in_order = [hit for group in groups for _, hit in group]
-    sure = [at for at, hit in enumerate(in_order) if not hit["weak"]]
-    last_sure = max(sure, default=len(in_order))
+    sure = [rank for group in groups for rank, hit in group if not hit["weak"]]
+    view.last_sure = max(sure, default=0)
     for group in groups:
         for at, ranked in enumerate(group):
-            yield from view.lines(ranked, again=at > 0, among_weak=ranked[0] - 1 > last_sure)
-            if ranked[0] - 1 == last_sure < len(in_order) - 1:
+            if sure and ranked[0] == view.last_sure + 1:
                 yield "Less sure:"
+            yield from view.lines(ranked, again=at > 0)
     if not answer["hits"]:
         yield "Nothing found."
 
@@ -107,24 +106,24 @@ class HitView:
         full: bool = False,
         now: datetime | None = None,
     ) -> None:
+        self.last_sure = len(answer["hits"])
         self._now = now or datetime.now(UTC)
         self._answer = answer
         self._width = Layout(width).room
         self._colours, self._full = colours, full
-        sessions = [(row["project"], row["session_id"]) for row in _metadata(answer)]
+        rows = [hit["metadata"] for hit in answer["hits"]]
+        sessions = [(row["project"], row["session_id"]) for row in rows]
         self._titles = memory.titles(sessions)
         self._short = memory.short_ids(session_id for _, session_id in sessions)
         self._projects = {project for project, _ in sessions}
 
-    def lines(
-        self, ranked: Ranked, *, again: bool = False, among_weak: bool = False
-    ) -> Iterator[str]:
+    def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
         """Yield title, age and id of a hit, then the text that answers; `again`, indented below
-        another hit of its session, whose title stands there; a weak hit is called so, but not
-        `among_weak` ones."""
+        another hit of its session, whose title stands there. A weak one is called so where sure
+        ones follow."""
         rank, hit = ranked
         indent = _INDENT if again else ""
-        weak = "weak: " if hit["weak"] and not (self._answer["weak"] or among_weak) else ""
+        weak = "weak: " if hit["weak"] and rank <= self.last_sure else ""
         shown_id = printable(self.shown_id(hit))
         room = self._width - len(indent) - len(_INDENT)
         below = shown_id == hit["id"] and cells(shown_id) + 2 + _TITLE_LEAST > room  # a long path
@@ -190,10 +189,6 @@ def _lines_of(rank: int) -> int:
     """Return how many lines of a hit's text are shown, by its place from 1 on."""
     first = _OF_THE_FIRST_HITS
     return first[rank - 1] if rank <= len(first) else _OF_LATER_HITS
-
-
-def _metadata(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [hit["metadata"] for hit in answer["hits"]]
 
 
 def _head(

@@ -41,13 +41,17 @@ class Layout:
             return ENDLESS
         return max(NARROWEST, min(self.width, WIDEST)) - 1
 
+    def prose(self, text: str) -> str:
+        """Return prose without the marks of Markdown on a terminal, as it is in a pipe."""
+        return text if self.width == ENDLESS else unmarked(text)
+
     def styled(self, text: str, style: str) -> str:
         """Return a text in a style of `ANSI`, or as it is without colours."""
         return styled(text, style) if self.colours and text else text
 
     def title(self, text: str, *facts: str, shown_id: str = "") -> Iterator[str]:
         """Yield a title, and below it what it is, with the id that commands take."""
-        for line in wrapped(printable(text), self.room):
+        for line in wrapped(printable(self.prose(text)), self.room):
             yield self.styled(line, "bold")
         yield from self.facts("  ", *facts, shown_id)
 
@@ -66,7 +70,7 @@ class Layout:
     def said(self, label: str, text: str) -> Iterator[str]:
         """Yield what was said under a label, without the marks of Markdown: paragraphs keep their
         lines, long ones are wrapped. Nothing if it is blank."""
-        lines = self.paragraphs(unmarked(text), self.room - _LABEL)
+        lines = self.paragraphs(self.prose(text), self.room - _LABEL)
         yield from self._labelled(label, lines)
 
     def listed(self, label: str, items: Iterable[str], what: str = "") -> Iterator[str]:

@@ -28,7 +28,6 @@ from memory_assets.serving.answer_lines import (
     run_lines,
     shortened,
 )
-from memory_assets.serving.visible_text import unmarked
 from memory_assets.status import counted, lasting
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ _NOT_SHOWN = {
 class Terminal:
     """A terminal of one width, and the memory that shortens ids for it."""
 
-    def __init__(self, memory: Memory | None, layout: Layout) -> None:
+    def __init__(self, memory: Memory, layout: Layout) -> None:
         self.layout = layout
         self.memory = memory
         self._short: dict[str, str] = {}
@@ -65,7 +64,7 @@ class Terminal:
 
     def short(self, any_id: str | None) -> str:
         """Return an id with its session's id as short as no other session has it."""
-        if not any_id or self.memory is None or not any_id.startswith(OF_SESSIONS):
+        if not any_id or not any_id.startswith(OF_SESSIONS):
             return any_id or ""
         from memory_assets.recall.ids import parse_id
 
@@ -78,14 +77,14 @@ class Terminal:
 
     def project(self, project: str) -> str:
         """Return what a person calls a project."""
-        if self.memory is not None and not self._roots:
+        if not self._roots:
             self._roots = self.memory.catalog.sources.project_roots()
         root = self._roots.get(project, "")
         return printable(project_name({"project": project, "project_root": root}))
 
 
 def print_view(
-    view: View, memory: Memory | None, answer: Mapping[str, Any], *, full: bool, paged: bool = False
+    view: View, memory: Memory, answer: Mapping[str, Any], *, full: bool, paged: bool = False
 ) -> None:
     """Print an answer for the person at this terminal, through the pager if it is `paged`; into a
     pipe in full, without wrapping, in the frame of recalled text."""
@@ -140,11 +139,9 @@ def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, 
     from memory_assets.stores.lake.schemas import USER_PROMPTS
 
     text = "\n".join(row["passages"])
-    asked = ""
-    if terminal.memory is not None:
-        of_session = rows_of(terminal.memory.lake, USER_PROMPTS, row["project"], row["session_id"])
-        own = (prompt["text"] for prompt in of_session if prompt["turn_index"] == row["turn_index"])
-        asked = "\n".join(own).strip()
+    of_session = rows_of(terminal.memory.lake, USER_PROMPTS, row["project"], row["session_id"])
+    own = (prompt["text"] for prompt in of_session if prompt["turn_index"] == row["turn_index"])
+    asked = "\n".join(own).strip()
     if not asked or not text.startswith(asked[:200]):
         return "", text
     rest = text[len(asked) :].strip()
@@ -170,7 +167,7 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             if record["diff"] is not None:
                 yield from layout.listed("File", record["paths"], "file")
             said = record["text"] if record["kind"] in _SPOKEN else ""
-            yield from layout.text(unmarked(said) or record["diff"] or record["text"])
+            yield from layout.text(layout.prose(said) or record["diff"] or record["text"])
             yield ""
 
 
@@ -210,10 +207,9 @@ def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     yield from layout.listed("Read", row.get("files_read") or (), "file")
     yield from layout.listed("Turns", map(terminal.short, row.get("turn_ids") or ()), "turn")
     for name, value in row.items():
-        if value and name not in _NOT_SHOWN and not isinstance(value, list | dict):
-            yield from layout.listed(name.replace("_", " ").capitalize(), [str(value)])
-        elif value and name not in _NOT_SHOWN:
-            yield from layout.listed(name.replace("_", " ").capitalize(), map(_in_words, value))
+        if value and name not in _NOT_SHOWN:
+            values = value if isinstance(value, list | dict) else [value]
+            yield from layout.listed(name.replace("_", " ").capitalize(), map(_in_words, values))
     if not row.get("narrative") and not own and (text := row.get("text")):
         yield from layout.text(text)
 
@@ -225,8 +221,6 @@ def _facts(terminal: Terminal, row: Mapping[str, Any]) -> list[str]:
 
 
 def _title(terminal: Terminal, row: Mapping[str, Any]) -> str:
-    if terminal.memory is None:
-        return ""
     session = row["session_id"]
     return terminal.memory.titles([(row["project"], session)]).get(session, "")
 
@@ -250,7 +244,7 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             yield from ["", layout.heading(kind.capitalize())]
             shown = items if layout.full else items[:_MOST_ITEMS]
             for item in shown:
-                yield from layout.hanging(_reference(item), unmarked(item["text"]))
+                yield from layout.hanging(_reference(item), layout.prose(item["text"]))
             if len(shown) < len(items):
                 yield f"  … {counted(len(items), kind.rstrip('s'))} in all; --full lists them"
     short = terminal.short(f"session::{session}")
@@ -272,11 +266,13 @@ def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from [""] if at else []
         facts = (terminal.project(part["project"]), part["agent"])
         shown_id = terminal.short(f"session::{part['session_id']}")
-        yield from layout.title(unmarked(part["title"]) or "(no title)", *facts, shown_id=shown_id)
+        yield from layout.title(
+            layout.prose(part["title"]) or "(no title)", *facts, shown_id=shown_id
+        )
         for day, items in groupby(part["items"], key=_day):
             yield layout.heading(day)
             for item in items:
-                yield from layout.hanging(_item_head(item), unmarked(item["text"]))
+                yield from layout.hanging(_item_head(item), layout.prose(item["text"]))
     if not answer["sessions"]:
         yield "Nothing there."
 
@@ -332,10 +328,8 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading("Failed, and did not work later in the session")
     for command in answer["failed"]:
         yield from layout.hanging("  ", command["command"], style="cyan")
-        yield from layout.hanging("    ", command["error"])
-        yield from layout.hanging(
-            "    ", f"{when(command['time'])} {terminal.short(command['turn_id'])}"
-        )
+        where = f"{when(command['time'])} {terminal.short(command['turn_id'])}"
+        yield from layout.hanging("    ", f"{command['error']} ({where})")
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
 
@@ -408,7 +402,7 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
     from memory_assets.recall.agent_rows import short_memory_ids
 
     layout = terminal.layout
-    short = short_memory_ids(terminal.memory) if terminal.memory is not None else {}
+    short = short_memory_ids(terminal.memory)
     for row in answer["memories"]:
         yield from layout.hanging("", row["text"], style="bold")
         is_note = row["type"] == "note"  # of a person, on what it names
@@ -431,7 +425,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
     """Yield two lines or more for each session: its title; when, how long and where it was."""
     layout = terminal.layout
     for session in answer["sessions"]:
-        title = unmarked(session["title"]) or no_title(answer)
+        title = layout.prose(session["title"]) or no_title(answer)
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [

@@ -24,8 +24,8 @@ that names something (a number, a path, code); that opens like an answer."""
 _LENGTH, _PLACE = -0.3, -0.2
 """Score by the logarithms of a sentence's length and of the number of sentences before it."""
 _NOTHING = -9.0
-"""Score of a sentence that repeats a pasted line, of a digest of calls, and of what says what will
-be done next, which repeats the question: they are shown if there is nothing else."""
+"""Score of a sentence that repeats a pasted line, of a digest of calls, and of what will be done
+next, which repeats the question: they are shown if there is nothing else."""
 _WORSE = 3.0
 """A sentence whose score is so much below the best one's is left out."""
 _FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
@@ -121,7 +121,7 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
     skipped = prompt_length if text[prompt_length:].strip() or beside else 0
     own = _sentences(text[skipped:])
     sentences = [*own, *_sentences(beside)]
-    chosen = _chosen(sentences, _scores(sentences, len(own), query), most - 2)
+    chosen = _chosen(sentences, _scores(sentences, len(own), query), most - len("… …"))
     parts = ["…"] if text[:skipped].strip() else []
     last = -1
     for at in sorted(chosen):
@@ -131,8 +131,10 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
             parts.append("…")
         parts.append(chosen[at])
         last = at
-    if last + 1 < len(sentences) or (chosen and chosen[last] != sentences[last].text):
-        parts.append(" …" if parts[-1].endswith((".", "!", "?")) else "…")
+    if chosen and chosen[last] != sentences[last].text:
+        parts.append("…")
+    elif last + 1 < len(sentences):
+        parts.append(" …")
     return "".join(parts)
 
 

@@ -110,33 +110,6 @@ def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) ->
     )
 
 
-def week_bars(weeks: list[tuple[date, int]], noun: str) -> Markup:
-    """Return counts of weeks as an image of bars, the weeks where those of `heat_map` are."""
-    most = max((count for _, count in weeks), default=0) or 1
-    label = (
-        f"{sum(count for _, count in weeks)} {noun} in {len(weeks)} weeks, at most {most} in one"
-    )
-    parts = [_label(0, 8, str(most))]
-    for number, (start, count) in enumerate(weeks):
-        height = max(round(_HIGH * count / most), 1)
-        parts.append(
-            Markup(
-                '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{} {}, week of {}'
-                "</title></rect>"
-            ).format(
-                "bar" if count else "heat-0",
-                _LEFT + number * _STEP,
-                _HIGH - height,
-                _SIDE,
-                height,
-                count,
-                noun,
-                start,
-            )
-        )
-    return _image(label, _HIGH, parts)
-
-
 def span_bar(start: int, end: int, size: int) -> Markup:
     """Return where bytes from `start` to `end` lie in a file of `size`, as an image."""
     width = _LEFT + WEEKS * _STEP

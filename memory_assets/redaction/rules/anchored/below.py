@@ -193,7 +193,7 @@ def _block(text: str, head: re.Match[str], indent: int) -> tuple[int, int] | Non
     among it."""
     if head.group().rstrip()[-1] not in "|>+-\"'":
         return None
-    spans = []
+    spans = list[tuple[int, int]]()
     for start, end in _lines(text, head.end()):
         line = text[start:end].strip("\r")
         if not line.strip() or line.strip() in ('"""', "'''"):

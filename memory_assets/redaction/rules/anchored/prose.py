@@ -20,7 +20,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import NO_SECRET
-from memory_assets.redaction.rules.mentioned.told import FOREIGN, find_foreign
+from memory_assets.redaction.rules.mentioned.told import FOREIGN, told_at
 
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _SAID = r"(?P<secret>[^\s\"'`()\[\]]{6,200}?)(?=[.,;:]{0,2}(?:[\s\"'`)\]]|$))"
@@ -121,8 +121,11 @@ PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
-    rule_above("foreign-password", "??", find_foreign, f"(?i:{FOREIGN})",
+    rule_above("foreign-password", "??", told_at, f"(?i:{FOREIGN})",
                "ops пароль " + FILL[3:15]),
+    rule("foreign-secret", "??", bool,
+         r"(?:ключ|токен|密钥)[^\n:=]{0,24}[:=][ ]?(?P<secret>[0-9a-f]{32,64})(?!\w)",
+         "ключ доступа: " + HEX[:32]),
     *(rule("one-time-seed", anchor, _is_seed,
            rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|:?(?:\r?\n){{1,2}})[ \t]{{0,8}}[\"'`]?"
            r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",
@@ -151,24 +154,16 @@ PROSE: tuple[AnchoredRule, ...] = (
          r"[ ]?[:=]?[ ]?|(?i:(?<![a-z_])pin[\"']?[ ]?[:=][ ]?)(?=[\"'`]|\d{6}(?!\d)))"
          r"[\"'`]?(?P<secret>\d{4,8})"
          r"(?![\d\w%-]|\.\d)", "PIN: 90210"),
-    rule("spoken-password", "password is", spoken_password,
-         rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + FILL[:12]),
     *(rule("spoken-secret", f"{word} is", drawn_or_chosen,
            rf"(?i)(?:{before}){word} is(?: now| set to)?:?\s{{1,3}}"
            r"[`\"']?(?P<secret>[\w.~+/=-]{16,200})",
            f"the {sample} {word} is {HEX[:32]}, and", lead)
       for word, before, sample, lead in (("key", "api[ _-]|ess[ _-]|ret[ _-]|ate[ _-]", "api", 4),
           ("token", "", "access", 0), ("secret", "", "client", 0))),
-    rule("spoken-password", "password for", typed_password,
-         r"(?i)password for [^\n:`\"']{1,40}: ?[`\"'](?P<secret>[^\s`\"']{4,80})[`\"']",
-         "Root password for the box: `" + FILL[:12] + "`"),
     *(rule("spoken-secret", f"{word}` to `", mixed_password,
            rf"(?i){word}` to `(?P<secret>[^\s`]{{4,200}})`",
            f"set `APP_{word.upper()}` to `{FILL[:20]}` in")
       for word in ("password", "secret", "token", "key")),
-    *(rule("spoken-password", f"{word}:", spoken_password,
-           rf"(?i){word}: ?[\w.@-]{{1,40}}(?: / |:){_BARE}", f"{word}: admin / {FILL[:12]}")
-      for word in ("creds", "credentials", "login")),
     *(rule("login-password", name, quoted_password,
            rf"(?i){name}(?:name)?: ?[\w.@-]{{1,60}}\r?\n[ \t]{{0,20}}pass(?:word|wd)?: ?"
            r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",

@@ -9,7 +9,12 @@ import re
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
-from memory_assets.redaction.rules.judging.phrases import is_technical, is_told_of
+from memory_assets.redaction.rules.judging.phrases import (
+    OF_CODE,
+    is_listed,
+    is_technical,
+    is_told_of,
+)
 from memory_assets.redaction.rules.judging.written import is_identifier
 
 NOTHING, WORD, UNUSUAL, LIKELY, CLEAR, CERTAIN = range(6)
@@ -22,7 +27,13 @@ _SIGN = re.compile(
     r"(?<=[^\W_]{2})[!#$&*^~%+?;@][!#$&*]?(?=\w{2})|(?<=[^\W\d_]{4})[!?#&+]\d+$|(?<=\w{2})[!#$]{1,3}$|(?<=\w{4})\*$"
 )
 """Signs of passwords, between letters and digits or at the end."""
+_SHORT_DRAWN = re.compile(
+    r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[a-zA-Z]\d+[a-zA-Z])[A-Za-z0-9]{5,8}"
+)
+_LISTED = re.compile(r"[^\W\d_]{3,},[^\W\d_]{3,}")
+_MIXED_PART = re.compile(r"-(?=[a-z]*\d)[a-z]+\d+[A-Z]$")
 _JOINT = re.compile(r"(?<=\w)[-_./](?=\w)")
+_HUMP = re.compile(r"[a-z][A-Z]")
 _LEET = re.compile(r"[^\W\d_]{2}\d{1,3}[^\W\d_]{2}|[^\W\d_][013457][a-z]{2}")
 _NUMBERED = re.compile(r"[^\W\d_]{4,}(?P<number>\d{1,8})[!?.]?")
 _OTHER_THINGS = re.compile(
@@ -31,8 +42,8 @@ _OTHER_THINGS = re.compile(
     r"|mp[34]|cve|s3|ec2|gpt|claude|\d+[a-z]{1,3}$)\w*"
 )
 _NO_VALUE = re.compile(
-    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|%[sdrvi(]|^\d+[-./:,]"
-    r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,8}-\d+$|^\w+/\w"
+    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|%[sdrvi(]|^\d+[-./:,]"
+    r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w"
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
 _CODE_SHAPE = re.compile(r"[a-z]+\d*(?:[A-Z][a-z]*\d*)+|[A-Z_]+|[a-z]+(?:_[a-z]+)?\(?\)?")
@@ -47,23 +58,25 @@ def shape(value: str) -> int:
         return NOTHING
     pieces = _LETTERS.findall(value)
     if not pieces or max(map(len, pieces)) < 3:
-        return LIKELY if _is_drawn(value) else NOTHING
+        return LIKELY if _is_drawn(value) or _SHORT_DRAWN.fullmatch(value) else NOTHING
     unsaid = [word for word in pieces if len(word) > 2 and not is_told_of(word)]
     has_digit = values.has_digit(value)
     signs = _SIGN.search(value) is not None
     if not unsaid:
-        return WORD if (has_digit or signs) and len(pieces) == 1 else NOTHING
+        if signs:
+            return LIKELY if has_digit or len(pieces) > 1 else WORD
+        if has_digit and len(pieces) == 1:
+            return WORD
+        return UNUSUAL if _MIXED_PART.search(value) else NOTHING
     if signs and not (value.isupper() and not has_digit):
         return CERTAIN if has_digit or value.lower() != value else LIKELY
     joints = _JOINT.findall(value)
-    if is_told_of(pieces[-1]) and not has_digit:
-        return NOTHING
     if joints:
         return _joined(value, pieces, joints, has_digit)
     if has_digit:
         return _numbered(value, pieces)
     if not value.isalpha():
-        return NOTHING
+        return LIKELY if _LISTED.fullmatch(value) else NOTHING
     if value.islower() or value.istitle():
         return UNUSUAL if len(value) >= 2 * _LONG_WORD else WORD
     if values.is_scrambled(value):
@@ -82,6 +95,7 @@ def _is_other(value: str) -> bool:
         or values.is_identifier_of_something(value)
         or is_technical(value)
         or is_identifier(value)
+        or OF_CODE.search(value) is not None
     )
 
 
@@ -91,15 +105,18 @@ def _joined(value: str, pieces: list[str], joints: list[str], has_digit: bool) -
         return NOTHING
     if any(map(is_technical, pieces)):
         return NOTHING
-    said = sum(len(word) < 3 or is_told_of(word) for word in pieces)
+    told = is_listed if value[0].isupper() else is_told_of
+    said = sum(len(word) < 3 or told(word) for word in pieces)
+    if not has_digit and (told(pieces[-1]) or value.isupper() or _HUMP.search(value)):
+        return NOTHING
     if has_digit:
         if _is_drawn(value):
             return CLEAR
         if said * 2 > len(pieces) or (value.isupper() and max(map(len, pieces)) < 4):
             return UNUSUAL
         return LIKELY
-    if said * 3 > len(pieces) or value.isupper():
-        return NOTHING
+    if said * 3 > len(pieces):
+        return UNUSUAL if len(pieces) > 2 and "-" in joints else NOTHING
     capital = value.lower() != value
     if "-" not in joints:
         return UNUSUAL if capital or len(joints) > 1 or "_" in joints else WORD

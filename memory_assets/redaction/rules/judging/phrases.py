@@ -84,9 +84,8 @@ _JOINING = word_set(
 _FUNCTION = word_set(
     "dem den ein eine einer einem man kein keine wird werden muss darf soll bitte hier dort auch"
     " sehr nur so wie was wo wer mein meine dein ihr ihre sein seine alle dann doch schon noch mehr"
-    " als à un une mon ma mes ton son ses au aux ce cette doit peut sera fait plus tout que qui"
-    " se ne"
-    " una mi tu su sus este esta hay debe puede ser muy son fue como cuando donde lo"
+    " als à un une mon ma mes ton son ses au aux ce cette doit peut sera fait plus tout que qui se"
+    " ne una mi tu su sus este esta hay debe puede ser muy son fue como cuando donde lo"
     " di il gli uno della del nel sul al mio tuo suo deve essere che non"
     " o os um uma do da dos das no na seu sua tem deve em mesmo"
 )
@@ -141,7 +140,7 @@ def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: b
     words = run.group().split(" ")
     whole = (_QUOTE_ENDS if quoted else _PHRASE_ENDS).match(text, run.end()) is not None
     joining = [_is_function(word) for word in words]
-    said = sum(map(is_told_of, words))
+    said = sum(word.isalpha() and is_told_of(word) for word in words)
     telling = len(words) - said - sum(joining)
     if whole and not joining[0] and len(words) <= _LONGEST:
         if len(words) > 2 and (
@@ -306,7 +305,7 @@ def look_of(value: str) -> Look:
     if all(known) and not values.is_chosen(value):
         dated = capital and joined and digits > 1 and len(words) > 1
         return Look.MIXTURE if dated else Look.NONE
-    if is_technical(value) or _MIXED_NOT.match(value) or _OF_CODE.search(value):
+    if is_technical(value) or _MIXED_NOT.match(value) or OF_CODE.search(value):
         return Look.NONE
     if not digits:
         if strange and len(words) > 1:
@@ -327,8 +326,8 @@ def look_of(value: str) -> Look:
 
 _HUMPS = re.compile(r"[^\W\d_a-zäöüß]?[a-zäöüßàáâéèêëíîïñóôúûç]+|[^\W\d_]+")
 _LEET_WORD = re.compile(r"[a-z]\d[a-z]{2,}|[a-z]{2,}\d[a-z]")
-_OF_CODE = re.compile(
-    r"^(?:self|this|cls|opts|options|cfg|config|os|sys|app|ctx|req|res|env|args|props|data)[.?]"
+OF_CODE = re.compile(
+    r"^sys\$|^(?:self|this|cls|opts|options|cfg|config|os|sys|app|ctx|req|res|env|args|props|data)[.?]"
     r"|[a-z][A-Z]\w*\.\w|\w\.\w*(?:_|[a-z][A-Z])"
 )
 _MIXED_NOT = re.compile(

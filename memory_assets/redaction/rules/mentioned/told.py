@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.judging.chosen import CERTAIN, LIKELY, UNUSUAL, WORD, shape
+from memory_assets.redaction.rules.judging.chosen import CERTAIN, LIKELY, UNUSUAL, shape
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.judging.phrases import phrase_length
 from memory_assets.redaction.rules.wordlist import word_set
@@ -25,10 +25,14 @@ KEYWORDS = tuple(
         "pass phrase", "unlock phrase", "unlock code", "code secret", "logged in", "log in",
         "sign in", "signed in", "get in", "me in", "you in", "sudo", "wifi", "wi-fi",
         "root account", "one secret", "the secret", "three words", "four words", "five words",
-        "six words", "the pass ", "db pass ", "shared secret", "sign on", "nutzer ", "unlock",
-        "opens with", "user ", "palavra-passe", "pin", "puk ", "luks", "keepass", "basic auth",
-        "door code", "alarm code", "gate code", "access code", "safe code", "combination",
-        "recovery key", "digo d", "codice ",
+        "six words", "shared secret", "sign on", "nutzer ", "unlock", "opens with",
+        "palavra-passe", "pin", "puk ", "luks", "keepass", "basic auth", "door code",
+        "alarm code", "gate code", "access code", "safe code", "combination", "recovery key",
+        "verification code", "one-time code", "2fa code", "mfa code", "otp", "pairing code",
+        "login code", "security code", "keypad code", "your code", "digo d", "codice ", "log on",
+        "logon", "ssh in", "ssh as", "anmeld", "zugang", "keystore", "keychain", "bitlocker",
+        "veracrypt", "wpa", "wlan", "hotspot", "security answer", "decrypt", "with user",
+        "as user", "connect as", "encrypted with", "protected with",
     )
 )  # fmt: skip
 """Lower-case words, besides those of `passwords.py`, after which a password is told."""
@@ -39,16 +43,20 @@ FOREIGN = (
 _CUE = re.compile(
     r"(?i)(?P<strong>(?:pas+[wcp]|pass?(?:o|wo)r|kennwort|contrase|wachtwoord|senha"
     r"|mots? de passe|mdp\b|has.o\b|heslo|l.senord|pwd?\b|parola d.ordine|palavra-passe"
-    r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]*|(?:the|db) pass(?=[ ])"
+    r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]*|pass(?![a-z])"
     rf"|(?!暗証|密钥|токен|ключ)(?:{FOREIGN}))"
     r"|(?P<number>暗証番号|pin(?:[- ]?code)?(?![a-z\d])|puk(?![a-z\d])"
-    r"|(?:door|alarm|gate|access|safe) code|combination|recovery key"
+    r"|(?:door|alarm|gate|access|safe|verification|one-time|2fa|mfa|pairing|login|security|keypad"
+    r"|authenticator|your) code|t?otp(?![a-z])|combination|recovery key"
     r"|c?.?digo d[aoe]|codice (?:d\w+ |pin))"
     r"|(?P<medium>(?:unlock code|code secret|(?:one|the|shared) secret|zugangsdaten|creds?"
-    r"|basic auth|credentials|logins?|sudo|wi-?fi|root account|opens with|unlock(?:s|ed)?|clave"
-    r"|parola"
-    r"|luks|keepass)(?![a-z])|密钥|токен|ключ)"
-    r"|(?P<weak>(?:log(?:ged)?.in(?: as)?|sign(?:ed)? (?:in|on)|(?:get|me|you) in|nutzer|user)"
+    r"|basic auth|credentials|logins?|sudo|wi-?fi|root account|opens with|unlock(?:s|ed)?"
+    r"|clave"
+    r"|parola|luks|keepass|zugang|keystore|keychain|bitlocker|veracrypt|wpa2?|wlan|hotspot"
+    r"|security answer|decrypt(?:s|ed)?)(?![a-z])|密钥|токен|ключ)"
+    r"|(?P<weak>(?:log(?:ged)?.in(?: as)?|sign(?:ed)? (?:in|on)|log ?on|ssh (?:in|as)"
+    r"|anmeld\w*|(?:get|me|you) in|nutzer|(?:with|as)(?= user)|connect(?= as )|(?:encrypted"
+    r"|protected)(?= with))"
     r"(?![a-z]))"
 )
 _PHRASAL = re.compile(r"(?i)pas+ ?phr|unlock|luks|keepass|code secret|\w+ words|opens")
@@ -58,7 +66,7 @@ _NEXT = re.compile(r"[ ]([a-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
 _ABOUT = word_set("rule rules backend driver strategy engine protocol requirements scheme library")
 """Words behind one for passwords, besides those that end names, which make it that of a thing."""
 _GIVING = word_set("change changed reset code line lines entry down")
-_NEEDED = {"strong": 5, "number": 5, "medium": 6, "weak": 7}
+_NEEDED = {"strong": 4, "medium": 5, "weak": 6, "thing": 7}
 """The sum of position and shape from which on a value is a password, by the word it stands by."""
 
 _NOW = (
@@ -72,10 +80,9 @@ _IS = (
     r"|pw['’]?s|password['’]s)"
 )
 _GIVES = (
-    r"(?:wants|takes|expects|needs|requires|answer(?:s|ed)?|type|typed|enter(?:ed)?|give it"
+    r"(?:wants?|takes|expects|needs|requires|answer(?:s|ed)?|type|typed|enter(?:ed)?|give it"
     r"|use|used|using|try|tried|took|chose|picked|say|supply|provide|paste|put|words?"
-    r"|using the word"
-    r"|still|now|noch|default(?:s|ed)? to|falls? back to)"
+    r"|using the word|still|now|noch|default(?:s|ed)? to|falls? back to)"
 )
 _LINK = re.compile(
     rf"(?i)(?:(?<![\w-])(?:(?P<verb>(?:(?P<is>{_IS})|{_GIVES}){_NOW})|(?P<by>with|mit|avec|con|com)"
@@ -95,30 +102,34 @@ _TOKEN = re.compile(
     r"(?![(\[]|[\"'`<]\w|[ ](?:credentials?|accounts?|auth\w*)\b)"
 )
 _APART = re.compile(
-    rf"(?<![^\s\"'`“«(*/:{_UNSPACED}])(?=\S{{0,60}}?(?:\d|[^\s\w]\w|_))"
+    rf"(?<![^\s\"'`“«(*/:{_UNSPACED}])(?=\S{{0,60}}?(?:\d|[^\s\w]\w|_|(?-i:[a-z][A-Z])))"
     + _TOKEN.pattern
     + rf"(?=[\s\"'`”»*)–—{_UNSPACED}]|$)"
 )
 """A value that looks chosen wherever it stands."""
 _END_OF_CLAUSE = re.compile(
     r"[.,;:!?)\"'`”»*]{0,3}(?:\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which|that"
-    r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then|gesetzt)\b))"
+    r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then"
+    r"|gesetzt)\b))"
     rf"|[.,;!?)]{{1,2}}\s|[ ]?[{_UNSPACED}]"
 )
 _PAIR = re.compile(
-    r"(?i)(?:(?<=^)|(?<=[\s:(=,]))(?:as[ ]|user(?:name)?[ :=]{1,2})?[\"'`]?[\w.@+-]{1,40}[\"'`]?"
-    r"(?:[ ]?/[ ]?|:|[ ](?:and|with|und|mit|y|e|et)[ ](?:password[ ])?)[\"'`]?"
+    r"(?i)(?:(?<=^)|(?<=[\s:(=,]))(?P<who>as[ ]|with[ ]"
+    r"|user(?:name)?[ :=]{1,2})?[\"'`]?[\w.@+-]{1,40}[\"'`]?"
+    r"(?:(?P<sign>[ ]?/[ ]?|:)|[ ](?:and|with|und|mit|y|e|et)[ ](?:password[ ])?)[\"'`]?"
 )
 _HARD = re.compile(r"(?i)passw|\n[ \t]*\n|[{}<\[\]|]|(?<![-=~\n])>|=(?![ >])")
 _SENTENCE = re.compile(
     r"[.!?](?=\s)(?!\s+(?i:it|that|this|the new one|here|now|both|on|its|old|new|\S{1,20} / )\b)"
 )
-_PROSE = re.compile(r"[^\n:={}()<>\[\]|]{0,60}")
+_PROSE = re.compile(r"[^\n:={}()<>\[\]|→]{0,60}")
 """What may stand between a word for passwords and a sign, before the value."""
 _OF_OTHERS = re.compile(
-    r"(?i)(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line|port|file"
+    r"(?i)(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line"
+    r"|port|file"
     r"|via|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
-    r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name|role|group|project"
+    r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name"
+    r"|role|group|project"
     r"|group|team|env\w*|instance|cluster|region|zone|bucket|queue|topic|image|model)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
@@ -136,21 +147,23 @@ _IS_PASSWORD = re.compile(
     r"(?:the|my|our|your|its|das|mein|la|el|le|mi|a)[ ](?:[\w.'’/-]{1,24}[ ]){0,3}$"
 )
 _PIN = re.compile(
-    r"(?:\d{6}(?:-\d{6}){7}|\d{4,8}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
+    r"(?:\d{6}(?:-\d{6}){7}|\d{4,10}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
     r"(?![a-zA-Z\d%#-]|[.,:]\d)#?"
 )
+_COUNTED = "01234567890123"
 _ANOTHER_PIN = re.compile(
     r"(?:,| (?:and|y|und|et|e|or))[ ](?:\w{1,12}[ ]){0,5}(?P<number>\d{4,8})(?![\w%-]|[.,:]\d)"
 )
 _OF_CARD = re.compile(
-    r"(?i)(?:^|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|card|door)) $"
+    r"(?i)(?:^|\n|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|card|door"
+    r"|recovery|unlock)[ ])$"
 )
 _OLD_OR_NEW = re.compile(r"(?i)\b(?:old|new|previous|former|last|alt|neu)\w? (?:\w+ )?\($")
 _INSIDE_NAMES = frozenset("_.-/$@#:&,")
 
 
-def find_foreign(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the passwords that the sentences around a word told without a letter of ASCII tell."""
+def told_at(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the passwords that the sentences around a matched word tell."""
     yield from find_told(text, word.start())
 
 
@@ -159,21 +172,21 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
     cue = _CUE.match(text, position)
     if cue is None or _NAMED_ON.match(text, cue.end()) is not None:
         return
-    if _is_inside_name(text, position):
-        return
     kind = cue.lastgroup or "weak"
+    if _is_inside_name(text, position) and not (kind == "number" and text[position - 1] == "_"):
+        return
     start = cue.end()
     if kind == "number" and not _is_number(text, cue):
         return
     if kind == "strong" and _is_of_thing(text, start):
-        kind = "weak"
+        kind = "thing"
     end = min(start + REACH, len(text))
     hard = _HARD.search(text, start, end)
     end = hard.start() + (text[hard.start()] in "=") if hard else end
     if kind == "number":
         yield from _numbers(text, start, end)
         return
-    if kind == "medium" and cue.group().lower().startswith("unlock"):
+    if cue.group().lower().startswith(("unlock", "passcode")):
         yield from _numbers(text, start, end, by=True)
     phrasal = kind != "weak" and _PHRASAL.match(text, position) is not None
     yield from _linked(text, start, end, kind, phrasal)
@@ -196,37 +209,43 @@ def _is_number(text: str, cue: re.Match[str]) -> bool:
     """Return True if the word is no verb and no part of a chip."""
     if cue["number"].isupper() or not cue["number"].lower().startswith(("pin", "puk")):
         return re.match(r" \d{1,2}\b", text[cue.end() : cue.end() + 5]) is None
-    return _OF_CARD.search(text, max(cue.start() - 8, 0), cue.start()) is not None
+    if text.startswith((":", "="), cue.end()):
+        return False
+    return _OF_CARD.search(text[max(cue.start() - 9, 0) : cue.start()]) is not None
 
 
 def _numbers(text: str, start: int, end: int, *, by: bool = False) -> Iterator[tuple[int, int]]:
     """Yield the numbers that a sentence gives as a code."""
+    places = [] if by else [start + text.startswith(" ", start)]
     for link in _LINK.finditer(text, start, min(end + 4, len(text))):
-        at = link.end()
-        if link["to"] or (link["by"] and not by) or _is_of_another(text, start, link):
-            continue
+        glued = link["sign"] == ":" and link.group() == ":" and link.start() > start
+        if not (
+            link["to"]
+            or link["comma"]
+            or (link["by"] and not by)
+            or glued
+            or "\n" in text[start : link.start()]
+            or _is_of_another(text, start, link)
+        ):
+            places.append(link.end())
+    for at in places:
         number = _PIN.match(text, at)
-        if number is not None and len(set(number.group())) > 2 - ("-" in number.group()):
-            yield number.span()
-            more = _ANOTHER_PIN.match(text, number.end(), end)
-            if more is not None:
-                yield more.span("number")
+        if number is None or number.group() in _COUNTED or len(set(number.group())) < 2:
+            continue
+        yield number.span()
+        more = _ANOTHER_PIN.match(text, number.end(), end)
+        if more is not None:
+            yield more.span("number")
 
 
 def _linked(text: str, start: int, end: int, kind: str, phrasal: bool) -> Iterator[tuple[int, int]]:
     """Yield what the word's sentence and its continuations give by a verb or a sign."""
     for link in _LINK.finditer(text, start, min(end + 4, len(text))):
         at = link.end()
-        if at > end or at >= len(text) or _is_of_another(text, start, link):
+        if at > end or at >= len(text):
             continue
-        place = _place(text, start, link, kind)
-        if place <= 0:
-            continue
-        if (
-            (phrasal or (kind == "strong" and _ENGLISH.match(link.group())))
-            and place > 2
-            and "(" not in link["quote"]
-        ):
+        may_be_phrase = phrasal or (kind == "strong" and _ENGLISH.match(link.group()))
+        if may_be_phrase and "(" not in link["quote"] and _place(text, start, link, kind) > 2:
             length = phrase_length(
                 text, at, quoted=text[at - 1] in _QUOTES, phrasal=phrasal, sure=kind == "strong"
             )
@@ -237,13 +256,27 @@ def _linked(text: str, start: int, end: int, kind: str, phrasal: bool) -> Iterat
         if token is None:
             continue
         value = _bare(token.group())
+        if value.isalpha() and not (
+            kind == "strong" and (_is_plain(value, link) or len(value) >= _LONG)
+        ):
+            continue
         looks = shape(value)
+        if not looks or looks + _MOST_PLACE < _NEEDED[kind]:
+            continue
         if looks < LIKELY and _END_OF_CLAUSE.match(text, at + len(value)) is None:
             continue
-        if looks == WORD and not (link["verb"] and _is_plain(value, link.group())):
-            continue
-        if looks and place + looks >= _NEEDED[kind]:
+        place = _place(text, start, link, kind)
+        if _is_told(kind, place, looks) and not _is_of_another(text, start, link):
             yield at, at + len(value)
+
+
+def _is_told(kind: str, place: int, looks: int) -> bool:
+    """Return True if the three marks add up. A mere word must be told outright; and what no verb
+    and no sign gives, beside another word than one for passwords, must look more like one."""
+    if place < 1 or (looks < UNUSUAL and place < _OUTRIGHT):
+        return False
+    loose = kind != "strong" and place < _GIVEN
+    return place + looks >= _NEEDED[kind] + loose
 
 
 def _is_of_another(text: str, start: int, link: re.Match[str]) -> bool:
@@ -255,10 +288,12 @@ def _is_of_another(text: str, start: int, link: re.Match[str]) -> bool:
     )
 
 
-def _is_plain(value: str, verb: str) -> bool:
-    """Return True if a word of letters may be a password behind the verb: in languages whose words
+def _is_plain(value: str, link: re.Match[str]) -> bool:
+    """Return True if a word of letters may be a password behind the link: in languages whose words
     for what a password is are not listed, only one with a capital."""
-    return not value.isalpha() or value[0].isupper() or _ENGLISH.match(verb) is not None
+    return link["is"] is not None and (
+        value[0].isupper() or _ENGLISH.match(link.group()) is not None
+    )
 
 
 _ENGLISH = re.compile(r"(?i)\W*(?:is|was|are|it['’]?s|that['’]s|words|\W)")
@@ -272,7 +307,7 @@ def _bare(token: str) -> str:
 def _place(text: str, start: int, link: re.Match[str], kind: str) -> int:
     """Return how strongly a link gives what follows it."""
     between = text[start : link.start()]
-    cost = len(_SENTENCE.findall(text, start, link.start()))
+    cost = len(_SENTENCE.findall(text, start, link.end()))
     if link["sign"]:
         if _PROSE.fullmatch(between) is None:
             return 0
@@ -292,6 +327,9 @@ def _place(text: str, start: int, link: re.Match[str], kind: str) -> int:
     return place + (text[link.end() - 1] in _QUOTES) - cost
 
 
+_GIVEN, _OUTRIGHT, _MOST_PLACE = 3, 4, 5
+_LONG = 20
+"""Letters of words in one that no word has."""
 _QUOTES = frozenset("\"'`“«")
 
 
@@ -311,7 +349,7 @@ def _apart(text: str, position: int, start: int, end: int, kind: str) -> Iterato
         if looks < UNUSUAL - (at < position):
             continue
         place = _place_apart(text, at, at + len(value), position, start, kind, looks)
-        if place and place + looks >= _NEEDED[kind]:
+        if _is_told(kind, place, looks):
             yield at, at + len(value)
 
 
@@ -320,10 +358,11 @@ def _place_apart(
 ) -> int:
     """Return how strongly a value is given that no verb gives."""
     if at > start:
-        if any(pair.end() == at for pair in _PAIR.finditer(text, start, at)):
-            return 3
+        for pair in _PAIR.finditer(text, start, at):
+            if pair.end() == at:
+                return 3 if pair["who"] or pair["sign"] else 2
         if not text[start:at].strip(" \"'`"):
-            return 3 if _END_OF_CLAUSE.match(text, stop) else 2
+            return 3 if kind == "strong" and _END_OF_CLAUSE.match(text, stop) else 2
     else:
         tail = text[stop:position]
         if not tail.strip():
