@@ -123,6 +123,9 @@ PROSE: tuple[AnchoredRule, ...] = (
       for word, anchor in _WORDS),
     rule_above("foreign-password", "??", told_at, f"(?i:{FOREIGN})",
                "ops пароль " + FILL[3:15]),
+    rule("foreign-secret", "??", bool,
+         r"(?:ключ|токен|密钥)[^\n:=]{0,24}[:=][ ]?(?P<secret>[0-9a-f]{32,64})(?!\w)",
+         "ключ доступа: " + HEX[:32]),
     *(rule("one-time-seed", anchor, _is_seed,
            rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|:?(?:\r?\n){{1,2}})[ \t]{{0,8}}[\"'`]?"
            r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",

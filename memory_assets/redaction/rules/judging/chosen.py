@@ -9,7 +9,12 @@ import re
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
-from memory_assets.redaction.rules.judging.phrases import is_listed, is_technical, is_told_of
+from memory_assets.redaction.rules.judging.phrases import (
+    OF_CODE,
+    is_listed,
+    is_technical,
+    is_told_of,
+)
 from memory_assets.redaction.rules.judging.written import is_identifier
 
 NOTHING, WORD, UNUSUAL, LIKELY, CLEAR, CERTAIN = range(6)
@@ -90,6 +95,7 @@ def _is_other(value: str) -> bool:
         or values.is_identifier_of_something(value)
         or is_technical(value)
         or is_identifier(value)
+        or OF_CODE.search(value) is not None
     )
 
 

@@ -31,7 +31,8 @@ _SAID = word_set(
     " same say"
     " second secret secrets secure see seen sent set seven several shared she short should shown"
     " simple since single six so some someone something sometimes soon specific still stored string"
-    " strong such supplied sure system take taken temporary text than that the their them then"
+    " strong strings such supplied sure system take taken temporary text than that the their them"
+    " then"
     " there"
     " these they thing things this those three through time times to today together token tokens"
     " too"
@@ -304,7 +305,7 @@ def look_of(value: str) -> Look:
     if all(known) and not values.is_chosen(value):
         dated = capital and joined and digits > 1 and len(words) > 1
         return Look.MIXTURE if dated else Look.NONE
-    if is_technical(value) or _MIXED_NOT.match(value) or _OF_CODE.search(value):
+    if is_technical(value) or _MIXED_NOT.match(value) or OF_CODE.search(value):
         return Look.NONE
     if not digits:
         if strange and len(words) > 1:
@@ -325,8 +326,8 @@ def look_of(value: str) -> Look:
 
 _HUMPS = re.compile(r"[^\W\d_a-zäöüß]?[a-zäöüßàáâéèêëíîïñóôúûç]+|[^\W\d_]+")
 _LEET_WORD = re.compile(r"[a-z]\d[a-z]{2,}|[a-z]{2,}\d[a-z]")
-_OF_CODE = re.compile(
-    r"^(?:self|this|cls|opts|options|cfg|config|os|sys|app|ctx|req|res|env|args|props|data)[.?]"
+OF_CODE = re.compile(
+    r"^sys\$|^(?:self|this|cls|opts|options|cfg|config|os|sys|app|ctx|req|res|env|args|props|data)[.?]"
     r"|[a-z][A-Z]\w*\.\w|\w\.\w*(?:_|[a-z][A-Z])"
 )
 _MIXED_NOT = re.compile(

@@ -80,7 +80,7 @@ _IS = (
     r"|pw['’]?s|password['’]s)"
 )
 _GIVES = (
-    r"(?:wants|takes|expects|needs|requires|answer(?:s|ed)?|type|typed|enter(?:ed)?|give it"
+    r"(?:wants?|takes|expects|needs|requires|answer(?:s|ed)?|type|typed|enter(?:ed)?|give it"
     r"|use|used|using|try|tried|took|chose|picked|say|supply|provide|paste|put|words?"
     r"|using the word|still|now|noch|default(?:s|ed)? to|falls? back to)"
 )
