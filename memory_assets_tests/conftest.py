@@ -27,6 +27,7 @@ from memory_assets.pipeline.checks.independent_scan import load_independent_scan
 from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.settings import ALIASES, Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.loaded_engines import loaded_once
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -44,6 +45,7 @@ _ENOUGH_BYTES = 4 << 30
 def pytest_configure() -> None:
     """Put the tests' directories into memory where it can hold them: databases and the lake wait
     for the disk at every commit, half as long again as they compute."""
+    gc.disable()  # while tests are imported, of which nothing goes
     if not IN_MEMORY.is_dir() or shutil.disk_usage(IN_MEMORY).free < _ENOUGH_BYTES:
         return
     if not os.statvfs(IN_MEMORY).f_flag & os.ST_NOEXEC:
@@ -54,6 +56,7 @@ def pytest_configure() -> None:
 def _garbage_is_collected() -> Iterator[None]:
     """Commands end with their process and turn off the collection of garbage. Run in this process
     they would leave hundreds of open files behind, and gigabytes."""
+    gc.enable()
     gc.freeze()  # what was imported and collected stays
     gc.set_threshold(10_000, 20, 50)
     with pytest.MonkeyPatch.context() as patch:
@@ -181,9 +184,10 @@ def rules_cache(pytestconfig: pytest.Config) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _one_cache(rules_cache: Path, of_all_workers: Path) -> Iterator[None]:
     """One cache directory for all runs, so that the rules of both scanners compile once: 20 s
-    of CPU. Of two workers, each begins with the rules of another scanner."""
+    of CPU. Of two workers, each begins with the rules of another scanner. Engines that tests
+    load are loaded once."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, loaded_once():
         patch.setenv("XDG_CACHE_HOME", str(rules_cache))
         loading = (load_redactor_of_tests, load_independent_scanner) if worker else ()
         for load in loading[:: -1 if worker.endswith(("1", "3", "5", "7", "9")) else 1]:

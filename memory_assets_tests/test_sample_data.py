@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from memory_assets.transcripts import ReadReport, read_session
 from memory_assets_tests.nested import strings_in
 
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "sample"
@@ -91,83 +90,6 @@ def test_no_vendor_token_stands_in_the_repository_as_raw_bytes(secrets: dict[str
     assert {name for name, form in forms.items() if form in raw} == plain_on_purpose
 
 
-def test_the_sample_covers_three_projects_and_three_agents() -> None:
-    """Two of the projects are used by two agents at one directory."""
-    agents = {name: facts["agents"] for name, facts in EXPECTED["projects"].items()}
-    assert sorted(agents.values()) == [["claude-code"], ["claude-code", "codex"], ["codex", "pi"]]
-    assert 6 <= len(SESSIONS) <= 10
-
-
-def test_the_fork_repeats_the_uuids_of_the_original() -> None:
-    """A fork's copies keep their uuid but carry the fork's own session id."""
-    fork = next(s for s in SESSIONS if s["copied_prompts"])
-    uuids = {r["uuid"] for r in _records(SAMPLE / fork["path"]) if "uuid" in r}
-    originals = [s for s in SESSIONS if s is not fork and s["agent"] == "claude-code"]
-    shared = {
-        s["session_id"]: len(uuids & {r.get("uuid") for r in _records(SAMPLE / s["path"])})
-        for s in originals
-    }
-    assert sum(count > 0 for count in shared.values()) == 1
-    assert 0 < max(shared.values()) < len(uuids)
-    owners = {r["sessionId"] for r in _records(SAMPLE / fork["path"]) if "uuid" in r}
-    assert owners == {fork["session_id"]}
-
-
-def test_damaged_lines_are_as_many_as_expected() -> None:
-    """Glued, NUL-filled and half-written lines, counted without any of our readers."""
-    found = {"bad": 0, "glued": 0, "half_written": 0}
-    for session in SESSIONS:
-        data = (SAMPLE / session["path"]).read_bytes()
-        lines = data.decode().split("\n")
-        for line in lines[:-1]:
-            try:
-                json.loads(line)
-            except json.JSONDecodeError as error:
-                found["glued" if error.msg == "Extra data" else "bad"] += 1
-        found["half_written"] += lines[-1] != ""
-    assert found == {
-        "bad": sum(s["bad_lines"] for s in SESSIONS),
-        "glued": sum(s["glued_lines"] for s in SESSIONS),
-        "half_written": sum(s["half_written_lines"] for s in SESSIONS),
-    }
-    assert all(found.values())
-
-
-def test_the_sample_shows_the_hard_parts_of_the_formats() -> None:
-    """Subagent, compaction, queue-only prompt, foreign summary, unknown type, large read."""
-    records = [r for s in SESSIONS for path in _files(s) for r in _records(path)]
-    types = {r.get("type") for r in records}
-    assert {
-        "summary",
-        "queue-operation",
-        "pr-link",
-        "ai-title",
-        "custom-title",
-        "progress",
-    } <= types
-    assert {"file-history-snapshot", "frobnicate-status", "compaction", "session_meta"} <= types
-    subtypes = {r.get("subtype") for r in records}
-    assert {"compact_boundary", "away_summary", "turn_duration"} <= subtypes
-    assert any(r.get("isCompactSummary") for r in records)
-    assert any(r.get("isSidechain") and r.get("agentId") for r in records)
-    assert max(len(text) for r in records for text in strings_in(r)) > 8192
-
-
 def test_the_sample_is_small() -> None:
     """It ships with every clone."""
     assert sum(p.stat().st_size for p in SAMPLE.rglob("*.json*")) < 400_000
-
-
-@pytest.mark.parametrize("session", SESSIONS, ids=lambda s: s["session_id"][:8])
-def test_the_readers_find_what_the_generator_planted(session: dict[str, Any]) -> None:
-    """Human prompts, damaged lines and unknown types, by the project's own readers."""
-    report = ReadReport()
-    path = SAMPLE / session["path"]
-    records = list(read_session(path, report=report))
-    assert {record.agent for record in records} == {session["agent"]}
-    assert {record.session_id for record in records} == {session["session_id"]}
-    assert report.prompts == session["human_prompts"]
-    assert report.bad_line_count == session["bad_lines"] + session["glued_lines"]
-    assert bool(report.pending_bytes) == bool(session["half_written_lines"])
-    assert report.unknown_types.total() == session["unknown_records"]
-    assert report.conserved

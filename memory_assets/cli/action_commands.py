@@ -20,7 +20,7 @@ from memory_assets.requests.actions import (
     RestoreRequest,
     ResumeRequest,
 )
-from memory_assets.serving.action_lines import friction_lines, how_lines, how_notes, restore_notes
+from memory_assets.serving.action_lines import how_notes, restore_notes
 from memory_assets.serving.answer_lines import project_notes
 
 
@@ -31,7 +31,7 @@ def how(asked: HowRequest, as_json: bool) -> None:
     Lists its commands that worked, by project, the most used first, each with what had failed
     before it in the same session; then what failed and did not work later.
     """
-    answer = answered(asked, as_json, how_lines, how_notes, view=how_view)
+    answer = answered(asked, as_json, how_notes, view=how_view)
     require(answer["commands"], answer["failed"])
 
 
@@ -42,7 +42,7 @@ def friction(asked: FrictionRequest, as_json: bool) -> None:
     Lists the errors met in several sessions, and in which way each ended. Errors that differ in
     paths, numbers and quoted texts alone are one.
     """
-    require(answered(asked, as_json, friction_lines, project_notes, view=friction_view)["errors"])
+    require(answered(asked, as_json, project_notes, view=friction_view)["errors"])
 
 
 @takes(ResumeRequest)

@@ -36,19 +36,15 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
-    blame_lines,
     clock,
     cross_query_lines,
     link_line,
-    session_lines,
-    sessions_lines,
     sessions_notes,
-    timeline_lines,
     timeline_notes,
     usage_lines,
     usage_notes,
 )
-from memory_assets.serving.record_lines import page_note, record_lines
+from memory_assets.serving.record_lines import page_note
 
 
 @takes(SearchRequest)
@@ -70,13 +66,9 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     """
     paged = asked.pager
     if asked.records:
-        answered(asked, as_json, _records, page_note, view=records_view, paged=paged)
+        answered(asked, as_json, page_note, view=records_view, paged=paged)
     else:
-        answered(asked, as_json, None, view=rows_view, paged=paged)
-
-
-def _records(answer: dict[str, Any]) -> Iterable[str]:
-    return record_lines(answer["records"])
+        answered(asked, as_json, view=rows_view, paged=paged)
 
 
 @takes(TimelineRequest)
@@ -86,20 +78,18 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
     Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
     by session.
     """
-    reply = answered(
-        asked,
-        as_json,
-        lambda answer: [empty] if (empty := nothing_on(answer)) else timeline_lines(answer),
-        lambda answer: () if nothing_on(answer) else timeline_notes(answer),
-        view=timeline_view,
-    )
+    reply = answered(asked, as_json, _around, view=timeline_view)
     require(reply["sessions"] and not nothing_on(reply))
+
+
+def _around(answer: dict[str, Any]) -> Iterable[str]:
+    return () if nothing_on(answer) else timeline_notes(answer)
 
 
 @takes(SessionRequest)
 def summarize(asked: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
-    answered(asked, as_json, session_lines, _missing, view=session_view)
+    answered(asked, as_json, _missing, view=session_view)
 
 
 def _missing(answer: dict[str, Any]) -> Iterable[str]:
@@ -113,7 +103,7 @@ def sessions(asked: SessionsRequest, as_json: bool) -> None:
     The one that ended last first: when, how long, where, and its title, with the beginning of its
     id, which `memory summarize` and `memory resume` take.
     """
-    answer = answered(asked, as_json, sessions_lines, sessions_notes, view=sessions_view)
+    answer = answered(asked, as_json, sessions_notes, view=sessions_view)
     if not answer["sessions"] and (asked.since or asked.until):
         rendering.print_lines(_last_of_all(asked), stderr=True)
     require(answer["sessions"])
@@ -139,7 +129,7 @@ def usage(asked: UsageRequest, as_json: bool) -> None:
     Tokens, their price by the providers' lists, and time, by model, project, agent, session or day,
     as the transcripts say. `memory costs` shows what this memory itself asked of models.
     """
-    require(answered(asked, as_json, usage_lines, usage_notes)["groups"])
+    require(answered(asked, as_json, usage_notes, lines=usage_lines)["groups"])
 
 
 @takes(CrossQueryRequest)
@@ -149,7 +139,7 @@ def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
     The documents are those of workspaces, or of a collection of your own in the same Chroma. Prints
     them, the sessions that match, and pairs of the two that are about one subject.
     """
-    answer = answered(asked, as_json, cross_query_lines)
+    answer = answered(asked, as_json, lines=cross_query_lines)
     require(answer["documents"], answer["sessions"])
 
 
@@ -159,7 +149,7 @@ def blame(asked: BlameRequest, as_json: bool) -> None:
 
     For a commit, a file or a line, lists the sessions and turns that made it, with the evidence.
     """
-    answer = answered(asked, as_json, blame_lines, view=blame_view)
+    answer = answered(asked, as_json, view=blame_view)
     require(answer["turns"], *(commit["sessions"] for commit in answer["commits"]))
 
 
@@ -170,7 +160,7 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
     Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
     a redaction tag, lists the sessions that contain it.
     """
-    answer = answered(asked, as_json, None, view=audit_view)
+    answer = answered(asked, as_json, view=audit_view)
     if not answer.get("intact", True):
         sys.exit(exit_codes.CHECK_FAILED)
 

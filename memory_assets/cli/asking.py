@@ -34,14 +34,14 @@ def takes(request: type[R]) -> Callable[[Command[R]], Command[R]]:
 def answered(
     asked: Arguments,
     as_json: bool,
-    lines: Lines | None,
     notes: Lines = lambda answer: (),
     *,
     view: View | None = None,
+    lines: Lines = lambda answer: (),
     paged: bool = False,
 ) -> dict[str, Any]:
-    """Ask the memory, print the answer, and return it: as its `view` on a terminal, by the pager if
-    `paged`, else as its `lines`, if it has some."""
+    """Ask the memory, print the answer, and return it: as its `view`, on a terminal by the pager if
+    `paged`, or if it has none as its `lines`."""
     from memory_assets.recall import open_memory
 
     memory = open_memory()
@@ -50,12 +50,11 @@ def answered(
         answer = memory.ask(asked)
     finally:
         gc.enable()
-    if view is not None and not as_json and (lines is None or sys.stdout.isatty()):
+    if view is not None and not as_json:
         print_view(view, memory, answer, full=getattr(asked, "full", False), paged=paged)
         rendering.print_lines(notes(answer), stderr=True)
     else:
-        told = () if lines is None else lines(answer)
-        rendering.print_recalled(answer, as_json, told, notes(answer), paged=paged)
+        rendering.print_recalled(answer, as_json, lines(answer), notes(answer))
     return answer
 
 

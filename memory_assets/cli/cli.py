@@ -260,22 +260,16 @@ EXAMPLES = {
     "index": "memory index ~/code/app",
     "init-workspace": "memory init-workspace ~/code/app",
     "install-hooks": "memory install-hooks ~/code/app",
-    "plugin": "memory plugin",
     "link": "memory link 3d0f6a52 HEAD",
     "unlink": "memory unlink 3d0f6a52 1a2b3c4",
-    "rebuild": "memory rebuild",
     "remember": "memory remember Deploys need the VPN. --project .",
-    "upkeep": "memory upkeep",
     "pin": "memory pin 3d0f6a52:2 the fix is here",
     "hide": "memory hide 3d0f6a52",
     "retain": "memory retain --dry-run",
     "forget": "memory forget --project app --before 90d --dry-run",
-    "push": "memory push",
     "pull": "memory pull s3://company/team",
-    "sync": "memory sync",
-    "uninstall": "memory uninstall",
     "search": "memory search why did the upload time out --project . --since 'last monday'",
-    "show": "memory show session::3d0f6a52::turn::1 --records",
+    "show": "memory show 3d0f6a52:1 --records",
     "sessions": "memory sessions --project . --since yesterday",
     "usage": "memory usage --by project --since 'last week'",
     "timeline": "memory timeline yesterday --project .",
@@ -290,22 +284,16 @@ EXAMPLES = {
     "memories": "memory memories --project . --sort confidence",
     "context": "memory context --project .",
     "status": "memory status --json",
-    "workspaces": "memory workspaces",
-    "audit": "memory audit session::3d0f6a52::turn::1",
+    "audit": "memory audit 3d0f6a52:1",
     "verify": "memory verify --deep --project .",
-    "doctor": "memory doctor",
-    "costs": "memory costs",
     "mcp": "memory mcp --write",
-    "serve": "memory serve",
-    "open": "memory open",
-    "dev": "memory dev",
-    "chroma": "memory chroma",
 }
-"""An example of each command, which its help ends with."""
+"""An example of each command, which its help ends with; of the others it is their name."""
 
 for _group, _functions in _COMMANDS.items():
     for _function in _functions:
         _name = _function.__name__.replace("_", "-")
-        app.command(
-            rich_help_panel=_group, cls=RequestCommand, epilog=f"Example: `{EXAMPLES[_name]}`"
-        )(with_options(_function))
+        _example = f"Example: `{EXAMPLES.get(_name, f'memory {_name}')}`"
+        app.command(rich_help_panel=_group, cls=RequestCommand, epilog=_example)(
+            with_options(_function)
+        )

@@ -37,6 +37,12 @@ def print_context(
     elif context["text"] and asked.hook:
         said = {"hookEventName": "SessionStart", "additionalContext": context["text"]}
         rendering.write_json({"hookSpecificOutput": said})
+    elif context["text"] and sys.stdout.isatty():  # a person needs no frame
+        from memory_assets.cli.printing.layout import layout_of_output
+
+        layout = layout_of_output(colours=True)
+        told = context["text"].split("\n")[1:-1]
+        rendering.write_lines((part for line in told for part in layout.wrapped(line)), sys.stdout)
     elif context["text"]:
         rendering.write_lines([context["text"]], sys.stdout)
     elif sys.stdout.isatty():  # an agent's hook gets nothing, a person a word

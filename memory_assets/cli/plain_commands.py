@@ -87,10 +87,11 @@ def plain_arguments(
     if not positional:
         return None if words else values
     name = positional[0]
-    least = int(options[name].required or name not in OF_WORDS)
+    least = int(options[name].required)
     most = len(words) if name in OF_WORDS else 1
     fits = len(positional) == 1 and least <= len(words) <= most
-    return {**values, name: " ".join(words)} if fits else None
+    named = {name: " ".join(words)} if words or name in OF_WORDS else {}
+    return {**values, **named} if fits else None
 
 
 def _plain_command(name: str, given: Sequence[str]) -> _Command | None:

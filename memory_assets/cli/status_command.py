@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.layout import layout_of_output
-from memory_assets.serving.answer_lines import LISTED, clock
+from memory_assets.serving.answer_lines import LISTED, clock, told_apart
 from memory_assets.settings import Settings
 from memory_assets.status import (
     chroma_notes,
@@ -22,6 +23,7 @@ from memory_assets.status import (
     status,
     totals,
 )
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.stores import require_memory
 from memory_assets.stores.under_way.ingest import under_way
 
@@ -30,15 +32,17 @@ def show_status(settings: Settings, *, as_json: bool) -> None:
     """Print the status as lines or as JSON."""
     require_memory(settings.data_dir)
     current = status(settings)
-    rendering.print_answer(current, as_json, _lines(current))
+    with closing(Catalog(settings.data_dir / "catalog.db")) as catalog:
+        roots = catalog.sources.project_roots()
+    rendering.print_answer(current, as_json, _lines(current, roots))
 
 
-def _lines(current: dict[str, Any]) -> Iterator[str]:
+def _lines(current: dict[str, Any], roots: Mapping[str, str]) -> Iterator[str]:
     """Yield the status in lines for a human."""
     layout = layout_of_output()
     for line in _facts(current):
         yield from layout.wrapped(line)
-    rows = list(_projects(current["projects"]))
+    rows = list(_projects(current["projects"], roots))
     yield from layout.table(_HEAD, rows[:LISTED]) if rows else ()
     if more := len(rows[LISTED:]):
         yield f"... and {more} more (--json lists all)"
@@ -74,20 +78,18 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)
-    yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
-    versions = {name: of for name, of in current["versions"].items() if isinstance(of, str)}
-    if versions:  # there are none before the first ingest has ended
-        readers = versions.get("readers", "").split(", ")
-        of_agents = [reader for reader in readers if reader.partition(":")[0] in current["agents"]]
-        versions["readers"] = ", ".join(of_agents)
-        yield f"Versions: {', '.join(f'{name} {of}' for name, of in versions.items() if of)}"
+    yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items() if size)
+    if versions := current["versions"]:  # there are none before the first ingest has ended
+        model = str(versions.get("embedder") or "no vectors").partition("/")[0]
+        yield f"Version: {versions.get('memory_assets', '')}, {model} (--json lists all)"
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     pending = fresh["pending_files"]
     unread = f"{unlisted} files or directories cannot be read" if unlisted else "all ingested"
     behind = f"{pending} changed and not yet ingested, {lasting(fresh['lag_seconds'])} behind"
-    written, at = _moment(fresh["newest_source_at"]), fresh["newest_indexed_at"]
+    at, source = fresh["newest_indexed_at"], fresh["newest_source_at"]
+    written = clock(source) if source else "never"
     indexed = f"newest indexed {clock(at)}" if at else "nothing indexed yet"
     yield (
         f"Files: {fresh['files']} on disk, {behind if pending else unread}; newest written "
@@ -95,16 +97,12 @@ def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     )
 
 
-def _moment(time: str) -> str:
-    return clock(time) if time else "never"
-
-
 def _runs(runs: dict[str, Any]) -> Iterator[str]:
     last = runs.get("last")
     if last:
         yield (
             f"Last run: {last['status'].lower()} {clock(last['ended_at'])}, "
-            f"{last['project'] or 'all'}, {lasting(last['seconds'])}; "
+            f"{last['project'] or 'all projects'}, {lasting(last['seconds'])}; "
             f"{runs['failed_in_7_days']} failed in 7 days, {runs['under_way']} running."
         )
     for run in runs.get("failed", ()):
@@ -129,8 +127,14 @@ def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
 _HEAD = ("sessions", "files", "prompts", "MB", "gone", "project")
 
 
-def _projects(projects: dict[str, dict[str, int]]) -> Iterator[tuple[object, ...]]:
-    for name, project in sorted(projects.items(), key=lambda pair: -pair[1]["bytes"]):
+def _projects(
+    projects: Mapping[str, Mapping[str, int]], roots: Mapping[str, str]
+) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each project, the one with most bytes first."""
+    order = sorted(projects, key=lambda name: -projects[name]["bytes"])
+    names = told_apart([{"project": name, "project_root": roots.get(name, "")} for name in order])
+    for key, name in zip(order, names, strict=True):
+        project = projects[key]
         yield (
             *(project["sessions"], project["files"], project["prompts"]),
             *(f"{project['bytes'] / 1e6:.1f}", project["gone"], name),

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
+from memory_assets.cli.printing.layout import layout_of_output
 from memory_assets.errors import ConfigurationError
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import SAMPLE_DIR, user_cache_dir, user_config_dir
@@ -38,7 +39,6 @@ from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, coun
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.names import projects_named
 from memory_assets.redaction.known_secrets import KnownValues
-from memory_assets.serving.answer_lines import table
 from memory_assets.settings import Settings
 from memory_assets.status import counted
 from memory_assets.stores.files.shared import require_writable
@@ -81,7 +81,7 @@ def verify_memory(
         of = counted(len(wanted), "project")
         rendering.print_lines([f"Checking {of}, then reading their transcripts again."])
     verified = _verify_projects(components, wanted, console)
-    with rendering.progress_bar(console, "bytes", transient=True) as bar:
+    with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("reading the agents' files again", total=None)
         sources = count_sources(
             components,
@@ -100,7 +100,7 @@ def _verify_projects(
     components: Components, projects: Sequence[str], console: Console
 ) -> list[Verified]:
     verified: list[Verified] = []
-    with rendering.progress_bar(console, "checks", transient=True) as bar:
+    with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("verifying", total=len(projects) * len(CHECKS))
         for project in projects:
             for check in verify_project(components, project):
@@ -125,7 +125,7 @@ def _scan(
     ]
     known = KnownValues(components.install_key, frozenset(components.catalog.known_secrets.rules()))
     total = sum(path.stat().st_size for path in files_under(roots, excluded))
-    with rendering.progress_bar(console, "bytes", transient=True) as bar:
+    with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("every byte at rest", total=total)
         return deep_scan(
             roots,
@@ -169,7 +169,9 @@ def _checked(verified: Sequence[Verified]) -> Iterator[str]:
             counts = check.verdict.counts.items()
             totals.update({key: count for key, count in counts if isinstance(count, int)})
         rows.append((mark, subject, name, len(group), _counts(totals)))
-    yield from table(("", "table or collection", "check", "projects", "counts"), rows)
+    yield from layout_of_output().table(
+        ("", "table or collection", "check", "projects", "counts"), rows
+    )
     for check in verified:
         if not check.verdict.passed:
             mark, numbers = "fails" if check.failed else "warns", _counts(check.verdict.counts)

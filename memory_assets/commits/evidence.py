@@ -14,7 +14,7 @@ from memory_assets.models import Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import EMPTY
 
-ATTRIBUTION_VERSION = "commits-7"
+ATTRIBUTION_VERSION = "commits-8"
 """Changes whenever the same session and repository would give other claims."""
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.causes import cause, cause_of, is_about_checks
-from memory_assets.observations.linear import NAME
 from memory_assets.observations.moments import (
+    NAME,
     Moment,
     asked,
     asked_in,
@@ -110,6 +110,8 @@ _EMPTY_DEED = Phrase(
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
 )
 """Reports that name nothing that lasts."""
+_CONTRAST = Phrase(r"\b(?:instead of|rather than|no longer|without)\b")
+"""What tells how something is now by how it was, without a name, where a report begins."""
 _BY_THE_WAY = Phrase(
     r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)"
 )
@@ -249,12 +251,14 @@ def _commit(
 
 def _is_kept(session: SessionTurns, moment: Moment, *, holds: bool) -> bool:
     """Return True if a commit tells something: its subject says what was done to the product, and
-    the next prompt does not object to it, or its message or a cause says why."""
+    the next prompt does not object to the repair that it is, or its message or a cause says why."""
     if is_routine(moment.title):
         return False
     if any(part and not part.startswith("Asked: ") for part in moment.narrative):
         return True
-    if not holds or _DOCUMENTS.match(moment.title) or says_little(moment.title):
+    if not holds and moment.type == "bugfix":
+        return False
+    if _DOCUMENTS.match(moment.title) or says_little(moment.title):
         return False
     return moment.type != "change" or not only_documents(touched(session, moment.records).modified)
 
@@ -342,7 +346,7 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
         for _, _, one in reversed(best)
         if len(one.text) <= _LONGEST_REPORT
         and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
-        and NAME.search(one.plain)
+        and (NAME.search(one.plain) or (one.place == 0 and _CONTRAST.search(one.plain)))
         and not _EMPTY_DEED.search(one.plain)
         and not (_BY_THE_WAY.match(one.plain) or POINTS_BACK.match(one.plain))
     ]

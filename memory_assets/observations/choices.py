@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.answered import decides
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import Phrase, shorten, unescaped
@@ -33,6 +32,19 @@ _PICKED = Phrase(
     r"works)\b.*"
     r"|[.!]?|(?(verb)[.,;!].*|, (?:but|and|then|please)\b.*))$"
 )
+_LABEL_FIRST = re.compile(
+    r"(?:(?:[Yy]es|[Oo]k)[, ]+)?(?:to )?(?:[Oo]ption )?(?P<labels>[A-E]|\d)[.):,]?\s+"
+    r"(?=(?:\w+\W+){2}|[^\x00-\x7f]{4})"
+)
+"""A label, and what the human has to say to it."""
+_AGREES = Phrase(
+    r"\W*(?:yes|yep|yeah|yup|ok(?:ay)?|sure|go(?: ahead| for it)?|do it|sounds good|agreed|"
+    r"please do|好的?|可以|はい|お願いします|それで|ja)\W*$"
+)
+_RECOMMENDS = re.compile(
+    r"\b(?:[Rr]ecommend(?:ation|ing)?|[Pp]refer(?:ence)?|lean(?:ing)?)\b[^\n]{0,30}?"
+    r"\b(?:[Oo]ption )?(?P<labels>[A-E]|\d)\b(?![.,]\d)"
+)
 _OPTION = Phrase(
     r"\s*(?:[-*+•|]\s+)?(?:#{1,4}\s+)?(?:\*\*)?\(?(?:option )?(?P<label>[a-e]|\d)"
     r"(?:[.):]|\*\*)+\s*(?:[-–—:]\s*)?(?P<text>\S.{6,})$"
@@ -40,6 +52,8 @@ _OPTION = Phrase(
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FEWEST_WORDS = 7
 """Of an option; of shorter ones that were judged, three in four told nothing by themselves."""
+_LONGEST_PICK = 220
+_ASKS = Phrase(r"[?？]|\b(?:tell me|explain|why|how|what)\b")
 _ASKING = 900
 """Characters at the end of a message in which a question makes its list one of options."""
 _OFFERS = Phrase(
@@ -63,13 +77,39 @@ _CELL_ENDS, _TAIL = (
     re.compile(r"[\s|]+\Z|,? (?:or|and)\Z|(?<=[.!]) [^.!]*:\Z"),
 )
 """Between the cells of a row, and what stands at the end of an option for the sake of its list."""
+_GOES_ON = Phrase(
+    r"like to (?:do|proceed|continue|handle)\b|\bproceed\b|\bready to\b|\b(?:shall|should) i\b|"
+    r"^(?:is|are|have|has|did|does|do you (?:have|mean)|can|could|who)\b|"
+    r"\bwhat(?:'s| is) (?:\S+ ){0,2}(?:your|ip|name|email|url|address)\b|\bplease run\b|\bsudo\b|"
+    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phases?|claims?)\b|"
+    r"\b(?:look|sound)s? right\b|\bre(?:work|start|produce)\b|\b(?:do|did) you mean\b|"
+    r"\b(?:start with|first|next|today|focus|sequence|priorit\w+|tackle|autonomous|thorough|"
+    r"upload|track(?:ed)?|commit\w*|branch\w*|prs?|pull requests?|push\w*|merge[ds]?|rebase|"
+    r"worktree|sessions?|tasks?|todos?|planning|phases?|milestones?|sprint|roadmap|review|"
+    r"restart|install\w*|audit\w*|verify|investigat\w+|analy[sz]\w+|progress|backlog|"
+    r"(?:the|of|in) scope|dispatch\w*|budget|spend|docs?|documentation|readme|changelog|guide|"
+    r"report|add (?:\w+ )?tests|initiali[sz]e)\b"
+)
+"""Questions about how to go on with the work, or for what the human knows."""
+_NO_CHOICE = Phrase(
+    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|done|n/?a|none|stop|restore|cancel|later|all|"
+    r"everything|#?\d+)\b.{0,12}$|^both(?: options)?$|"
+    r"^(?:skip|there (?:is|are)|i'll|help|explain|show|what|how|why|can|could|wait|i think|i would|"
+    r"i'd|let me|all of|confirm|approve|revise|honestly)\b|"
+    r"\b(?:these|above|branch|milestone|commit|session|execute|proceed|continue|start|stop|skip|"
+    r"later|done|now|first|next|push|plan|discuss|looks good|draft|run|verif\w+|research|analysis|"
+    r"help me|explain|not yet|not sure|recommend|everything)\b|[?,]$"
+)
+"""Answers that choose nothing, or only how to go on."""
+_LONGEST_CHOICE = 60
+"""Characters of an answer; what is longer was typed, and has no room in a title."""
 
 
 def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
     """Yield the choices of a turn: answers to a tool that asks, and a prompt that names options
     which the turn `before` ended with."""
     for record, pairs in answers(turn):
-        if pairs := [pair for pair in pairs if decides(*pair)]:
+        if pairs := [pair for pair in pairs if _decides(*pair)]:
             facts = [compose("{} {}", question, answer) for question, answer in pairs]
             question, answer = pairs[0]
             title = compose("{} → {}", shorten(question, TITLE_LIMIT - len(answer) - 3), answer)
@@ -77,6 +117,14 @@ def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
             yield stated("decision", (turn,), record, title, account, facts, [TRADE_OFF])
     if before is not None and turn.typed is not None:
         yield from _picked(turn, turn.typed, before)
+
+
+def _decides(question: str, answer: str) -> bool:
+    """Return True if an answer decides about the product: neither it nor its question is about how
+    to go on."""
+    asked, said = question.replace("’", "'"), answer.replace("’", "'")
+    about_the_way = _GOES_ON.search(asked) or _NO_CHOICE.search(said)
+    return not about_the_way and len(answer) <= _LONGEST_CHOICE
 
 
 def answers(
@@ -122,21 +170,26 @@ def _answer(text: RedactedText) -> RedactedText:
 
 def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment]:
     words = own_words(prompt.text).squeezed()
-    named = _PICKED.match(words) if len(words) <= 160 else None
-    if named is None:
-        return
     message = _last_message(before)
-    if message is None:
+    if message is None or words.endswith(("?", "？")):
         return
     end = message.text[-_ASKING:]
-    if _CLARIFIES.search(end) or not ("?" in end or named["verb"]):
+    asks, advised = "?" in end or "？" in end, _RECOMMENDS.search(end)
+    offers = advised is not None or _OFFERS.search(end) is not None
+    named = _PICKED.match(words) if len(words) <= 160 else None
+    if named is not None:
+        offers = offers and (asks or bool(named["verb"]))
+    elif _AGREES.match(words):
+        named = advised if asks else None
+    elif len(words) <= _LONGEST_PICK and not _ASKS.search(words):
+        named = _LABEL_FIRST.match(words)
+    if named is None or not offers or _CLARIFIES.search(end):
         return
     options = _options(message.text)
     labels = re.findall(r"[a-e]|\d", re.sub(r"\band\b", "", named["labels"].lower()))
     picked = [options[label] for label in labels if label in options]
     picked = [option for option in picked if not _PROCESS.match(option)]
-    one_of_them = len(labels) == len(picked) == 1 and _describes(picked[0])
-    if not one_of_them or words.endswith("?") or not _OFFERS.search(end):
+    if not (len(labels) == len(picked) == 1 and _describes(picked[0])):
         return
     title = compose("Chosen: {}", shorten(picked[0], 110))
     asked = [one.text for one in sentences(message.text.cut(-_ASKING)) if one.text.endswith("?")]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.choices import TRADE_OFF, chosen
-from memory_assets.observations.linear import NAME
-from memory_assets.observations.moments import Moment, stated
+from memory_assets.observations.moments import NAME, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import Phrase, names
-from memory_assets.session_analysis.sentences import (
-    own_words,
-    request_sentences,
-)
+from memory_assets.session_analysis.phrases import Phrase
+from memory_assets.session_analysis.sentences import own_words, request_sentences
+from memory_assets.session_analysis.statements import vocabulary_of
 
 _LONGEST_PROMPT = 2_500
 _SOFTLY = (
@@ -49,7 +46,8 @@ _IS_TO = Phrase(
 )
 """How something of the product is to be, as a plain sentence."""
 _PREFERS = Phrase(
-    r"\b(?:(?:it'?s|its|it is|would be) better (?:to|not|if)|i only want|ideally we|we only want|"
+    r"\b(?:(?:it'?s|its|it is|would be) better (?:to|not|if)|(?:i|we)(?: would)? (?:only|just) "
+    r"want (?!to\b|you\b)|ideally we|(?:the|our) (?:main )?goal is to|"
     r"(?:i|we) (?:really |explicitly )?(?:don'?t|do not) want "
     r"(?!to (?!use|pay|store|depend|rely|lose|add|"
     r"require|break|expose)|you\b)|"
@@ -73,7 +71,11 @@ _FORBIDS = Phrase(
     r"|(?:bitte )?(?:niemals|nie|immer) \w+)"
     r"|\b(?:must|should) (?:not|never|always|only)\b(?! be \w+ing)"
     r"|^\W*(?:also )?only \w+ (?!if you).* (?:if|when|while|where)\b"
-    r"|\balways (?!\w+(?:ed|s)\b)\w+ the\b|\bwithout my\b"
+    r"|\balways (?!\w+(?:ed|s)\b)\w+ the\b|\bwithout my\b|\balways preferred\b"
+    r"|\b(?:should|must|want to|need to|going to|let'?s) (?:move away from|get rid of|do away with|"
+    r"avoid) (?!(?:it|this|that|one)\b)\w+"
+    r"|\bshould be (?:the|an?) (?:primary|secondary|default|fallback|source of truth)\b"
+    r"|\bstanding (?:item|rule|instruction)\b|やっぱり"
     r"|\b(?:bitte|du|wir) [^.!?]{0,60}\b(?:nicht|keine?n?)\b"
     r"|(?:不要|别(?!人|的|处)|不准|禁止|必须|不能)(?!.*(?:吗|？|么))|只(?:需要?|要|能|用|做|留)[^，。]{3,}就"
     r"|ないで|しないこと|禁止|使わな|だけ[^。は]{0,12}して|必ず"
@@ -86,6 +88,13 @@ _NO_CONSTRAINT = Phrase(
 )
 _LONGEST_CONSTRAINED = 700
 """Characters of a prompt; longer ones are instructions of a program, or the work's description."""
+_REVERSES = Phrase(
+    r"\W*(?:(?:ok(?:ay)?|no|hmm+|wait|sorry|so)\W+)*(?:actually|on second thoughts?|scratch that|"
+    r"i(?:'ve| have)? changed my mind|let'?s (?:go back|revert|undo)|やっぱり?|还是|算了)"
+)
+"""How prompts begin that take back what was decided before."""
+_SHARED, _FEWEST_SHARED = 0.15, 3
+"""Share of the words, and how many, that a decision has in common with what takes it back."""
 _UNSURE = Phrase(
     r"\b(?:maybe|might|perhaps|could|would you|should (?:we|i)|when you|whether|wonder|not sure|"
     r"guess(?:ing)?|i think at|any idea|or|question|why|should it|clearly|must be some|"
@@ -96,15 +105,7 @@ _LOOK = Phrase(
     r"think|verify|investigate|research|review|study|read|consider|compare|figure|search|ask)\b"
 )
 """How requests begin to find something out."""
-_SAYS_NOTHING = names(
-    "skip rest fix leave keep stay stays yeah yes okay per previous respond response reply let the "
-    "and but not just then them they this that these those all both should can will would with for "
-    "don default you your our was were are has have had been being its now too only very more most "
-    "about from there one instead return move prefer want like would drop option"
-)
-"""Words that do not say what a decision is about."""
-_WORD, _ANY_WORD = re.compile(r"[^\W\d_]{3,}"), re.compile(r"\w+")
-_FEWEST_WORDS = 2
+_ANY_WORD = re.compile(r"\w+")
 _FEWEST_OF_A_RULE = 5
 _OTHER = Phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
@@ -122,9 +123,6 @@ _ABOUT_WORK = Phrase(
     r"|\b(?:your recommendation|(?:that|this|a \w+ different) (?:model|strategy))\W*$|\bone step\b"
     r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
 )
-_REFUSED = re.compile(
-    r"(?:the user said|reason for the rejection):\s*(?!The user wants to clarify)(?P<words>\S)"
-)
 
 
 def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:
@@ -133,21 +131,25 @@ def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:
     yield from chosen(turn, before)
     if turn.typed is not None and len(turn.typed.text) <= _LONGEST_PROMPT:
         yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text))
-    for record in turn.records:
-        refusal = record.kind == "tool_result" and record.is_error
-        if refusal and (words := _REFUSED.search(record.text)):
-            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")))
+
+
+def taken_back(decision: RedactedText, later: Iterable[Turn]) -> bool:
+    """Return True if a later prompt takes back what a decision is about."""
+    words = vocabulary_of(decision)
+    for turn in later:
+        if turn.typed is not None and _REVERSES.match(turn.typed.text):
+            others = vocabulary_of(own_words(turn.typed.text))
+            shared = len(words & others)
+            if shared >= max(_FEWEST_SHARED, _SHARED * min(len(words), len(others))):
+                return True
+    return False
 
 
 def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -> Iterator[Moment]:
     """Yield the decisions in what the human said, as one."""
     told = [one.text for one in request_sentences(words)[:12] if not one.text.startswith("/")]
     is_short = len(words) <= _LONGEST_CONSTRAINED
-    statements = [
-        text
-        for text in told
-        if (_settles(text) and _stands_alone(text)) or (is_short and _constrains(text))
-    ]
+    statements = [text for text in told if _settles(text) or (is_short and _constrains(text))]
     if statements:
         account = [compose("The user said: {}", text) for text in statements[:3]]
         yield stated(
@@ -180,10 +182,3 @@ def _constrains(text: str) -> bool:
     if not 8 <= len(plain) <= 420 or _NO_CONSTRAINT.search(plain):
         return False
     return _FORBIDS.search(plain) is not None
-
-
-def _stands_alone(text: str) -> bool:
-    """Return False for a sentence that says nothing without what was said before it ("let's go
-    100")."""
-    about = (word.lower() for word in _WORD.findall(text))
-    return sum(word not in _SAYS_NOTHING for word in about) >= _FEWEST_WORDS

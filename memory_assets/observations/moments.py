@@ -32,6 +32,11 @@ CONCEPTS = (
 )
 """Claude-mem's kinds of knowledge, as far as they can be told."""
 
+NAME = re.compile(
+    r"\w[./_:@#-]\w|[a-z][A-Z]|\w\(|\b[A-Z]{2,}\b|[a-z]\d|\d[a-z]|--\w"
+    r"|(?<=[^.!?:→] )[A-Z][a-z]\w+|<redacted|\"[^\"]{2,40}\""
+)
+"""What has a name of its own, by how it is written: `auth.py`, MCP, getUser, --flag, Redis."""
 _CONVENTIONAL = re.compile(r"^\W*([\w./+-]+)(?:\([^)]*\))?!?: ")
 _PREFIXES: dict[str, Type] = {
     **dict.fromkeys(names("feat feature"), "feature"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from memory_assets.models import Observation
 from memory_assets.observations.changes import work_done
-from memory_assets.observations.decisions import decisions
+from memory_assets.observations.decisions import decisions, taken_back
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, narrative
 from memory_assets.redacted_text import RedactedText, content_hash, join
 from memory_assets.session_analysis import SessionTurns
@@ -14,7 +14,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said, withdrawn
 
-OBSERVER_ID = "observer-19"
+OBSERVER_ID = "observer-20"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _MOST_FACTS = 8
@@ -47,9 +47,11 @@ def _moments(session: SessionTurns) -> Iterator[Moment]:
     said = {turn.id: all_said([turn]) for turn in session.turns}
     yield from work_done(session, said, withdrawn(session))
     decided: set[RedactedText] = set()
-    for before, turn in zip((None, *session.turns), session.turns, strict=False):
-        for decision in decisions(turn, before):
-            if decision.title not in decided:
+    turns = session.turns
+    for place, turn in enumerate(turns):
+        for decision in decisions(turn, turns[place - 1] if place else None):
+            known = decision.title in decided
+            if not known and not taken_back(decision.title, turns[place + 1 :]):
                 yield decision
             decided.add(decision.title)
 

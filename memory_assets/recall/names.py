@@ -242,21 +242,33 @@ def _folders(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
     return by_folder
 
 
-def with_worktrees(catalog: Catalog, project: str) -> list[str]:
-    """Return a project, and those of its repository's working trees if it is the repository's."""
+def with_worktrees(catalog: Catalog, projects: Iterable[str]) -> list[str]:
+    """Return projects, each once, with those of the working trees of the repositories that they
+    are."""
+    trees = worktrees_of(catalog, projects).values()
+    return list(dict.fromkeys(name for names in trees for name in names))
+
+
+def worktrees_of(catalog: Catalog, projects: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each project itself, and the projects of its repository's working trees if it is
+    the repository's."""
     known = catalog.projects()
-    own = {own_path for own_path, names in _directories(catalog, known).items() if project in names}
-    inside = tuple(f"{own_path}{place}" for own_path in own for place in _WORKTREES)
-    worktrees = {
-        name
-        for directory, names in _directories(catalog, known).items()
-        if inside and directory.startswith(inside)
-        for name in names
-    }
-    for root, names in _roots(catalog, known).items():
-        if project in names and spelled(root) in own:
-            worktrees |= names
-    return [project, *sorted(worktrees - {project})]
+    directories, roots = _directories(catalog, known), _roots(catalog, known)
+    trees: dict[str, list[str]] = {}
+    for project in projects:
+        own = {own_path for own_path, names in directories.items() if project in names}
+        inside = tuple(f"{own_path}{place}" for own_path in own for place in _WORKTREES)
+        worktrees = {
+            name
+            for directory, names in directories.items()
+            if inside and directory.startswith(inside)
+            for name in names
+        }
+        for root, names in roots.items():
+            if project in names and spelled(root) in own:
+                worktrees |= names
+        trees[project] = [project, *sorted(worktrees - {project})]
+    return trees
 
 
 def end_of_project(known: Iterable[str], project: str) -> str:

@@ -101,8 +101,7 @@ class Searchable(Stores):
     def _with_worktrees(self, projects: Iterable[str]) -> list[str]:
         from memory_assets.recall.names import with_worktrees
 
-        every = (name for project in projects for name in with_worktrees(self.catalog, project))
-        return list(dict.fromkeys(every))
+        return with_worktrees(self.catalog, projects)
 
     def workspace_named(self, text: str) -> Workspace:
         """Return the workspace that a person means by its name or a path in it. One of a pulled
@@ -170,7 +169,7 @@ class Searchable(Stores):
 
     def _in_projects(self, request: SearchRequest, named: Sequence[str] | None) -> Answer:
         """Return the best hits of projects and of the working trees of their repositories."""
-        projects = self._with_worktrees(named or ())
+        projects = self._with_worktrees(named) if named else []
         if request.literal is not None:
             from memory_assets.recall.search.exact import find_exact
 

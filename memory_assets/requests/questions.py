@@ -27,15 +27,17 @@ _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 
 
 @dataclass(frozen=True)
 class TimelineRequest(Arguments):
-    """A request for what happened around `anchor`. `before` and `after` are counts of items (0-50)
-    or lengths of time. `scope` is the anchor's project (the default), its session, or all projects
-    (the default for a time without a project)."""
+    """A request for what happened around `anchor`; without one, on the newest day with something.
+    `before` and `after` are counts of items (0-50) or lengths of time. `scope` is the anchor's
+    project (the default), its session, or all projects (the default for a time without a
+    project)."""
 
     answers = ("anchor", "sessions")
 
-    anchor: str = argument(
-        MISSING,
-        "An id, a session, a commit, a file path or a time.",
+    anchor: str | None = argument(
+        None,
+        "An id, a session, a commit, a file path or a time; else the newest day.",
+        names={"cli": "anchor"},
         hint="id, session, commit, file path or time",
         min_length=1,
         max_length=1_000,

@@ -23,8 +23,6 @@ def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield "# failed, and did not work later in the session"
     for command in answer["failed"]:
         yield f"{_failure(command)}  {command['turn_id']}"
-    if not answer["commands"] and not answer["failed"]:
-        yield "Nothing found."
 
 
 def uses(worked: Mapping[str, Any]) -> str:
@@ -59,8 +57,6 @@ def friction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             changed = [f"changing {path}" for path in ending["changed"]]
             after = f" after {', '.join([*ran, *changed])}" if ran or changed else ""
             yield f"   ended by `{ending['command']}`{after}  {ending['turn_id']}"
-    if not answer["errors"]:
-        yield "Nothing found."
 
 
 def restore_notes(answer: Mapping[str, Any]) -> Iterator[str]:

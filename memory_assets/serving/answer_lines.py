@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -29,7 +29,11 @@ _MISSING = 3
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
-"""Kinds of records in the words of a person, where these differ."""
+ITEM_WORDS = {
+    **{"prompt": "Asked", "turn": "Answer", "observation": "Noted", "commit": "Commit"},
+    "summary": "Ended",
+}
+"""Kinds of records, and of items of a timeline, in the words of a person, where these differ."""
 
 
 def clock(time: str | None) -> str:
@@ -69,13 +73,6 @@ def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
     yield from islice(left, most)
     if more := sum(1 for _ in left):
         yield f"... and {more} more (--json lists all)"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Yield a heading and the rows, in aligned columns."""
-    cells = [list(head), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
 def unsure(missing: Sequence[str]) -> str:
@@ -215,9 +212,9 @@ def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"Searched for {meant} instead of {typed}."
 
 
-def _fields(row: Mapping[str, Any], hidden: Container[str], most: int | None = None) -> list[str]:
+def _fields(row: Mapping[str, Any], hidden: Container[str], most: int) -> list[str]:
     shown = [_field(name, value) for name, value in row.items() if value and name not in hidden]
-    return [f"{name}: {snippet(text, most) if most else text}" for name, text in shown]
+    return [f"{name}: {snippet(text, most)}" for name, text in shown]
 
 
 def _field(name: str, value: Any) -> tuple[str, str]:
@@ -248,20 +245,18 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from answer["missing"].values()
 
 
-def session_lines(
-    answer: Mapping[str, Any], there: Mapping[str, int] | None = None
-) -> Iterator[str]:
-    """Yield a session's summary, field by field, and its items of each kind; `there` is how many
-    there are where these are only the first ones."""
+def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterator[str]:
+    """Yield a session's summary, field by field, and the first items of each kind; `there` is how
+    many there are."""
     yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
-    yield from _fields(answer["summary"] or {}, _IDENTIFYING, 1_000 if there else None)
+    yield from _fields(answer["summary"] or {}, _IDENTIFYING, 1_000)
     if (used := answer.get("usage")) and used["tokens"]:
         price = dollars_in_words(used)
         yield f"usage: {shortened(used['tokens'])} tokens, {price} dollars by list prices"
     for kind in ("turns", "observations", "commits"):
         items = answer[kind]
         yield from (f"- {item['kind']} {item['id']}: {item['text']}" for item in items)
-        if there and there[kind] > len(items):
+        if there[kind] > len(items):
             yield f"- and {there[kind] - len(items)} more {kind}"
 
 
@@ -282,8 +277,6 @@ def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         title = session["title"] or no_title(answer)
         yield f"   {title}  [{', '.join(filter(None, of))}]"
         yield from (f"   {pin_line(pinned, session['title'])}" for pinned in session["pinned"])
-    if not answer["sessions"]:
-        yield "No session."
 
 
 def no_title(answer: Mapping[str, Any]) -> str:
@@ -325,8 +318,8 @@ def dollars_in_words(entry: Mapping[str, Any]) -> str:
 
 
 def shortened(count: int) -> str:
-    """Return a count in three digits: 950, 12.3 k, 4.56 M."""
-    for size, name in ((10**9, " G"), (10**6, " M"), (10**3, " k")):
+    """Return a count in three digits: 950, 12.3 k, 4.56 M, 1.18 B."""
+    for size, name in ((10**9, " B"), (10**6, " M"), (10**3, " k")):
         if count >= size:
             return f"{count / size:.3g}{name}" if count < 1000 * size else f"{count // size}{name}"
     return str(count)
@@ -426,9 +419,11 @@ def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:_MOST_LINES])) + more
 
 
-def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each run behind the stages, once: what it was, and whether its page is
-    still there."""
+def run_lines(
+    runs: Sequence[Mapping[str, Any]], named: Callable[[str], str] = str
+) -> Iterator[str]:
+    """Yield a line for each run behind the stages, once: what it was, with its project as it is
+    `named`, and whether its page is still there."""
     for run in {run["run_id"]: run for run in runs if run["run_id"]}.values():
         where = {
             "kept": f"{run['page']} (`memory dev`)",
@@ -437,7 +432,7 @@ def run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         times = " to ".join(map(clock, filter(None, (run["started_at"], run["ended_at"]))))
         code = run["versions"].get("memory_assets", "")
         said = (
-            *(run["job"], run["partition"], run["status"].lower(), times),
+            *(run["job"], named(run["partition"]), run["status"].lower(), times),
             *(f"memory_assets {code}" if code else "", where),
         )
         yield f"run {run['run_id']}: {', '.join(filter(None, said))}"

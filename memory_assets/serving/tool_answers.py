@@ -74,7 +74,7 @@ from memory_assets.status import (
 from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
 SNIPPET = 240
-_SNIPPETS, _LATER_SNIPPET = (2 * SNIPPET, SNIPPET, SNIPPET), 160
+_SNIPPETS, _LATER_SNIPPET = (700, SNIPPET, 160), 110
 """Characters of the first three hits and of each later one. The first holds the answer twice as
 often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000
@@ -434,7 +434,7 @@ def _how(memory: Memory, request: HowRequest) -> _Answer:
     payload, left_out = fitting(payload, ("commands", "failed"))
     ids = [command["turn_id"] for command in [*payload["commands"], *payload["failed"]]]
     next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
-    lines = list(how_lines(payload)) if ids else []
+    lines = list(how_lines(payload))
     notes = [*how_notes(payload), *_left_out(left_out, request.n), next_call]
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
@@ -444,7 +444,7 @@ def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
     turns = [error["turns"][0] for error in payload["errors"]]
     next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
     notes = [*project_notes(payload), *_left_out(left_out, request.n), next_call]
-    lines = list(friction_lines(payload)) if turns else []
+    lines = list(friction_lines(payload))
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
 
@@ -465,7 +465,7 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
         *([f"{counted(older, 'more session')}: ask for more with n, or narrower."] * bool(older)),
         next_call,
     ]
-    lines = list(sessions_lines(payload)) if listed else []
+    lines = list(sessions_lines(payload))
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
 

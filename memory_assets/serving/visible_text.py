@@ -32,6 +32,9 @@ Marks that enclose a number in Arabic and Syriac have a shape and stay."""
 _COLOUR = re.compile("\x1b\\[[0-9;:]*[mK]")
 """What sets the colour of a terminal, or clears its line; without its escape it would be seen."""
 _LINES = re.compile("\r\n|[\u0085\u2028\u2029]")
+_FENCE = re.compile(r"^ *(?:```|~~~)")
+HEADING = re.compile(r"^#{1,6} +(?=\S)|(?<=[\s…])#{2,6} +(?=\S)")
+_MARKS = re.compile(r"(?P<code>`{1,3})(?P<coded>[^`]+)(?P=code)|\*\*(?P<strong>(?=\S)[^*]+?)\*\*")
 _MARK = re.compile(r"(?i)(<\s*/?\s*)recalled-memory")
 
 
@@ -106,3 +109,19 @@ def snippet(text: str, most: int) -> str:
     """Return the beginning of a text on one line."""
     line = " ".join(visible(text[: 4 * most]).split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def unmarked(text: str) -> str:
+    """Return prose without the marks of Markdown for headings, code and strong words; the lines of
+    a block of code stay as they are, without its fences."""
+    lines, in_code = [], False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            in_code = not in_code
+        else:
+            lines.append(line if in_code else _MARKS.sub(_inner, HEADING.sub("", line)))
+    return "\n".join(lines)
+
+
+def _inner(mark: re.Match[str]) -> str:
+    return mark["coded"] or _MARKS.sub(_inner, mark["strong"])

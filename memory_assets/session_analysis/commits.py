@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
@@ -42,6 +45,12 @@ _COUNTED = re.compile(
 )
 """The line of the next commit, or how many files and lines this one changed."""
 _BESIDE_THE_PRODUCT = Phrase(r"(?:docs?|tests?|chore|ci|build|style|rules)\b")
+_WRITTEN = re.compile(
+    r"^ Date: +[A-Z][a-z]{2} ([A-Z][a-z]{2} +\d+ [\d:]{8} \d{4} [+-]\d{4})$", re.M
+)
+"""When an amended commit was first written, as git prints it below the commit's line."""
+_MADE_WITHIN = timedelta(minutes=10)
+"""How long a call may last whose commit that was; hooks run in it."""
 _REBASES = re.compile(
     r"\bgit\b[^\n;&|]* (?:rebase|filter-(?:repo|branch)|pull\b[^\n;&|]*--rebase)\b"
     r"|\bgt (?:sync|restack|modify|submit)\b"
@@ -153,7 +162,7 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
             printed = made_in(record, command)
             for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
                 gone[stayed.popitem()[1].made.sha] = RESET
-            amended = printed and any("--amend" in one.words for one in segments(command))
+            amends = [one for one in segments(command) if "--amend" in one.words]
             if not printed and stayed and not record.is_error and _amends_quietly(command, record):
                 earlier = stayed.popitem()[1]
                 sha = "".join(_ACKNOWLEDGED.findall(record.text)[-1:])
@@ -161,9 +170,10 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
                 same = MadeCommit(sha, earlier.made.subject)
                 gone[earlier.made.sha] = same.sha or AMENDED
                 stayed[same.subject] = CommitCall(same, turn, record, record.text, earlier.message)
-            replaced = stayed.popitem()[1] if amended and stayed else None
             for one in printed:
-                replaced = stayed.pop(one.subject, replaced)
+                replaced = stayed.pop(one.subject, None)
+                if replaced is None and amends and _may_amend(stayed, one, amends[0], record):
+                    replaced = stayed.popitem()[1]
                 told = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not told else command
                 stayed[one.subject] = CommitCall(one, turn, record, record.text, message)
@@ -171,6 +181,32 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
                     gone[replaced.made.sha] = one.sha or AMENDED
     kept = {call.made.sha for call in stayed.values()}
     return list(stayed.values()), {old: new for old, new in gone.items() if old and old not in kept}
+
+
+def _may_amend(
+    stayed: dict[RedactedText, CommitCall],
+    made: MadeCommit,
+    amends: Segment,
+    record: RedactedRecord,
+) -> bool:
+    """Return False if what git printed of an amended commit under another subject shows that it was
+    not the last one that the session made: git was to keep its subject, it is on another branch, or
+    it was written at another time."""
+    if not stayed or "--no-edit" in amends.words:
+        return False
+    last = next(reversed(stayed.values()))
+    if made.branch and last.made.branch and made.branch != last.made.branch:
+        return False
+    at, first = _written_at(record), _written_at(last.record) or last.record.timestamp
+    return at is None or first is None or abs(at - first) <= _MADE_WITHIN
+
+
+def _written_at(record: RedactedRecord) -> datetime | None:
+    """Return when an amended commit was first written; None if git did not print it."""
+    date = _WRITTEN.search(record.text)
+    with suppress(ValueError):  # what looks like git's line may be anything
+        return datetime.strptime(date[1], "%b %d %H:%M:%S %Y %z") if date else None
+    return None
 
 
 def _rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> dict[str, str]:
@@ -235,7 +271,8 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     if not command:
         return []
     if not any(verb in command for verb in _VERBS) or not makes_commits(command):
-        printed = [] if record.is_error else printed_in(record.text, counted=True)
+        shows = " changed" in record.text and not record.is_error
+        printed = printed_in(record.text, counted=True) if shows else []
         return printed if printed and not _only_shows(command) else []
     printed = printed_in(record.text)
     if printed or record.is_error:
@@ -298,9 +335,9 @@ def _is_quiet(command: RedactedText) -> bool:
 def _subjects_given(command: RedactedText) -> list[RedactedText]:
     """Return the subject that each `git commit` of a command gives, in a here-document or with
     `-m`."""
-    begins = [commit.start() for commit in _COMMITS.finditer(command)]
+    bounds = [*(commit.start() for commit in _COMMITS.finditer(command)), len(command)]
     given: list[RedactedText] = []
-    for begin, end in zip(begins, [*begins[1:], len(command)], strict=True):
+    for begin, end in pairwise(bounds):
         part = command.cut(begin, end)
         if heredoc := _HEREDOC.search(part):
             given.append(_subject(part.cut(*heredoc.span(2))))

@@ -129,6 +129,15 @@ def _file_arguments(segment: Segment) -> list[RedactedText]:
     return [word for word in segment.arguments if _LOOKS_LIKE_A_FILE.match(word)]
 
 
+def files_changed(session: SessionTurns) -> tuple[int, ...]:
+    """Return how many files each turn changed."""
+    return session.once(_files_changed)
+
+
+def _files_changed(session: SessionTurns) -> tuple[int, ...]:
+    return tuple(len(touched(session, turn.records).modified) for turn in session.turns)
+
+
 def weights(session: SessionTurns) -> tuple[float, ...]:
     """Return the weight of each turn: a point for each file that it changed, less for its calls
     and the length of its last message; 0 for a turn without any."""
@@ -136,11 +145,12 @@ def weights(session: SessionTurns) -> tuple[float, ...]:
 
 
 def _weights(session: SessionTurns) -> tuple[float, ...]:
-    return tuple(_weight(session, turn) for turn in session.turns)
+    changed = files_changed(session)
+    return tuple(files + _weight(turn) for files, turn in zip(changed, session.turns, strict=True))
 
 
-def _weight(session: SessionTurns, turn: Turn) -> float:
+def _weight(turn: Turn) -> float:
     calls = sum(record.kind == "tool_use" for record in turn.records)
     prose = [len(one.text) for one in turn.records if one.kind == "assistant_text"]
     report = min(prose[-1] if prose else 0, _LONG_REPORT) / _LONG_REPORT
-    return len(touched(session, turn.records).modified) + math.log1p(calls) / 2 + report
+    return math.log1p(calls) / 2 + report

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from itertools import chain
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import Phrase, names
+from memory_assets.session_analysis.phrases import Phrase, distinct, names
 from memory_assets.session_analysis.sentences import Sentence, sentences
 
 _SHORTEST, _LONGEST = 12, 320
 _LONGEST_INSTRUCTION = 160
 _MOST_UNDER_A_HEADING = 2
+_NEAR = 60
+"""Characters behind what names an open end in which it may be said that it is none."""
 _HEADING = Phrase(
     r"^\W*(?:next|next (?:steps?|up|actions?)|what'?s (?:next|left|still (?:open|missing))|"
     r"(?:still )?(?:remaining|outstanding|pending)(?: \w+)?|to-?dos?|follow-?ups?|left to do|"
@@ -37,15 +39,19 @@ _OPEN = Phrase(
     r"ready (?:to|for) (?:commit|push|merge|deploy|review)|follow-?ups?|not yet)\b|"
     r"\bto-?dos?\b(?=\W*(?::|$)| (?:is|are|remain\w*|left|for the)\b)|"
     r"\b(?:still|currently) (?:fails?|failing|broken|needs?|does(?:n't| not)|cannot|can't)\b|"
-    r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: "
+    r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: |"
+    r"\bnothing (?:is |was |has been )?(?:pushed|committed|deployed)\b|"
+    r"^\W*(?:quit and )?(?:restart|relaunch|reload) \w|\bneeds? a restart\b|"
+    r"^\W*(?:下一步|接下来|次の?ステップ|次は)"
 )
 _DONE = Phrase(r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:also )?(?:done|ran|wrote|made|\w+ed)\b")
-_OFFER = Phrase(
+OFFER = Phrase(
     r"^\W*(?:(?:so|ok|okay|or|and)[, ]+)?(?:would you (?:like|prefer|rather)|do you want|"
     r"want me to|should (?:I|we)|shall (?:I|we)|which (?:one|option|of|would|do)|"
     r"let me know (?:which|whether|when|if you(?:'d| would)? (?:want|like|prefer))|"
     r"if you(?:'d)? (?:like|want)[^.]*, I can)\b|"
-    r"\b(?:want me to|would you like me to|do you want me to|shall I|should I)\b[^.]*\?"
+    r"\b(?:want me to|would you like me to|do you want me to|shall I|should I)\b[^.]*\?|"
+    r"^\W*(?:需要|要不要|是否).*[吗？?]|(?:よい|いい|します|しましょう)か\W*$"
 )
 _NOT_LEFT = Phrase(
     r"\b(?:no|nothing|none|zero|without|never mind)"
@@ -109,12 +115,12 @@ _QUOTED = re.compile(r"\"[^\"]{12,}(?:\"|$)|“[^”]{12,}(?:”|$)|^>.*$", re.M
 _PIECE = re.compile(r"(?<=[.!?\n;])\s+|\n")
 
 
-def open_ends(message: RedactedText) -> list[str]:
+def open_ends(message: RedactedText) -> list[RedactedText]:
     """Return the sentences of a closing message that name what was left to do or to decide: an
     offer or a question with which it ends, then the others in their order."""
     parts = [part for part in sentences(message) if _says_what(_plain(part))]
-    offers = [str(part.text) for part in parts[-2:] if _OFFER.search(_plain(part))]
-    return [*offers, *(str(text) for text in left_open(message) if str(text) not in offers)]
+    offers = [part.text for part in parts[-2:] if OFFER.search(_plain(part))]
+    return distinct([*offers, *left_open(message)])
 
 
 def left_open(message: RedactedText) -> list[RedactedText]:
@@ -124,7 +130,7 @@ def left_open(message: RedactedText) -> list[RedactedText]:
     under: Counter[tuple[str, str]] = Counter()
     for part in sentences(message):
         place = (part.heading, part.lead)
-        if _says_what(_plain(part)) and _is_open(part, is_first=not under[place]):
+        if _says_what(_plain(part)) and is_open(part, is_first=not under[place]):
             under[place] += 1
             if under[place] <= _MOST_UNDER_A_HEADING:
                 named.append(part.text)
@@ -137,16 +143,20 @@ def _says_what(text: str) -> bool:
     return len(text) >= _SHORTEST and len(words) > 1
 
 
-def _is_open(part: Sentence, *, is_first: bool) -> bool:
+def is_open(part: Sentence, *, is_first: bool = True) -> bool:
+    """Return True if a sentence names what was left to do, by its words or by its heading; below a
+    heading one that is no item only `is_first`."""
     text = _plain(part)
     if len(text) > _LONGEST or text.endswith((":", "?")) or _CONDITION.match(text):
         return False
-    if _PLANS.match(text) or _NOT_LEFT.search(text) or _COMMIT.match(text):
+    opened = _OPEN.search(text)
+    near = text[: opened.end() + _NEAR] if opened else text
+    if _PLANS.match(text) or _NOT_LEFT.search(near) or _COMMIT.match(text):
         return False
     listed = _HEADING.search(part.lead) if part.item else None
     if (listed or _HEADING.search(part.heading)) and (part.item or is_first):
         return not _DONE.match(text)
-    return bool(_OPEN.search(text))
+    return opened is not None
 
 
 def _plain(part: Sentence) -> str:

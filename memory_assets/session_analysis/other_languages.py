@@ -12,7 +12,7 @@ OTHER_CAUSES = (
     r"\ble problème (?:est|était|vient)\b"
 )
 OTHER_REASONS = (
-    r"因为|由于|所以|因此|必须|不支持|无法|不能|只(?:有|能|在)|要求|而不是|而是|不需要|不用|"
+    r"因为|由于|(?:说明|表明)(?=[^。，、]{4})|所以|因此|必须|不支持|无法|不能|只(?:有|能|在)|要求|而不是|而是|不需要|不用|"
     r"ため(?!に)|ので|から[、。]|により|つまり|できない|できません|ません|必要|のみ|だけ|ではなく|"
     r"\bweil\b|\bdeshalb\b|\bdadurch\b|\bnur wenn\b|\bporque\b|\bdebido a\b|\bparce que\b"
 )

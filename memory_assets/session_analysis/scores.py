@@ -21,7 +21,8 @@ CAUSE = Phrase(
     r"\broot cause|\b(?:the|your|our|my) "
     r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
     r"(?:problem|issue|bug|cause|culprit|reason|difference|catch|blocker|breakage)\b.{0,40}?"
-    r"\b(?:is|was|lies|seems|comes|came)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
+    r"\b(?:is|was|lies|seems|comes|came)\b|\bblocker was\b|\bturn(?:s|ed) out\b|"
+    r"\bcaused by\b|"
     r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
     r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b|"
     r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)"
@@ -31,7 +32,11 @@ CAUSE = Phrase(
 _CAUSE_HEADING = Phrase(
     r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|原因|ursache|"
     r"(?:^| — )(?:root )?(?:cause|reason)s?(?: — |$)|"
-    r"\b(?:what (?:was|went|is) wrong|root cause|why (?:it|this|that) \w+)"
+    r"\b(?:what (?:was|went|is) wrong|root cause|causes?\b.*:$|why (?:it|this|that) \w+)|"
+    r"^\W*(?:conclusion|bottom line|verdict|结论)"
+)
+_CONCLUDES = Phrase(
+    r"\W*(?:bottom line|in short|conclusion|verdict|key trade-?off|结论|直接答案)\W*[:：]"
 )
 _OF_OTHERS = Phrase(
     r"\b(?:well|good|strengths?|positives?|praise|solid|what works|recent\w*|previous\w*|earlier|"
@@ -48,9 +53,10 @@ _FOUND = Phrase(
 )
 _REASON = Phrase(
     rf"{OTHER_REASONS}|"
-    r"\bbecause\b|\bdue to\b|, so \w+s\b|\bsince (?:the|it|this|we|there)\b|\bso "
+    r"\bbecause\b|\bdue to\b|, so \w+(?:s|ing)\b|\bsince (?:the|it|this|we|there)\b|\bso "
     r"(?:that|the|it|every|each|no)\b|"
-    r"\bmeans (?:that|the|it|we)\b|\bonly (?:when|if)\b|\bhappens when\b|\binstead of\b|"
+    r"\b(?:means|shows|proves|confirms) (?:that|the|it|we)\b|\bonly (?:when|if)\b|"
+    r"\bhappens when\b|\binstead of\b|"
     r"\brather than\b|\bdoes(?:n't| not)\b|\bisn't\b|\bnever\b|\bactually\b|\bwhereas\b|"
     r"\b(?:this|that|which) explains\b|\bexplains (?:it|why|the)\b|\btherefore\b|\bby default\b"
 )
@@ -75,10 +81,6 @@ _DOUBTFUL = Phrase(
 )
 _GUESSED = Phrase(
     rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting)\b"
-)
-_CONDITIONAL = Phrase(
-    r"\b(?:if|when|options?|could|either|pros|cons|alternatives?|would you like|do you want|"
-    r"should i)\b.*[:?]\W*$"
 )
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
 _ABOUT_WORK = Phrase(
@@ -141,11 +143,10 @@ def cause_score(one: Said) -> float:
     above = one.sentence.lead if one.sentence.item and one.sentence.lead else one.sentence.heading
     if one.closing and not one.sentence.before and _CAUSE_HEADING.search(above):
         score += 1.5
-    if text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
+    score += 1.5 if one.closing and _CONCLUDES.match(text) else 0.0
+    if score == 0 or text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
         return 0.0
-    if score == 0 or PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
-        return 0.0
-    if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
+    if PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
         return 0.0
     listed = one.sentence.item and one.changed and score < 1.5
     if listed and _SUMMARY_HEADING.search(f"{one.sentence.heading} {one.sentence.lead}"):
@@ -182,7 +183,7 @@ DID = Phrase(
     rf"(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
     rf"(?:(?:and|also|then|successfully) )*"
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
-    rf"{_PAST}\b(?!\s*[-–—:]\s)|"
+    rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
     rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
     rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
     rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|"
@@ -223,7 +224,7 @@ _CHECKED = Phrase(
 )
 """What says that it was checked or is done, not what was done."""
 DOES = (
-    r"(?:\w+s|work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run|include|"
+    r"(?:[\w-]+s|work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run|include|"
     r"fall|read|write|take|get|share|handle|render|keep|point|match|require|log|store|send)"
 )
 """What something does now."""

@@ -145,8 +145,8 @@ class Calls:
         if record.kind != "tool_result":
             return EMPTY
         command = record.command or self._polled(record)
-        still = _STILL_RUNNING.search(record.text[:_HEAD])
-        if command and still:
+        still = command and _STILL_RUNNING.search(record.text[:_HEAD])
+        if still:
             self._running[still.group(1) or ""] = command
             return EMPTY
         return command

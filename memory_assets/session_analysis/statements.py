@@ -11,7 +11,15 @@ from itertools import pairwise
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten, unescaped
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    Phrase,
+    closed,
+    has_no_blanks,
+    names,
+    shorten,
+    unescaped,
+)
 from memory_assets.session_analysis.sentences import Sentence, sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.writing_systems import UNSPACED, pieces
@@ -37,6 +45,8 @@ _CUT_OFF = re.compile(
     r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
     r"setting|use|using|via|following|follows|including|like|called))*[\s:]*\Z"
 )
+_OF_THE_PLAN = names("todowrite todo_write update_plan taskupdate exitplanmode")
+"""Calls that may follow the last message of a turn."""
 _LONGEST_OBJECTION = 600
 """Characters of a prompt that objects; a longer one brings something of its own."""
 _LONG_PROMPT = 200
@@ -94,7 +104,7 @@ class Said:
     plain: str
     """The text as the patterns expect it: straight apostrophes."""
     place: int
-    """How many sentences of its message stand before it."""
+    """How many sentences of its message that say something stand before it."""
 
 
 def all_said(turns: Sequence[Turn]) -> list[Said]:
@@ -110,9 +120,11 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
                 continue
             where = record, place, at >= closing_from, place == last, changed, recap
             told = sentences(_told_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]
-            for number, sentence in enumerate(told):
+            number = 0
+            for sentence in told:
                 text = sentence.text.sub(_OPENING, "")
                 said.append(Said(sentence, *where, text, text.replace("’", "'"), number))
+                number += len(text) >= SHORTEST or has_no_blanks(text)
     return said
 
 
@@ -131,16 +143,17 @@ def _is_prose(record: RedactedRecord) -> bool:
 
 
 def _closing_from(turn: Turn) -> int:
-    """Return where the turn's last message begins: after its last tool call, if prose follows."""
-    prose = [at for at, record in enumerate(turn.records) if _is_prose(record)]
-    if not prose:
-        return len(turn.records)
-    begin = prose[-1]
-    for at in reversed(prose):
-        between = turn.records[at : prose[-1]]
-        if any(r.kind in ("tool_use", "tool_result") and r.agent_id is None for r in between):
+    """Return where the turn's last message begins: after its last call. What an agent said before
+    calls with which the turn ends was its way to them, and the turn has no last message."""
+    begin = len(turn.records)
+    for at in range(len(turn.records) - 1, -1, -1):
+        record = turn.records[at]
+        if _is_prose(record):
+            begin = at
+        elif record.kind != "tool_use" or record.agent_id is not None:
+            continue
+        elif begin < len(turn.records) or record.tool_name.lower() not in _OF_THE_PLAN:
             break
-        begin = at
     return begin
 
 
@@ -163,10 +176,11 @@ def choose(
     scored = [entry for entry in scored if entry[0] >= threshold]
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
     if again:
-        better: Counter[int] = Counter()
+        better: Counter[tuple[object, ...]] = Counter()
         for at, (worth, place, one) in enumerate(scored):
-            scored[at] = worth - again * better[one.turn], place, one
-            better[one.turn] += 1
+            turn, part = (one.turn,), (one.turn, one.sentence.heading, one.sentence.lead)
+            scored[at] = worth - again * (better[turn] + better[part] / 2), place, one
+            better.update((turn, part))
         scored.sort(key=lambda entry: (-entry[0], entry[1]))
     chosen: list[tuple[int, RedactedText]] = []
     vocabularies = [vocabulary_of(text) for text in beside]
@@ -226,9 +240,22 @@ def fitting(one: Said) -> Said:
     enough."""
     if len(one.text) <= LONGEST:
         return one
-    ends = [end.start() for end in _CLAUSE_END.finditer(one.text, _SHORTEST_LEAD, _LONG_CLAUSES)]
-    ends = [end for end in ends if one.text.count("(", 0, end) == one.text.count(")", 0, end)]
-    return _as(one, one.text.cut(0, ends[-1])) if ends else one
+    clauses = _clauses(one.text, _LONG_CLAUSES)
+    return _as(one, clauses) if clauses else one
+
+
+def shortened(text: RedactedText, limit: int) -> RedactedText:
+    """Return a sentence that fits, else its first clauses that do, else as many words."""
+    if len(text) <= limit:
+        return text
+    clauses = _clauses(text, limit - 1)
+    return closed(clauses) if clauses else shorten(text, limit)
+
+
+def _clauses(text: RedactedText, limit: int) -> RedactedText:
+    ends = [end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_LEAD, limit)]
+    ends = [end for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
+    return text.cut(0, ends[-1]) if ends else EMPTY
 
 
 def _as(one: Said, text: RedactedText) -> Said:

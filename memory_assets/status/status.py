@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from memory_assets.errors import NotFound, StoreError
-from memory_assets.http.model_endpoint import family_of, same_space
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
@@ -228,6 +227,8 @@ def _of_other_models(
     """Return by asset how many rows have vectors of another model than that of the settings."""
     if settings.embedder == NO_EMBEDDER:
         return {}
+    from memory_assets.http.model_endpoint import family_of, same_space
+
     family, noted = family_of(settings.embedder), str(versions.get("embedder") or "")
     rows: dict[str, int] = {}
     for stage, embedder, number in catalog.products.rows_by_embedder():

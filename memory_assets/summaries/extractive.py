@@ -32,7 +32,7 @@ _PART = 300
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-15"
+    summarizer_id = "extractive-16"
     """Changes with every change of a heuristic."""
     reason = ""
 
@@ -47,14 +47,16 @@ class ExtractiveSummarizer:
         times = [record.timestamp for record in records if record.timestamp is not None]
         started, ended = min(times, default=None), max(times, default=None)
         done = outcomes.completed(session, said, files)
+        left = outcomes.next_steps(session, said)
+        learned = findings.learned(session, said, [done, left])
         fields = {
             "title": prompts.title(session),
             "request": prompts.request(session),
             "investigated": findings.investigated(session, files),
-            "learned": findings.learned(session, said, done),
+            "learned": learned,
             "completed": done,
-            "next_steps": outcomes.next_steps(session, said),
-            "notes": outcomes.notes(session, said),
+            "next_steps": left,
+            "notes": outcomes.notes(session, said, [left, learned]),
         }
         open_errors = [error.text for error in met if error.outcome not in ENDED]
         text = _text(fields, distinct(base_name(path) for path in files.modified), open_errors)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import commits_that_stayed
-from memory_assets.session_analysis.files import Touched, touched
+from memory_assets.session_analysis.files import Touched, files_changed
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
@@ -38,6 +39,7 @@ from memory_assets.session_analysis.statements import (
     choose,
     in_context,
     readable,
+    shortened,
 )
 
 LEARNED_LIMIT = 600
@@ -47,7 +49,7 @@ _AGAIN, _LEAST_CAUSE, _LEAST_SCORE = 0.3, 1.5, 1.2
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
 _MOST_FINDINGS, _FINDING_LIMIT = 4, 130
-_HEAD_OF_A_PROMPT = 600
+_HEAD_OF_A_PROMPT, _SHORTEST_ITEM = 600, 48
 _NAMES_THE_FINDING = 30
 """Characters of a heading above a finding that says which it is."""
 _GRAVE = ("critical", "blocking", "p0", "high", "major", "required", "must", "p1", "medium",
@@ -86,19 +88,19 @@ _REVIEWS = Phrase(
 )
 
 
-def learned(session: SessionTurns, said: list[Said], done: RedactedText) -> RedactedText:
+def learned(session: SessionTurns, said: list[Said], told: Sequence[RedactedText]) -> RedactedText:
     """Return what reviews found, then the sentences that state a cause or a finding, explain a
-    problem or answer a question, none that `done` holds already."""
+    problem or answer a question, none that a field of `told` holds already."""
     review = leading(_review(session, said), LEARNED_LIMIT)
     room = LEARNED_LIMIT - sum(len(one) + 1 for one in review)
-    told = _Told(session, said, reviewed=bool(review))
+    by_place = _Told(session, said, reviewed=bool(review))
     stated = choose(
         (one for one in said if not _dangles(one)),
-        told.score,
+        by_place.score,
         room=max(room, 0),
         most=_LEARNED_MOST - min(len(review), _LEARNED_MOST),
         threshold=_LEAST_SCORE,
-        beside=[*split(done), *review],
+        beside=[*chain.from_iterable(map(split, told)), *review],
         again=_AGAIN,
     )
     return join(" ", distinct([*review, stated]))
@@ -117,7 +119,6 @@ class _Told:
         ]
         self._problem = [_PROBLEM.search(text) is not None for text in asked]
         committed = {call.turn.id for call in commits_that_stayed(session)}
-        self._how = [_HOW.search(text) is not None for text in asked]
         self._why = {
             one.turn
             for one in said
@@ -130,7 +131,7 @@ class _Told:
             and turn.id not in committed
             for text, turn in zip(asked, session.turns, strict=True)
         ]
-        changed = [bool(touched(session, turn.records).modified) for turn in session.turns]
+        changed = files_changed(session)
         self._changed_later = [any(changed[place + 1 :]) for place in range(len(changed))]
 
     def score(self, one: Said) -> float:
@@ -157,9 +158,9 @@ class _Told:
         where a later turn changes files: it may be untrue then."""
         if not self._question[one.turn] or one.changed or one.turn in self._why:
             return 0.0
-        if not _tells(one) or (_ASKS_TO.match(one.plain) and not self._how[one.turn]):
+        if one.sentence.item and len(one.plain) < _SHORTEST_ITEM:
             return 0.0
-        if self._may_be_untrue(one):
+        if not _tells(one) or self._may_be_untrue(one):
             return 0.0
         return (1.3 if one.sentence.item else 1.6) - 0.02 * one.place
 
@@ -202,12 +203,13 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         ):
             continue
         grave = _GRAVE.index(label["gravity"]) if label else len(_GRAVE)
-        text = one.sentence.heading if named else one.text
-        text = closed(shorten(text, _FINDING_LIMIT))
+        text = closed(one.sentence.heading if named else one.text)
         if not any(text == other for _, _, other in by_turn.get(one.turn, ())):
             by_turn.setdefault(one.turn, []).append((grave, place, text))
-    graded = by_turn[max(by_turn)] if by_turn else []
-    return [text for _, _, text in sorted(graded, key=lambda finding: finding[:2])][:_MOST_FINDINGS]
+    graded = sorted(by_turn[max(by_turn)], key=lambda finding: finding[:2]) if by_turn else []
+    texts = [text for _, _, text in graded][:_MOST_FINDINGS]
+    room = max(LEARNED_LIMIT // len(texts) - 2, _FINDING_LIMIT) if texts else 0
+    return [shortened(text, room) for text in texts]
 
 
 def _prompt(session: SessionTurns, turn: int) -> str:
@@ -257,12 +259,7 @@ _LEADS_IN = Phrase(
     r"\W*(?:here(?:'s| is| are)\b|(?:I|you|we|assumption)(?:'\w+| \w+)?\b|你|我|建议|"
     r".*\b(?:let me know|happy to)\b|(?:both|all|some) \w+ \w+ \w+\W*$|以下|下面)"
 )
-_ASKS_TO = Phrase(
-    r"\W*(?:remove|add|use|update|fix|change|move|replace|create|run|set|keep|centralize|make|install|"
-    r"activate|open|go to|click)\b"
-)
 _WHY = Phrase(r"\bwhy\b|为什么|なぜ|\bwarum\b")
-_HOW = Phrase(r"\bhow\b|怎么|如何|どう|方法|\bwie\b")
 _NO_PROSE = re.compile(r"https?://\S+|\S*[\w)][./\\:_(]\S+")
 _DENIES = Phrase(
     r"\b(?:no|not|never|none|nope|without|missing|only|yet)\b|n't\b|不|没|未|ない|ません|\b(?:nicht|kein\w*)\b"

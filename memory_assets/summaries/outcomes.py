@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from memory_assets.models import ABANDONED
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import CommitCall, by_weight, commits_that_stayed
 from memory_assets.session_analysis.files import Touched, weights
+from memory_assets.session_analysis.open_ends import OFFER, is_open
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
@@ -21,11 +23,13 @@ from memory_assets.session_analysis.phrases import (
     shorten,
     unescaped,
 )
-from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, done_score
+from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, cause_score, done_score
+from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import Said, choose, fitting, readable, without_colon
 
 LIMIT, _NEXT_LIMIT = 600, 400
+_SHORTEST_NEXT, _LONGEST_NEXT, _CAUSE = 6, 320, 2.0
 _MOST_REPORTS = 5
 _BY_THE_WAY = Phrase(
     r"\W*(?:i |i've )?(?:also|verif\w+|validat\w+|checked|ran|committed|pushed|tests?\b)|"
@@ -42,28 +46,9 @@ _LISTS_CHANGES = Phrase(
     r"\bchanges(?: made)?\W*$|"
     r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
 )
+_FIRST_WORD = re.compile(r"[\w./-]+\w")
 _NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
 
-_NEXT_FIRST = Phrase(
-    r"\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
-    r"still (?:to do|open|need)|follow-?ups?\b)"
-)
-_NEXT = Phrase(
-    r"\bnext (?:steps?|action)\b|\b(?:still|also) needs? to\b|\bremains? to\b|"
-    r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|may want to) (?:now|then|also)\b|"
-    r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bto-?do: |\bleft to do\b|"
-    r"\bready to (?:commit|merge|push|deploy|release|review)\b|\bwhen you're ready\b|"
-    r"\bnot yet\b|\bawaiting\b"
-)
-_WEIGHING = Phrase(r"^(?:pros|cons|option \w+)\b")
-_COURTESY = Phrase(
-    r"\blet me know if (?:you (?:need|have|run into|see)|there)\b|"
-    r"\b(?:any )?(?:questions|anything else)\b"
-)
-_OFFER = Phrase(
-    r"^(?:would you like|do you want|want me to|should I|shall I|if you(?:'d)? (?:like|want)|"
-    r"let me know (?:if|when|which|whether))"
-)
 _CAVEAT = Phrase(
     r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
     r"\b(?:caveat|be aware|keep in mind|please note|one thing to (?:note|know)|"
@@ -90,39 +75,41 @@ def completed(session: SessionTurns, said: list[Said], files: Touched) -> Redact
     commits = _committed(calls)
     heaviest = max(weights(session), default=0.0) or 1.0
     share = [weight / heaviest for weight in weights(session)]
+    names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
     done = choose(
         (without_colon(fitting(one)) for one in said),
-        lambda one: _reported(one, share[one.turn]),
+        lambda one: _reported(one, share[one.turn], names),
         room=LIMIT - len(commits) - 1,
         most=_MOST_REPORTS,
         threshold=1.4,
         beside=[call.made.subject for call in calls],
         again=_AGAIN,
     )
-    names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
     if commits or not names or any(name in done for name in names) or len(done) > _TELLING:
         return join(" ", distinct([done, commits]))
     return join(" ", distinct([done, compose("Changed {}.", listing(names, 8))]))
 
 
-def _reported(one: Said, share: float) -> float:
+def _reported(one: Said, share: float, changed: Sequence[str]) -> float:
     """Return the score of a sentence as a report, `share` being the weight of its turn beside that
     of the weightiest: more for the sentence with which a report begins."""
-    score = done_score(one) or _listed_score(one)
+    score = done_score(one) or _listed_score(one, changed)
     if score == 0:
         return 0.0
     score += share - (1.0 if one.last else 0.0) + (0.7 if one.place == 0 else 0.0)
     return score - (1.0 if _BY_THE_WAY.match(one.plain) else 0.0)
 
 
-def _listed_score(one: Said) -> float:
-    """Return a score for an item of a list of changes that names what is there now, and says what
-    it is, without a word for what was done."""
-    where = one.sentence.lead or one.sentence.heading
-    if not (one.closing and one.changed and one.sentence.item and _LISTS_CHANGES.search(where)):
+def _listed_score(one: Said, changed: Sequence[str]) -> float:
+    """Return a score for an item of a list of changes, or a sentence that begins with the name of a
+    changed file, that says what is there now without a word for what was done."""
+    if not (one.closing and one.changed and readable(one.plain)) or one.plain.endswith("?"):
         return 0.0
-    named = readable(one.plain) and (_NAMED.match(one.text) or " now " in one.plain)
-    return 2.1 + one.last if named and not one.plain.endswith("?") else 0.0
+    listed = one.sentence.item and _LISTS_CHANGES.search(one.sentence.lead or one.sentence.heading)
+    begins = _FIRST_WORD.match(one.plain)
+    if not listed and not (begins and begins[0].rsplit("/", 1)[-1] in changed):
+        return 0.0
+    return 2.1 + one.last if _NAMED.match(one.text) or " now " in one.plain else 0.0
 
 
 def _committed(titles: Sequence[CommitCall]) -> RedactedText:
@@ -157,9 +144,11 @@ def _late(said: list[Said]) -> list[Said]:
 
 def _next_score(one: Said) -> float:
     text = one.plain
-    if not (one.closing or one.recap) or not 12 <= len(text) <= 280 or text.endswith(":"):
-        return 0.0
-    if _WEIGHING.search(text) or _COURTESY.search(text):
+    if (
+        not (one.closing or one.recap)
+        or not _SHORTEST_NEXT <= len(text) <= _LONGEST_NEXT
+        or text.endswith(":")
+    ):
         return 0.0
     item = one.sentence.item
     under = (
@@ -167,31 +156,30 @@ def _next_score(one: Said) -> float:
         or (item and NEXT_HEADING.search(one.sentence.lead))
     ) and (item or not (NOW.search(text) or DID.search(text)))
     score = 2.5 if under else 0.0
-    score += 2.0 if _says_what_is_next(text) else 0.0
-    score += 1.2 if _OFFER.search(text) else 0.0
+    score += 2.0 if is_open(one.sentence) and cause_score(one) < _CAUSE else 0.0
+    score += 1.2 if OFFER.search(text) else 0.0
     return score + (0.3 if score and one.last else 0.0)
 
 
-def _says_what_is_next(text: str) -> bool:
-    return (_NEXT_FIRST.match(text) or _NEXT.search(text)) is not None
-
-
-def notes(session: SessionTurns, said: list[Said]) -> RedactedText:
-    """Return caveats of the last messages, pull requests, and counts worth knowing."""
+def notes(session: SessionTurns, said: list[Said], told: Sequence[RedactedText]) -> RedactedText:
+    """Return caveats of the last messages, none that a field of `told` holds, pull requests, and
+    counts worth knowing."""
     facts = _facts(session)
     caveats = choose(
-        _late(said), _caveat_score, room=_NEXT_LIMIT - len(facts) - 1, most=2, threshold=1.5
+        _late(said),
+        _caveat_score,
+        room=_NEXT_LIMIT - len(facts) - 1,
+        most=2,
+        threshold=1.5,
+        beside=chain.from_iterable(map(split, told)),
     )
     return join(" ", distinct([caveats, facts]))
 
 
 def _caveat_score(one: Said) -> float:
-    text = one.plain
-    if not one.closing or not readable(text) or text.endswith("?") or _OFFER.search(text):
+    if not one.closing or not readable(one.plain) or one.plain.endswith("?"):
         return 0.0
-    if _says_what_is_next(text):
-        return 0.0
-    return 2.0 if _CAVEAT.search(text) else 0.0
+    return 2.0 if _CAVEAT.search(one.plain) else 0.0
 
 
 def _facts(session: SessionTurns) -> RedactedText:

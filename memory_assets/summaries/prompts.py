@@ -130,7 +130,7 @@ def title(session: SessionTurns) -> RedactedText:
     Notices, frames, names of programs and cut-off texts are none.
     """
     for by_user, given in _given(session):
-        text = plain_text(given.squeezed().sub(_TIMES, "").sub(_LABEL, r"\g<title>"))
+        text = plain_text(given.squeezed().sub(_TIMES, "")).sub(_LABEL, r"\g<title>")
         if not text or _NO_TITLE.match(text) or text.endswith(_CUT_OFF):
             continue
         if by_user or not _SAYS_NOTHING.match(text):
@@ -227,7 +227,7 @@ def _committed(wordings: Sequence[RedactedText]) -> RedactedText:
         if not is_routine(one) and (len(one) >= _LONG_SUBJECT or not says_little(one))
     ]
     if len(telling) < 2:
-        return next(map(_clause, telling or reversed(wordings)), EMPTY)
+        return next(map(_clause, telling or wordings), EMPTY)
     if len(telling) >= _MANY_COMMITS:
         bags = [_stems(one) for one in wordings]
         telling.sort(key=lambda one: (is_beside(one), -_shared(_stems(one), bags)))
@@ -306,6 +306,10 @@ def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
 
 
 def _asked(session: SessionTurns) -> list[tuple[float, RedactedText]]:
+    return session.once(_asked_at_all)
+
+
+def _asked_at_all(session: SessionTurns) -> list[tuple[float, RedactedText]]:
     return _asked_in(session, {turn.id for turn in session.turns})
 
 

@@ -10,43 +10,13 @@ from typing import Any
 import pytest
 
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.errors import BadArgument, ConfigurationError, RedactionUnavailable, StoreError
+from memory_assets.errors import BadArgument, RedactionUnavailable, StoreError
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents
 from memory_assets_tests.sweep import sweep
-
-
-def test_a_turn_is_there_once_however_often_it_is_appended(gateway: MemoryGateway) -> None:
-    """Without an id of its own, conversation, place, role and text make it the same."""
-    first = gateway.append_history("c1", "user", "Which queue do we use?", 0, NOW)
-    again = gateway.append_history("c1", "user", "Which queue do we use?", 0, NOW)
-    assert (first.new, again.new) == (True, False)
-    assert first.message_id == again.message_id
-    assert [turn.text for turn in gateway.tail_history("c1", 9)] == ["Which queue do we use?"]
-
-
-def test_another_text_at_the_same_place_is_refused_with_both_ids(gateway: MemoryGateway) -> None:
-    """And an id that another turn has."""
-    first = gateway.append_history("c1", "user", "Use RabbitMQ.", 0, NOW)
-    with pytest.raises(ConfigurationError) as refused:
-        gateway.history.append("c1", "user", "Use Kafka.", 0, NOW, message_id="other")
-    assert first.message_id in str(refused.value) and "other" in str(refused.value)
-    assert "Kafka" not in str(refused.value)
-    with pytest.raises(ConfigurationError, match="turn 0 of conversation c1"):
-        gateway.history.append("c1", "user", "Use Kafka.", 1, NOW, message_id=first.message_id)
-
-
-def test_the_tail_is_exact_and_in_order(gateway: MemoryGateway) -> None:
-    """Whatever order they were appended in; none for 0, an unknown conversation, or below 0."""
-    for at in (3, 0, 2, 1):
-        gateway.append_history("c1", "assistant", f"Turn number {at}", at, NOW)
-    assert [turn.turn_index for turn in gateway.tail_history("c1", 3)] == [1, 2, 3]
-    assert len(gateway.tail_history("c1", 99)) == 4
-    assert gateway.tail_history("c1", 0) == gateway.tail_history("c2", 5) == []
-    assert gateway.tail_history("c1", -1) == []
 
 
 def test_a_secret_is_in_no_byte_of_what_is_stored(agents: Agents) -> None:

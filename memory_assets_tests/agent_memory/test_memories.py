@@ -12,13 +12,6 @@ from memory_assets_tests.agent_memory.conftest import NOW, Agents
 LATER = "2026-11-24T09:00:00Z"
 
 
-def test_what_is_not_believed_enough_is_refused(gateway: MemoryGateway) -> None:
-    """With the reason, and nothing is stored."""
-    written = gateway.write_memory("The queue is RabbitMQ.", "fact", 0.699, NOW)
-    assert (written.outcome, written.reason) == ("refused", "confidence 0.699 is below 0.7")
-    assert gateway.recall_memory("queue", 5) == []
-
-
 def test_the_same_text_is_renewed_under_its_id(gateway: MemoryGateway) -> None:
     """With the newer time, the higher confidence and the labels of both."""
     first = gateway.memory.write("The queue is RabbitMQ.", "fact", 0.9, NOW, tags=["infra"])

@@ -94,7 +94,9 @@ def test_a_tag_leads_to_what_agents_wrote(wordy: Agents) -> None:
     page = client.get(f"/page/tag/{tag.strip('<>').removeprefix('redacted:')}").text
     leads = re.findall(r'href="(/page/(?:memory|audit)/[^"]+)" data-item', page)
     assert len(leads) == 2 and "in 2 rows of documents" in page
-    shown = "\n".join(audit_view(Terminal(None, Layout(ENDLESS)), found))
+    shown = "\n".join(
+        audit_view(Terminal(Memory(wordy.components.settings), Layout(ENDLESS)), found)
+    )
     assert len(found["others"]) == 2 and all(each["id"] in shown for each in found["others"])
     assert all(client.get(unescape(lead)).status_code == 200 for lead in leads)
 
@@ -143,7 +145,7 @@ def test_it_is_searched_like_everything_else(ingested: Agents) -> None:
     assert found.intact and found.kind == "memory"
     assert [each["what"] for each in found.to_dict()["trail"]] == ["stored"]
     assert "Trail     stored " in "\n".join(
-        audit_view(Terminal(None, Layout(ENDLESS)), found.to_dict())
+        audit_view(Terminal(memory, Layout(ENDLESS)), found.to_dict())
     )
     assert {run["stage"] for run in found.runs} >= {"agent_memory", "agent_memory_collection"}
     coverage = memory.status()["coverage"]

@@ -62,19 +62,19 @@ def _lines(
 
 
 def test_title_age_and_a_short_id_come_first() -> None:
-    """Then the text; a session without a title is called by its text."""
+    """Then the text; a session without a title is called by its text, which is not repeated."""
     assert _lines(_hit("The lamp is lit."), _hit("Out at dawn.", FLAKY)) == [
         "1. How to keep a lighthouse  3 days ago  aaaaaaaa:4",
         "   The lamp is lit.",
         "2. Out at dawn.  3 days ago  3d0f6a52:4",
-        "   Out at dawn.",
     ]
 
 
 def test_hits_of_one_session_stand_together_below_the_best_of_them() -> None:
     """Numbered as they are printed; in the order of time, only where they are next to each
     other."""
-    hits = [_hit("Lit."), _hit("Out.", FLAKY), _hit("Lit again."), _hit("Lamp", title="Oil")]
+    out = _hit("It goes out.", FLAKY, title="Out")
+    hits = [_hit("Lit."), out, _hit("Lit again."), _hit("Lamp", title="Oil")]
     lines = _lines(*hits)
     assert [line.split(".")[0] for line in lines[::2]] == ["1", "   2", "   3", "4"]
     assert lines[2] == "   2. same session  3 days ago  aaaaaaaa:4"
@@ -125,12 +125,12 @@ def test_copies_of_a_document_stand_below_its_hit() -> None:
 
 
 def test_the_text_of_an_observation_does_not_say_its_title_again() -> None:
-    """Unless there is nothing else."""
+    """Nor the text of a hit that is nothing else."""
     told = _hit(
         "The lamp is lit at dusk.\nIt burns oil, the keeper said.", title="The lamp is lit at dusk."
     )
     assert _lines(told)[1] == "   …It burns oil, the keeper said."
-    assert _lines(_hit("The lamp", title="The lamp"))[1] == "   The lamp"
+    assert len(_lines(_hit("The lamp", title="The lamp"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -199,13 +199,15 @@ def test_an_exact_hit_says_where_its_line_stands_and_what_prints_the_rest() -> N
 
 
 def test_weak_hits_are_marked_or_announced() -> None:
-    """As in a pipe."""
-    weak = _hit("y", FLAKY, weak=True)
+    """As in a pipe; after the last that is not, they are announced once."""
+    weak = _hit("It is y.", FLAKY, weak=True, title="y")
     assert _lines(weak, weak)[0] == "Not sure; nearest:"
     nowhere = _lines(weak, weak, missing=["whatsapp"])
     assert nowhere[0] == "Not sure: 'whatsapp' is nowhere in memory. Nearest:"
-    close, _, marked, _ = _lines(_hit("x"), weak)
-    assert close.startswith("1. How to") and marked.startswith("2. weak: y")
+    between = [line for line in _lines(_hit("x"), weak, _hit("z", "quay")) if "." in line[:2]]
+    assert [line[:10] for line in between] == ["1. How to ", "2. weak: y", "3. z  3 da"]
+    after = _lines(_hit("x"), weak, weak)
+    assert after[2] == "Less sure:" and after[3].startswith("2. y  3 days")
     assert _lines() == ["Nothing found."]
 
 

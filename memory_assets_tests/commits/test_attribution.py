@@ -75,6 +75,26 @@ def test_a_commit_that_the_session_amended_says_what_took_its_place(
     assert [new.startswith(by) and bool(by) for sha, by in said.items() if old.startswith(sha)]
 
 
+def test_a_commit_that_is_amended_twice_is_replaced_twice(shop: Workshop, session: Session) -> None:
+    """Git prints when it was written first, however late it is amended; one that the human wrote
+    long before takes the place of none of the session."""
+    shop.save("src/pier.py", "old = True")
+    shop.git("checkout", "--quiet", "-b", "side")
+    shop.commit("Human work")
+    shop.git("checkout", "--quiet", "main", later=4_000)
+    shas = [session.commits("src/harbor.py", "Add a harbor")]
+    for subject in ("Add-a-port", "Add-a-pier"):
+        shop.now += timedelta(hours=1)
+        told = shop.git("commit", "--amend", "-m", subject)
+        session.run(f"git commit --amend -m {subject}", told)
+        shas.append(shop.git("rev-parse", "HEAD").strip())
+    shop.git("branch", "--quiet", "-M", "main", "own")
+    shop.git("checkout", "--quiet", "-B", "main", "side")
+    session.run("git commit --amend -m Tidy", lambda: shop.git("commit", "--amend", "-m", "Tidy"))
+    claims = session.claims()
+    assert [claims[sha].replaced_by for sha in shas] == [*shas[1:], ""]
+
+
 def test_a_quiet_commit_is_found_by_time_and_subject(shop: Workshop, session: Session) -> None:
     """Git printed nothing; its own record of that second does."""
     session.write("src/a.py", "def first(): return 1_000_000")

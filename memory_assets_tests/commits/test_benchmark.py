@@ -6,11 +6,14 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from memory_assets_tests.command_line import run_program
 
 BENCHMARK = Path(__file__).parent.parent.parent / "benchmarks" / "commits.py"
 
 
+@pytest.mark.long  # each deed is tried in test_attribution.py
 def test_precision_on_a_repository_made_for_it() -> None:
     """At least .95 of the claims are right, and .9 of what should be claimed is, in a world in
     which each deed of the benchmark is done at least once."""

@@ -28,15 +28,10 @@ from memory_assets_tests.dagster.recorded import record_ingests
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-on_any_instance = pytest.mark.parametrize(
-    "instance",
-    [
-        "moved SQLite",
-        pytest.param("ephemeral", marks=pytest.mark.long),
-        pytest.param("PostgreSQL", marks=pytest.mark.long),
-    ],
-    indirect=True,
-)
+pytestmark = [  # on the shipped one: test_ingest_batch.py, test_superseded_runs.py
+    pytest.mark.long,
+    pytest.mark.parametrize("instance", ["moved SQLite", "ephemeral", "PostgreSQL"], indirect=True),
+]
 
 
 @pytest.fixture
@@ -78,7 +73,6 @@ def _run_what_is_asked(
     return run.run_id
 
 
-@on_any_instance
 def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,8 +121,6 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
             assert instance.get_materialized_partitions(key) == projects, key
 
 
-@pytest.mark.long  # on the shipped instance: test_backfill.py
-@on_any_instance
 def test_a_backfill_is_made_and_a_project_forgotten_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

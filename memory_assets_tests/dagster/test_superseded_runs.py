@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -29,13 +28,6 @@ from memory_assets_tests.dagster.recorded import record_ingests
 
 PROJECT, OTHER = "-home-mara-code-harbor-api", "-Users-jonas-work-tidepool-web"
 SUCCESS, FAILURE = dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE
-
-
-@pytest.fixture
-def instance(sample_settings: Settings) -> Iterator[dg.DagsterInstance]:
-    """An instance on disk, as the project's dagster.yaml lays it out."""
-    with open_instance(sample_settings) as opened:
-        yield opened
 
 
 def _add(

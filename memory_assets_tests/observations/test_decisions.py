@@ -95,9 +95,7 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("can we hang it on the left post instead of the right one please?", False),
         ("I think we can drop the bell, and ring by voice instead", False),
         ("I think we can drop the bell, and ring by PagerDuty instead", True),
-        ("No, let's paint the gate first.", False),
         ("I would prefer not to oil it again for this small change.", False),
-        ("I don't want to paint these hinges.", False),
         ("I don't want a lock that opens with only a key", True),
         ("given the salt in the air, I think it's better not to use iron for hinges", True),
         ("since they should hang on both posts already", False),
@@ -108,33 +106,33 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("let's use the same wood for the gate", False),
         ("let's remove the mention of chain here", False),
         ("use the main branch of the gate instead of the new branch", False),
-        ("let's keep going with the gate", False),
         ("lets do this instead", False),
         ("can you check whether the gate uses rope instead of chain?", False),
         ("The gate hangs on rope instead of chain in this picture, why?", False),
-        ("Then let's make sure that everything is oiled.", False),
-        ("let's make the gate a bit nicer", False),
         ("don't paint the hinges in red", True),
         ("don't paint the hinges yet", False),
         ("you should not be working on the fence", False),
         ("That glow must be some kind of lamp, since it has a red rim.", False),
         ("The gate should clearly be red because it has a red rim", False),
         ("let's go with the second approach instead", False),
-        ("Great, let's go with your recommendation.", False),
         ("don't ring the bell until the ship has been moored at the quay", True),
-        ("never open the gate unless the keeper has shown his pass", True),
-        ("don't worry about the bell until the ship has been moored", False),
         ("update the changelog because the gate is new", False),
         ("We should look at the passes of the keepers again", False),
         ("Tell me where we should hang the bell of the gate", False),
         ("Analyse which of the gates should be added to the list", False),
-        ("Get the latest tide tables so that we can ensure the gate opens", False),
         ("noo it should say that the gate is shut", False),
         ("never push the keys of the harbour to the yard", True),
         ("I don't want to use a paid key for the gate", True),
         ("I don't want to paint the gate of the harbour again", True),
         ("// the gate should be red when it is shut by voice", False),
         ("but should that bell have been hung there at all", False),
+        ("we should move away from iron for the gate", True),
+        ("let's get rid of it", False),
+        ("if both ring, the bell should be the fallback", True),
+        ("the goal is to replace the iron gate by one of oak", True),
+        ("New standing rule: oil the gate each spring", True),
+        ("I just want to oil the gate before the first ship", False),
+        ("やっぱり門は白にしてください。", True),
     ],
 )
 def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
@@ -176,6 +174,11 @@ CHAIN = (
         ("A and B", ""),
         ("B is what I had in mind, but tell me more first", ""),
         ("let's go with b. what would that look like?", ""),
+        ("B hang it before the winter", CHAIN),
+        ("Yes to B also oil the hinges, please", CHAIN),
+        ("B tell me what it weighs", ""),
+        ("do b walk along the quay before", ""),
+        ("yes", ""),
         ("A", ""),
         ("C", ""),
         ("D", ""),
@@ -193,6 +196,34 @@ def test_options_that_the_human_picks_by_their_label_are_a_decision(
         assert one.turn_ids == ("session::s1::turn::0", "session::s1::turn::1")
         assert "among options. Asked: Which one?" in one.narrative
         assert one.text.count("lasts longer") == 1 and ".." not in one.text
+
+
+@pytest.mark.parametrize(
+    ("end", "prompt", "told"),
+    [
+        ("My recommendation is **B**. Which one?", "Yes", 1),
+        ("I'd lean to option B. Proceed?", "go ahead", 1),
+        ("I recommend **B**.", "yes", 0),
+        ("I recommend **B**. Proceed?", "no", 0),
+        ("I recommend a look at both. Proceed?", "yes", 0),
+    ],
+)
+def test_an_option_that_was_recommended_is_chosen_by_a_yes(
+    script: Make, end: str, prompt: str, told: int
+) -> None:
+    """If the agent asked."""
+    message = OPTIONS.replace("Which one?", end)
+    session = script().prompt("How shall the gate hang?").say(message).prompt(prompt).say("Fine.")
+    assert [one.title for one in session.observed("decision")] == [CHAIN] * told
+
+
+def test_a_decision_that_a_later_prompt_takes_back_is_none(script: Make) -> None:
+    """What the prompt decides instead may be one; another matter takes nothing back."""
+    said = "The gate of the harbor must never be painted white."
+    session = script().prompt(said).say("Fine.").prompt("Actually, hang the bell higher up.")
+    assert [one.title for one in session.say("Fine.").observed()] == [said]
+    session.prompt("On second thought, let the gate of the harbor be painted white.").say("Fine.")
+    assert session.observed() == []
 
 
 def test_options_stand_in_tables_and_below_want_to(script: Make) -> None:
@@ -239,14 +270,3 @@ def test_an_answer_given_to_codex_is_a_decision(script: Make) -> None:
     session = script().prompt("Build a gate please").call("request_user_input", asked, answer)
     (made,) = session.observed("decision")
     assert made.title == 'Which lock should the "gate" use? → Bolt'
-
-
-def test_what_the_human_says_to_refuse_a_call_is_a_decision(script: Make) -> None:
-    """It is the only place where it stands."""
-    refusal = (
-        "The tool use was rejected. To tell you how to proceed, the user said:\nuse oak instead"
-    )
-    session = script().prompt("Build a gate please")
-    session.call("Edit", "file_path: gate.py", f"{refusal} of pine", error=True)
-    (made,) = session.observed("decision")
-    assert made.title == "use oak instead of pine"

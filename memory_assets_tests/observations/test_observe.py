@@ -77,12 +77,15 @@ def test_a_commit_that_tells_nothing_is_observed_only_if_its_message_says_why(
         assert bool(session.observed()) is observed
 
 
-def test_a_commit_that_the_next_prompt_objects_to_needs_a_reason(script: Make) -> None:
-    """Without one it tells that something was tried."""
+@pytest.mark.parametrize(("subject", "stays"), [("Fix the squeak", 0), ("Add a second hinge", 1)])
+def test_a_repair_that_the_next_prompt_objects_to_needs_a_reason(
+    script: Make, subject: str, stays: int
+) -> None:
+    """Without one it tells that something was tried; what was added is there."""
     session = script().prompt("The gate squeaks").touch("Edit", f"{ROOT}/src/gate.py")
-    session.run('git commit -am "Fix the squeak"', "[main 1a2b3c4] Fix the squeak")
+    session.run(f'git commit -am "{subject}"', f"[main 1a2b3c4] {subject}")
     assert len(session.observed()) == 1
-    assert session.prompt("it's still not working").say("Hm.").observed() == []
+    assert len(session.prompt("it's still not working").say("Hm.").observed()) == stays
 
 
 def test_a_commit_says_why_in_the_words_of_its_message(script: Make) -> None:
@@ -189,6 +192,8 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
         ("gate.py now properly handles a missing key of the keeper.", "gate.py now properly"),
         ("The fix is a one-line change in gate.py that oils it.", "The fix is a one-line change"),
         ("Done — I added a lock to gate.py that opens by voice.", "I added a lock to gate.py"),
+        ("The left gate now opens for ships instead of waiting for the keeper.", "The left gate"),
+        ("The left gate now opens for ships that come into the harbour.", ""),
         ("Your gate.py config is now set up for the harbour of the yard.", ""),
         ("Stopped after gate.py and voice.py, as you had asked.", ""),
         ("Now run gate.py again to see whether it opens for ships.", ""),
@@ -266,6 +271,8 @@ SURE = "The root cause is that winter salt eats the iron hinge."
         ("The issue is that the tests use a gate of iron in the yard.", ""),
         ("Problem: this gate is not in the yard of the harbor.", ""),
         ("And the problem is that winter salt eats the iron hinge.", ""),
+        ("I'd oil it, because the problem is that winter salt eats the hinge.", ""),
+        ("A smith would have found the problem that the salt was in the hinge.", ""),
         ("The fix is working: the gate opens in a second, which is why it rings.", ""),
     ],
 )
@@ -275,6 +282,33 @@ def test_a_stated_cause_is_a_discovery(script: Make, said: str, title: str) -> N
     found = session.observed()
     assert len(found) == bool(title)
     assert all(one.type == "discovery" and title in one.title for one in found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "told"),
+    [
+        ("Why does it squeak?", "It was dry, so the hinge squeaks. That is all there is.", 0),
+        ("Why does it squeak?", "The hinge squeaks because the salt eats it.", 1),
+        ("Look at the hinge", "The hinge squeaks because the salt eats it.", 0),
+        ("Why does it squeak?", "The hinge might squeak because the salt eats it.", 0),
+        ("The gate doesn't open", "Winter salt ate the hinge, so opening the gate bends it.", 1),
+        ("The gate doesn't open", "The gate now opens wide because the hinge is oiled.", 0),
+    ],
+)
+def test_the_answer_to_a_question_for_a_reason_is_a_discovery(
+    script: Make, asked: str, said: str, told: int
+) -> None:
+    """Or to the report of a problem: the first sentence that gives one, sure and not of what is
+    otherwise now."""
+    session = script().prompt(asked).run("cat gate.py").say(said)
+    assert [one.type for one in session.observed()] == ["discovery"] * told
+
+
+def test_a_pasted_error_is_looked_at(script: Make) -> None:
+    """The agent need not run anything to see it."""
+    pasted = "error: the gate failed\n" + "  at hinge.py\n" * 4
+    assert len(script().prompt(pasted).say(SURE).observed()) == 1
+    assert script().prompt("the gate failed").say(SURE).observed() == []
 
 
 def test_a_cause_is_observed_once(script: Make) -> None:

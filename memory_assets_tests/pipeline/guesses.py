@@ -72,9 +72,9 @@ def digests(text: str) -> Iterator[bytes]:
         yield bytes.fromhex(text[len(DERIVED) :])
     for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_256", "sha3_512"):
         yield hashlib.new(name, content).digest()
-    for size in range(8, 65):
+    for size in range(8, 65, 4):
         yield hashlib.blake2b(content, digest_size=size).digest()
-    for size in range(8, 33):
+    for size in range(8, 33, 4):
         yield hashlib.blake2s(content, digest_size=size).digest()
     for namespace in _NAMESPACES:
         yield uuid.uuid3(namespace, text).bytes

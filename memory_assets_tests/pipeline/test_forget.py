@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pytest
 from filelock import FileLock
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, StoreError
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.removal.selection import Selection, select
-from memory_assets.redacted_text import seal
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS
-from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.own_files import altered, own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import files_naming, forget_sessions
@@ -165,24 +161,6 @@ def test_a_project_is_forgotten_with_its_name(memory: SampleMemory) -> None:
     assert _sessions(memory) == others | {new.stem}
 
 
-def test_collections_of_others_in_the_same_chroma_survive(memory: SampleMemory) -> None:
-    """A corpus that somebody else keeps there has every row and vector it had."""
-    versions = CollectionVersions("somebody-elses", 384, "", "")
-    corpus = memory.components.vectors.open("corpus", versions)
-    vectors = np.eye(384, dtype=np.float32)[:7]
-    ids = [f"document {number}" for number in range(7)]
-    corpus.upsert(ids, vectors, [seal(name) for name in ids], [{"k": name} for name in ids])
-
-    forget_sessions(memory, session=memory.flaky)
-
-    corpus = memory.components.vectors.get("corpus")
-    assert corpus.count() == 7
-    for name, vector in zip(ids, vectors, strict=True):
-        ((nearest, similarity),) = corpus.nearest(vector, 1)
-        assert (nearest.id, nearest.text, nearest.metadata["k"]) == (name, name, name)
-        assert similarity == pytest.approx(1.0, abs=1e-5)
-
-
 def test_what_killed_writers_left_of_a_session_goes_with_it(wordy: SampleMemory) -> None:
     """And with that of other sessions: a writer that is killed may leave rows of many."""
     left = {}
@@ -192,26 +170,6 @@ def test_what_killed_writers_left_of_a_session_goes_with_it(wordy: SampleMemory)
         shutil.copy(path, left[session])
     forget_sessions(wordy, session=wordy.flaky)
     assert not [path for path in left.values() if path.exists()]
-
-
-def test_every_table_with_a_session_column_is_covered(wordy: SampleMemory) -> None:
-    """A table that a later version adds to the catalogue, a full-text one too, loses the
-    session's rows without being named anywhere."""
-    with sqlite3.connect(wordy.components.catalog.path) as connection:
-        connection.execute("CREATE TABLE later (session_id TEXT, project TEXT, note TEXT)")
-        connection.execute("CREATE VIRTUAL TABLE words USING fts5(session_id UNINDEXED, text)")
-        for session in (wordy.flaky, wordy.fork):
-            connection.execute("INSERT INTO later VALUES (?, ?, 'x')", (session, wordy.harbor))
-            word = "quixotically" if session == wordy.flaky else "serendipity"
-            connection.execute("INSERT INTO words VALUES (?, ?)", (session, word))
-    connection.close()
-    forget_sessions(wordy, session=wordy.flaky)
-    with sqlite3.connect(wordy.components.catalog.path) as connection:
-        assert connection.execute("SELECT session_id FROM later").fetchall() == [(wordy.fork,)]
-        found = connection.execute("SELECT text FROM words WHERE words MATCH 'serendipity'")
-        assert found.fetchall() == [("serendipity",)]
-    connection.close()
-    assert files_naming(wordy, wordy.flaky, "quixotically") == []
 
 
 def test_a_session_that_was_never_taken_in_can_be_forgotten(fresh: SampleMemory) -> None:

@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 from memory_assets.pipeline.checks.checks import verify_project
-from memory_assets.pipeline.plan.plan import project_fingerprint
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.pipeline.tables.turn_chunks import CHUNKED, PROMPTED
@@ -91,15 +90,6 @@ def test_a_partition_that_has_it_already_is_left_alone(
     memory.run(projects=[LANTERN])
     assert LANTERN not in {work.project for work in memory.behind()}
     assert len(memory.behind()) == 2
-
-
-def test_the_name_of_the_work_changes_with_the_version(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or the sensor would ask for a run under a key that Dagster has seen."""
-    before = project_fingerprint(memory.components, LANTERN, [])
-    monkeypatch.setitem(vars(CHUNKED), "code_version", "next")
-    assert project_fingerprint(memory.components, LANTERN, []) != before
 
 
 def test_a_new_summarizer_remakes_summaries_alone(

@@ -86,18 +86,6 @@ def test_sessions_whose_files_are_gone_follow_new_rules(wordy: SampleMemory) -> 
     assert verify.rows_conserved(wordy.components, wordy.harbor).passed
 
 
-def test_forgetting_all_work_keeps_a_session_whose_file_has_just_vanished(
-    wordy: SampleMemory,
-) -> None:
-    """`--full` between the deletion and the next ingest loses nothing."""
-    before = wordy.lake_state()
-    wordy.path(wordy.flaky).unlink()
-    for project in wordy.projects():
-        wordy.components.catalog.products.forget_project(project)
-    wordy.run()
-    assert wordy.lake_state() == before
-
-
 def test_tables_that_are_gone_from_the_lake_are_made_again(memory: SampleMemory) -> None:
     """The lake as a whole, a table of a project, or a file of one whose directory stays; what is
     indexed has the same rows."""
@@ -158,13 +146,6 @@ def _file_for_each_session(memory: SampleMemory) -> int:
 
 def _files(memory: SampleMemory) -> list[Path]:
     return sorted((memory.data_dir / "lake").rglob("*.parquet"))
-
-
-def test_sessions_of_a_project_share_files(finished: SampleMemory) -> None:
-    """One for each table that has rows."""
-    sessions = finished.stamps().keys()
-    assert len(_files(finished)) == len({(table, project) for table, project, _ in sessions})
-    assert all(SEGMENT.fullmatch(path.name) for path in _files(finished))
 
 
 def test_a_lake_with_a_file_for_each_session_is_packed_whatever_kills_it(

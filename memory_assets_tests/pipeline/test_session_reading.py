@@ -11,7 +11,6 @@ import pytest
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
-from memory_assets.pipeline.stage import session_cache as session_reading
 from memory_assets.status import found_sources
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 from memory_assets.transcripts import discover
@@ -66,23 +65,6 @@ def test_a_session_that_changed_is_read_again(memory: SampleMemory, reads: Count
     assert "It has no summer time." in {record.text for record in after}
 
 
-def test_of_what_does_not_fit_the_session_used_last_is_kept(
-    memory: SampleMemory, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So all stages of one large session read it once; another one takes its place."""
-    monkeypatch.setattr(session_reading, "_CACHE_BYTES", 0)
-    large, other = (
-        _flaky(memory),
-        next(product for product in _records(memory, memory.harbor) if product != _flaky(memory)),
-    )
-    kept = memory.components.sessions.session(large)
-    assert memory.components.sessions.session(large) == kept
-    assert reads[memory.flaky] == 1
-    memory.components.sessions.session(other)
-    assert memory.components.sessions.session(large) == kept
-    assert reads[memory.flaky] == 2
-
-
 def test_errors_at_the_end_of_long_output_are_kept_as_a_session_grows(
     memory: SampleMemory, reads: Counter[str]
 ) -> None:
@@ -97,25 +79,6 @@ def test_errors_at_the_end_of_long_output_are_kept_as_a_session_grows(
         assert reads[memory.flaky] <= 2
         kept = [line for row in memory.rows("turn_chunks") for line in row["error_lines"]]
         assert kept.count("ld: cannot find -lzanzibar") == 1
-
-
-def test_what_was_redacted_is_handed_over_as_it_lies_in_the_lake(
-    fresh: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next stages read nothing of a session that was redacted whole in the same process."""
-    monkeypatch.setattr(session_reading, "_HEAD", 40)
-    monkeypatch.setattr(session_reading, "_TAIL", 20)
-    components = fresh.components
-    for project in fresh.projects():
-        fresh.run(MADE, [project])
-        from_disk = session_reading.SessionCache(components.lake)
-        products = _records(fresh, project)
-        wanted = [(from_disk.records(one), from_disk.whole_outputs(one)) for one in products]
-        assert any(outputs for _, outputs in wanted)
-        with monkeypatch.context() as patch:
-            patch.setattr(session_reading.SessionCache, "_read", None)
-            handed = components.sessions
-            assert [(handed.records(one), handed.whole_outputs(one)) for one in products] == wanted
 
 
 def test_a_commit_behind_a_long_test_run_is_found(wordy: SampleMemory) -> None:

@@ -275,22 +275,6 @@ def test_a_document_and_a_note_are_found_with_their_turn(
     assert "always run the weft tests" in _turns(spoken, sessions["note"])[0]
 
 
-def test_a_branch_has_its_own_prompts_alone(spoken: SampleMemory, sessions: dict[str, str]) -> None:
-    """`/branch` writes each message of the original twice; none is told twice."""
-    assert _prompts(spoken, sessions["mill"]) == [
-        "Grind size histogram is off by one bucket",
-        "Plot it as steps",
-    ]
-    assert _prompts(spoken, sessions["branch"]) == ["Try a logarithmic axis instead"]
-    assert list(_turns(spoken, sessions["branch"])) == [2]
-
-
-def test_a_warm_up_is_no_session(spoken: SampleMemory, sessions: dict[str, str]) -> None:
-    """Nothing of it can be found."""
-    for table in ("redacted_records", "turn_chunks", "session_summaries"):
-        assert sessions["warm-up"] not in {row["session_id"] for row in spoken.rows(table)}
-
-
 def test_the_comparison_with_the_files_agrees(spoken: SampleMemory) -> None:
     """It knows which prompts were typed, and reads the files of side questions."""
     count = count_sources(spoken.components, spoken.projects())

@@ -16,7 +16,6 @@ from memory_assets.serving.answer_lines import (
     listed,
     search_lines,
     search_notes,
-    table,
 )
 from memory_assets.status import lasting
 from memory_assets_tests.recall.conftest import Asked
@@ -81,11 +80,6 @@ def test_long_lists_are_cut_and_say_how_much_is_left() -> None:
     lines = [str(number) for number in range(LISTED + 3)]
     assert list(listed(lines)) == [*lines[:LISTED], "... and 3 more (--json lists all)"]
     assert list(listed(lines[:LISTED])) == lines[:LISTED]
-
-
-def test_a_table_is_aligned() -> None:
-    """By the longest cell of each column, without blanks at the end."""
-    assert list(table(("a", "name"), [(10, "x"), ("", "yy")])) == ["a   name", "10  x", "    yy"]
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.recall.search.excerpts import (
-    answering_passage,
-    beside,
-    excerpt,
-    marked_words,
-    may_answer,
-)
+from memory_assets.recall.search.excerpts import beside, excerpt, marked_words
 
 LONG = (
     "Let me look at the tests first. " * 20
@@ -57,21 +51,29 @@ def test_an_answer_is_preferred_to_an_announcement() -> None:
     assert excerpt(text, "upload timeout of the proxy", 60).startswith("…Found it:")
 
 
-def test_prose_is_preferred_to_code_and_to_the_digest_of_calls() -> None:
-    """Where these have more words of the question than the prose has."""
-    text = (
-        "Here is what there is.\n\nThe proxy cuts an upload off.\n\n"
-        "```\nupload(timeout=60, retries=3)\n```\n\n"
-        "Bash: upload --timeout 60 --retries 3\nRead: upload/retries.py"
-    )
-    assert excerpt(text, "upload timeout retries", 36) == "…The proxy cuts an upload off.…"
+def test_what_is_said_is_preferred_to_the_digest_of_calls() -> None:
+    """Where that has more words of the question; code is said."""
+    digest = "Bash: upload --timeout 60 --retries 3\nRead: upload/retries.py"
+    text = f"Here is what there is.\n\nThe proxy cuts an upload off.\n\n{digest}"
+    assert excerpt(text, "upload timeout retries", 36) == "…The proxy cuts an upload off. …"
+    text = text.replace(digest, f"```\nupload(timeout=60)\n```\n\n{digest}")
+    assert excerpt(text, "upload timeout retries", 36) == "…upload(timeout=60) …"
+
+
+def test_sentences_from_several_places_are_shown_in_their_order() -> None:
+    """A list's item is found by the words of its heading, too; what says nothing to the question is
+    left out, though there is room."""
+    padding = "Nothing of note stands here, and none of it matters to anybody at all. " * 3
+    text = f"The lock was stale.\n{padding}\nWhat the lock needs:\n- **a timeout**\n- an owner"
+    shown = excerpt(text, "what does a lock need", 120)
+    assert shown == "The lock was stale. … What the lock needs: - **a timeout** - an owner"
 
 
 def test_whole_sentences_are_shown() -> None:
-    """A part of one is added only if less than .6 of the room would be used."""
-    text = "The lock was stale. It was removed by hand yesterday evening after the second try."
-    assert excerpt(text, "stale lock", 30) == "The lock was stale.…"
-    assert excerpt(text, "stale lock", 40) == "The lock was stale. It was removed by…"
+    """A part of one is added only where 60 characters are left."""
+    text = f"The lock was stale. The stale lock was removed {'by hand ' * 9}"
+    assert excerpt(text, "lock", 80) == "The lock was stale. …"
+    assert excerpt(text, "lock", 90).startswith("The lock was stale. The stale lock was removed")
 
 
 def test_a_number_begins_its_sentence() -> None:
@@ -117,45 +119,38 @@ def test_a_pasted_line_is_not_shown_as_itself(line: str) -> None:
     """What was found or done after it is."""
     text = f"The run printed:\n\n{line}\n\nFound it: the branch was never pushed. It is now."
     assert "Found it: the branch was never pushed." in excerpt(text, line, 60)
-    report = "Pushed the branch, and the call works."
-    digest = f"Bash: git push, git status\nBash error: {line}"
-    assert not may_answer((digest, 0), line, 80)
-    assert may_answer((report, 0), line, 80)
-    assert answering_passage([(digest, 0), (report, 0)], line, 80) == 1
+    assert excerpt(f"{line} once more", line, 80) == f"{line} once more"
 
 
-def test_a_passage_that_is_all_prompt_answers_nothing() -> None:
-    """Another one of the turn is shown, if there is one."""
+def test_a_passage_that_is_all_prompt_gives_way_to_another() -> None:
+    """Of the turn, if there is one."""
     asked = "why does the proxy cut uploads off?"
-    assert not may_answer((asked, len(asked)), asked, 80)
-    passages = [(asked, len(asked)), ("The proxy closes uploads after 60 s.", 0)]
-    assert answering_passage(passages, asked, 80) == 1
+    said = beside([("The proxy closes uploads after 60 s.", 0)], asked)
+    shown = excerpt(asked, asked, 80, len(asked), said)
+    assert shown == "…The proxy closes uploads after 60 s."
 
 
 def test_what_another_passage_says_stands_beside_the_excerpt() -> None:
-    """In the room that it leaves, if there is enough; whole words; nothing of a prompt, nor of a
-    passage that has no word of the question."""
+    """Whole sentences, a line each; nothing of a prompt, nor of passages that have no word of the
+    question."""
     question = "what is the upload timeout of the proxy?"
     own = "I read `proxy.conf`, which sets what the proxy allows. " * 30
-    report = "Fixed: the upload timeout of the proxy is 300 s now. Nobody else asked."
-    said = beside([("Nothing to see.", 0), (question + report, len(question))], question)
-    assert said == report
+    report = "Fixed: the upload timeout of the proxy is 300 s now."
+    said = beside([("Nobody else asked.", 0), (question + report, len(question))], question)
+    assert said.splitlines() == ["Nobody else asked.", report]
     assert beside([("Nothing to see.", 0), (question, len(question))], question) == ""
     assert beside([], question) == ""
     for most in range(60, 480, 7):
-        alone, shown = excerpt(own, question, most), excerpt(own, question, most, 0, said)
-        first, _, last = shown.rpartition(" … ")
-        assert len(shown) <= most
-        assert shown == alone or f"{first}…" == alone
-        assert shown == alone or f"{report} ".startswith(f"{last.removesuffix('…')} ")
-    assert excerpt("Sixty.", question, 100, 0, said) == f"Sixty. … {report}…"
+        shown = excerpt(own, question, most, 0, said)
+        assert len(shown) <= most and report in shown
+    assert excerpt("Sixty.", question, 100, 0, report) == f"Sixty. … {report}"
 
 
 def test_what_has_no_blanks_is_cut_between_characters() -> None:
     """As Chinese and Japanese, of which the last blank may leave nothing."""
     said = "因为潮汐表没有更新所以港口的门一直关着" * 20
-    assert excerpt("Closed.", "gate", 160, 0, said) == f"Closed. … {said[:149]}…"
-    assert excerpt(f"Gate {said}", "gate", 80) == f"Gate {said[:73]}…"
+    assert excerpt("Closed.", "gate", 160, 0, said) == f"Closed. … {said[:147]}…"
+    assert excerpt(f"Gate {said}", "gate", 80) == f"Gate {said[:72]}…"
     assert said.startswith(beside([(said, 0)], said)) and beside([(said, 0)], said)
 
 

@@ -102,4 +102,4 @@ def test_programs_get_the_same_answer_and_people_lines(memory: Memory) -> None:
     assert (
         "   ended by `pytest tests` after `pip install -e .`, changing pyproject.toml" in lines[4]
     )
-    assert list(friction_lines(_friction(memory, project="site"))) == ["Nothing found."]
+    assert list(friction_lines(_friction(memory, project="site"))) == []

@@ -17,13 +17,13 @@ from starlette.testclient import TestClient
 
 from memory_assets.paths import KNOWN_AGENTS, SAMPLE_DIR
 from memory_assets.recall import Memory
-from memory_assets.recall.sessions.activity import activity, changed_files, weeks
+from memory_assets.recall.sessions.activity import activity, changed_files
 from memory_assets.recall.sessions.usage import usage_over_time
 from memory_assets.requests.agent_memory import RememberRequest
 from memory_assets.requests.questions import UsageRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.pages import origin_pages
-from memory_assets.serving.pages.charts import agent_mark, heat_map, span_bar, week_bars
+from memory_assets.serving.pages.charts import agent_mark, heat_map, span_bar, stacked_weeks
 from memory_assets.serving.pages.site import build_site
 from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
@@ -43,20 +43,10 @@ def test_activity_counts_turns_and_sessions_by_day(asked: Asked) -> None:
     harbor = found[HARBOR]
     assert harbor.sessions == harbor.agents.total() == 6 and harbor.root == "~/code/harbor-api"
     assert harbor.turns == harbor.turns_by_day.total() + 1
-    assert harbor.sessions_by_day.total() == 6 and harbor.first_day == date(2026, 2, 1)
+    assert harbor.sessions_by_week.total() == 6 and harbor.first_day == date(2026, 2, 1)
     days = [each.last_day for each in activity(asked.memory)]
     assert days == sorted(days, reverse=True)
     assert [each.project for each in activity(asked.memory, HARBOR)] == [HARBOR]
-
-
-def test_weeks_begin_on_monday_and_have_no_gaps() -> None:
-    """Up to the week of the last day; what is older is left out."""
-    counts = Counter({date(2026, 3, 29): 1, date(2026, 3, 30): 2, date(2026, 3, 1): 9})
-    assert weeks(counts, date(2026, 4, 7), 3) == [
-        (date(2026, 3, 23), 1),
-        (date(2026, 3, 30), 2),
-        (date(2026, 4, 6), 0),
-    ]
 
 
 def test_charts_say_in_words_what_they_show() -> None:
@@ -66,8 +56,8 @@ def test_charts_say_in_words_what_they_show() -> None:
     assert 'aria-label="101 turns on 2 days, 2025-04-07 to 2026-04-07"' in chart
     assert re.search(r'class="heat-1"[^>]*><title>1 turns on 2026-04-06', chart)
     assert re.search(r'class="heat-4"[^>]*><title>100 turns on 2026-04-07', chart)
-    bars = week_bars([(last, 0), (last, 4)], "sessions")
-    assert 'height="40"' in bars and "at most 4 in one" in bars
+    bars = stacked_weeks({"harbor": Counter({date(2026, 4, 6): 4})}, last, "sessions").image
+    assert 'height="80.0"' in bars and "at most 4 in one" in bars and ">4</text>" in bars
     assert 'aria-label="bytes 10 to 20 of 40"' in span_bar(10, 20, 40)
     assert "bytes 0 to 0 of 1" in span_bar(0, 0, 0)
 

@@ -349,16 +349,6 @@ def test_a_cross_query_finds_the_same_everywhere(
     assert everywhere.mcp("cross_query", **_named(given, "mcp", CrossQueryRequest)) == library
 
 
-def test_names_of_earlier_versions_find_the_same(everywhere: _Everywhere) -> None:
-    """By MCP and HTTP, though no schema has them."""
-    today = {"session": "aaaa", "n": 1}
-    earlier = {"session_id": "aaaa", "limit": 1}
-    assert everywhere.mcp("recall", query="door", **earlier) == everywhere.mcp(
-        "recall", query="door", **today
-    )
-    assert everywhere.http_search(q="door", **earlier) == everywhere.http_search(q="door", **today)
-
-
 @pytest.mark.parametrize("asked_for", NONSENSE, ids=lambda case: str(case)[-50:])
 def test_nonsense_is_refused_with_the_same_words_everywhere(
     everywhere: _Everywhere, asked_for: dict[str, Any]

@@ -29,7 +29,7 @@ def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
     assert "<code>day_bounds</code>" in text
     assert re.search(r'<details class="call failed">\s*<summary>.*git push.*no upstream', text)
     assert re.search(r'<details class="subagent">\s*<summary>Subagent <code>b41c07e</code>', text)
-    assert '<span class="tool">commit</span> 4be91c7' in text
+    assert '<span class="tool">Commit</span> 4be91c7' in text
     assert re.search(r'href="/page/timeline\?anchor=commit%3A%3A[^"]+">around it</a>', text)
     assert '<span class="added">' in text
     assert re.search(r'<h2 id="turn-0-title".*? tokens, \$ ', text, re.DOTALL)

@@ -16,7 +16,7 @@ from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.sessions.session import session_items, session_overview
 from memory_assets.recall.sessions.timeline import Timeline, timeline
 from memory_assets.recall.show import whole
-from memory_assets.requests.questions import ITEM_KINDS
+from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
@@ -105,6 +105,17 @@ def test_an_anchor_is_named_by_id_session_or_time(
     """A passage stands for its turn, a session or its beginning for its first item."""
     found = timeline(asked.memory, given, before=1, after=1)
     assert (found.anchor.kind, found.anchor_id) == (kind, item)
+
+
+def test_without_an_anchor_it_is_the_newest_day_with_something(asked: Asked) -> None:
+    """All of it, and nothing before."""
+    everything = _everything(asked)
+    found = timeline(asked.memory, TimelineRequest())
+    times = [item.time for part in found.sessions for item in part.items if item.time is not None]
+    day = max(time.astimezone().date() for time in times)
+    assert found.anchor.given == day.isoformat() and found.before == 0
+    assert {time.astimezone().date() for time in times} == {day}
+    assert _ids(found)[-1] == everything[-1]
 
 
 def test_a_file_stands_for_the_newest_turn_that_touched_it(asked: Asked) -> None:
@@ -226,7 +237,6 @@ def test_sessions_far_away_are_not_read(asked: Asked, monkeypatch: pytest.Monkey
         ({"scope": "world"}, ConfigurationError),
         ({"anchor": "2026-04-20", "scope": "session"}, ConfigurationError),
         ({"project": "nowhere"}, ConfigurationError),
-        ({"anchor": ""}, ConfigurationError),
         ({"anchor": f"session::{REPORTS}::turn::999"}, NotFound),
         ({"anchor": "session::nobody::turn::0"}, NotFound),
         ({"anchor": "session:nobody-at-all"}, NotFound),

@@ -141,7 +141,7 @@ def test_the_lines_say_how_often_when_and_after_what(memory: Memory) -> None:
     assert lines[:2] == ["# -work-app", "git push -u origin reef"]
     assert lines[2].startswith("   worked in 2 sessions (and 1 other like it), last 2026-03-31")
     assert lines[3].startswith("   after git push: fatal: The current branch")
-    assert list(how_lines(_how(memory, "nobody"))) == ["Nothing found."]
+    assert list(how_lines(_how(memory, "nobody"))) == []
 
 
 def test_agents_and_programs_get_the_same_answer(memory: Memory) -> None:

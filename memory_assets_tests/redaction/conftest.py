@@ -11,6 +11,7 @@ import pytest
 from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.redaction.at_rest import AtRest
 from memory_assets.redaction.rules.formats import ALPHABETS
+from memory_assets_tests.loaded_engines import loaded_each_time
 
 _RUN = re.compile(r"\{([a-zA-Z]):(\d+)(?:,(\d*))?\}")
 _UUID = "{h:8}-{h:4}-{h:4}-{h:4}-{h:12}"
@@ -26,8 +27,9 @@ def redactor() -> Redactor:
 
 @pytest.fixture(scope="module", autouse=True)
 def at_rest() -> Iterator[None]:
-    """No text is taken as clean because it was before: what tests redact twice is scanned twice."""
-    with pytest.MonkeyPatch.context() as patch:
+    """No text is taken as clean because it was before: what tests redact twice is scanned twice.
+    What is loaded twice is."""
+    with pytest.MonkeyPatch.context() as patch, loaded_each_time():
         patch.setattr(AtRest, "__contains__", lambda self, text: False)
         yield
 

@@ -10,14 +10,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import crash_child
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
@@ -173,12 +170,3 @@ def test_three_kills_in_a_row_leave_no_trace(tmp_path: Path, runs: Runs) -> None
     calm, killed = _state(tmp_path / "calm"), _state(tmp_path / "killed")
     assert killed.keys() == calm.keys()
     assert [key for key in calm if calm[key] != killed[key]] == []
-
-
-def test_the_stages_that_the_benchmark_aims_at_are_there() -> None:
-    """By module and name: a function that is renamed would end its rounds before the first."""
-    named = (crash_child.STAGES, crash_child.REMOVAL_STAGES, crash_child.INDEX_STAGES)
-    for stages in (*named, crash_child.AGENT_STAGES):
-        for module, names in stages.values():
-            for name in names:
-                assert callable(attrgetter(name)(import_module(module)))

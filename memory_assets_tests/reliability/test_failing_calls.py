@@ -1,5 +1,4 @@
-"""The injector of faults fails the call that it is told to, and no other; and what fails when
-SQLite commits did not happen."""
+"""What fails when SQLite commits did not happen."""
 
 from __future__ import annotations
 
@@ -11,28 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.failing_calls import CALLS, CHANGE, FailingCalls, Fault, NoCompiler
+from benchmarks.failing_calls import CHANGE, FailingCalls, Fault, NoCompiler
 from memory_assets_tests.command_line import run_code
-
-_PROGRAM = """
-import os, sys
-failed = []
-for name in ("catalog.db", "keywords.db", "catalog.db"):
-    path = sys.argv[1] + "/" + name
-    for call in ("open", "write", "fsync", "rename"):
-        try:
-            if call == "open":
-                file = os.open(path, os.O_RDWR | os.O_CREAT)
-            elif call == "write":
-                os.write(file, b"x")
-            elif call == "fsync":
-                os.fsync(file)
-            else:
-                os.rename(path, path + ".new")
-        except OSError as error:
-            failed.append(f"{name} {call} {error.errno}")
-print(*failed, sep=",")
-"""
 
 _COMMITS = """
 import os, sys
@@ -72,44 +51,6 @@ def failing(tmp_path: Path) -> FailingCalls:
 def _run(failing: FailingCalls, program: str, path: Path) -> str:
     done = run_code(program, str(path), env={**os.environ, **failing.environment})
     return done.stdout.strip()
-
-
-def _failed(failing: FailingCalls, directory: Path) -> str:
-    directory.mkdir(exist_ok=True)
-    return _run(failing, _PROGRAM, directory)
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_the_nth_call_of_a_store_fails_in_the_directory_alone(
-    failing: FailingCalls, tmp_path: Path, call: str
-) -> None:
-    """With the error asked for, once; nothing fails elsewhere, nor after it is disarmed."""
-    data = tmp_path / "data"
-    data.mkdir()
-    failing.arm(data, Fault(call, "catalog.db", 2, "EACCES"))
-    assert _failed(failing, tmp_path / "other") == ""
-    assert _failed(failing, data).startswith(f"catalog.db {call} 13")
-    assert "catalog.db" in failing.disarm()
-    assert _failed(failing, data) == ""
-
-
-def test_a_lasting_fault_fails_all_later_calls(failing: FailingCalls, tmp_path: Path) -> None:
-    """As a disk that is full does, in whatever store."""
-    data = tmp_path / "data"
-    data.mkdir()
-    failing.arm(data, Fault("write", "", 2, "ENOSPC", lasting=True))
-    assert _failed(failing, data) == "keywords.db write 28,catalog.db write 28"
-
-
-def test_calls_are_counted_by_store(failing: FailingCalls, tmp_path: Path) -> None:
-    """So that a sweep knows how many there are."""
-    data = tmp_path / "data"
-    data.mkdir()
-    failing.list_calls(data)
-    _failed(failing, data)
-    failing.disarm()
-    listed = failing.listed()
-    assert listed["write", "catalog.db"] == 2 and listed["rename", "keywords.db"] == 1
 
 
 def test_a_commit_that_fails_did_not_happen(failing: FailingCalls, tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ REDACT = load_redactor_of_tests().redact
         "Say the word and I open the pull request.",
         "You'll need to rotate the key by hand.",
         "TODO: move the keys to the store.",
+        "Nothing was pushed to the server.",
+        "Restart the daemon to load the new key.",
+        "Remaining items of the audit are open: one, two, and a guard that warns instead of fails.",
     ],
 )
 def test_what_is_left_to_do_is_open(sentence: str) -> None:

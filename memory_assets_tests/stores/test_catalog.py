@@ -24,26 +24,6 @@ from memory_assets.stores.files.sqlite import compact, sqlite_errors
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
-def test_facts_that_were_read_are_put_back_as_they_were(catalog: Catalog) -> None:
-    """They are parsed when first asked for, and compare like what was put."""
-    given: Any = {"b": [1, {"deep": None}], "a": "é"}
-    catalog.sources.put(replace(SOURCE, facts=given))
-    catalog.products.put(replace(PRODUCT, facts=given))
-    (source,), (product,) = (
-        catalog.sources.rows(),
-        catalog.products.of_stage(PRODUCT.stage).values(),
-    )
-    catalog.sources.put(source)
-    catalog.products.put(replace(product, rows=9))
-    (source,), (product,) = (
-        catalog.sources.rows(),
-        catalog.products.of_stage(PRODUCT.stage).values(),
-    )
-    facts: Any = product.facts
-    assert source.facts == given == facts
-    assert (product.rows, len(facts), facts["b"]) == (9, 2, given["b"])
-
-
 def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:
     """Whatever the order they were put in; a session's main file before its subagents."""
     rows = [
@@ -96,22 +76,6 @@ def test_a_gone_file_is_noted_once(catalog: Catalog) -> None:
     assert catalog.sources.rows("p")[0].gone_at is None
 
 
-def test_products_are_kept_by_stage_project_and_session(catalog: Catalog) -> None:
-    """Putting one again replaces it; dropping one leaves the others."""
-    catalog.products.put(PRODUCT)
-    catalog.products.put(replace(PRODUCT, rows=8))
-    catalog.products.put(replace(PRODUCT, session_id="t"))
-    catalog.products.put(replace(PRODUCT, project="q"))
-    catalog.products.put(replace(PRODUCT, stage="turn_chunks"))
-    assert catalog.products.of_project("redacted_records", "p").keys() == {"s", "t"}
-    made = catalog.products.of_stage("redacted_records")[("p", "s")]
-    assert replace(made, made_at="") == replace(PRODUCT, rows=8)
-    assert made.made_at
-    catalog.products.drop("redacted_records", "p", "t")
-    assert catalog.products.of_stage("redacted_records").keys() == {("p", "s"), ("q", "s")}
-    assert catalog.products.of_stage("turn_chunks").keys() == {("p", "s")}
-
-
 def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog) -> None:
     """Its entry at another stage, and other sessions, stay held back."""
     for entry in (HELD, replace(HELD, stage="raw_sessions"), replace(HELD, session_id="t")):
@@ -157,71 +121,6 @@ def test_forgetting_a_projects_work_keeps_what_its_records_came_to(catalog: Cata
         key: made.input_hash for key, made in catalog.products.of_stage("redacted_records").items()
     }
     assert inputs == {("p", "s"): "", ("q", "s"): PRODUCT.input_hash}
-
-
-def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
-    """Sessions, rows, bytes, what is counted of this stage, and when the last was made."""
-    catalog.products.put(replace(PRODUCT, made_at="2026-01-02T00:00:00+00:00"))
-    catalog.products.put(
-        replace(
-            PRODUCT,
-            session_id="t",
-            rows=1,
-            facts={"redactions": 4},
-            made_at="2026-01-01T00:00:00+00:00",
-        )
-    )
-    assert catalog.products.totals() == {
-        "redacted_records": {
-            "sessions": 2,
-            "rows": 8,
-            "bytes": 140,
-            "turns": None,
-            "redactions": 4,
-            "prompts": None,
-            "withheld": None,
-            "by_name": None,
-            "made_at": "2026-01-02T00:00:00+00:00",
-        }
-    }
-
-
-def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
-    """A subagent's file is a file but not a session; a session that two projects have a file of
-    is one of each."""
-    catalog.sources.put(SOURCE)
-    catalog.sources.put(replace(SOURCE, agent_id="x", path="/t/x.jsonl", size=1, facts={}))
-    catalog.sources.put(replace(SOURCE, agent="codex", project="q", session_id="c"))
-    catalog.sources.mark_gone("p", ["/t/x.jsonl"])
-    by_agent = catalog.sources.counts_by("agent")
-    assert by_agent["claude-code"] == {
-        "sessions": 1,
-        "files": 2,
-        "bad_lines": 1,
-        "bytes": 101,
-        "gone": 1,
-    }
-    assert by_agent.keys() == {"claude-code", "codex"}
-    catalog.sources.put(replace(SOURCE, project="q"))
-    assert catalog.sources.counts_by("agent")["claude-code"]["sessions"] == 2
-    assert catalog.sources.counts_by("project")["q"]["sessions"] == 2
-
-
-def test_projects_are_those_with_a_file_or_a_product(catalog: Catalog) -> None:
-    """Either is enough."""
-    assert catalog.projects() == set()
-    catalog.sources.put(SOURCE)
-    catalog.products.put(replace(PRODUCT, project="q"))
-    assert catalog.projects() == {"p", "q"}
-    catalog.products.put(
-        *(
-            replace(PRODUCT, stage=stage, project=project)
-            for stage in ("clean/turn_chunks", "turn_chunks")
-            for project in ("a", "q", "z")
-        )
-    )
-    assert catalog.projects() == {"a", "p", "q", "z"}
-    assert catalog.products.totals().keys() == {"redacted_records", "turn_chunks"}
 
 
 def test_the_newest_sessions_are_those_with_the_newest_records(catalog: Catalog) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.redacted_text import RedactedText, seal
-from memory_assets.stores.files.sqlite import compact
 from memory_assets.stores.keyword_index.blocks import BLOCK_ROWS, KeywordRow, unpack_postings
 from memory_assets.stores.keyword_index.files import open_for_reading, open_for_writing
 from memory_assets.stores.keyword_index.index import KeywordIndex
@@ -193,20 +192,6 @@ def test_sessions_are_removed_by_themselves(path: Path) -> None:
         assert _holders(index, "only1") == []
 
 
-def test_what_is_erased_leaves_no_byte(path: Path) -> None:
-    """Neither text nor term nor name is in any of the index's files."""
-    with closing(open_for_writing(path)) as index:
-        _write(index, [_row(1, "zanzibarian", "a zanzibarian secret")] * 1, session="s-doomed")
-        _write(index, [_row(2)], session="s-kept")
-        assert index.remove([("-p", "s-doomed")], "sessions") == 1
-    compact(path)
-    with closing(open_for_reading(path)) as index:
-        for file in path.parent.iterdir():
-            content = file.read_bytes()
-            assert b"zanzibarian" not in content and b"s-doomed" not in content
-        assert len(_holders(index, "lighthouse")) == 1
-
-
 def test_a_reader_sees_one_state_while_a_writer_goes_on(path: Path) -> None:
     """Before and after, never between."""
     with closing(open_for_writing(path)) as writer, closing(open_for_reading(path)) as reader:
@@ -247,13 +232,6 @@ def test_a_damaged_index_is_made_anew_by_a_writer_and_told_by_a_reader(
     with closing(open_for_writing(path)) as index:
         assert index.incarnation != before
         assert index.blocks("sessions") == []
-
-
-def test_reading_makes_no_index(path: Path) -> None:
-    """The error names the command that does."""
-    with pytest.raises(NotFound, match="memory ingest"):
-        open_for_reading(path)
-    assert not path.exists()
 
 
 def test_a_file_that_is_being_created_is_no_index_yet(tmp_path: Path) -> None:

@@ -83,19 +83,6 @@ def _records(*rows: tuple[int, int]) -> Records:
     return np.array(list(rows), dtype=_DTYPE)
 
 
-def test_a_forgetting_is_unfinished_until_it_is_done(tombstones: Tombstones) -> None:
-    """States are told apart, and sessions stay forgotten in each."""
-    tombstones.begin([("p", UUID)])
-    assert unfinished(tombstones.path)
-    assert tombstones.forgotten("begun")
-    tombstones.advance("begun", "erased")
-    assert not tombstones.forgotten("begun")
-    assert unfinished(tombstones.path)
-    tombstones.advance("erased", "done")
-    assert not unfinished(tombstones.path)
-    assert ("p", UUID) in tombstones.forgotten()
-
-
 @pytest.mark.parametrize("statements", [0, 1, 2, 3])
 def test_a_file_whose_making_was_interrupted_says_nothing_yet(
     tombstones: Tombstones, statements: int
@@ -109,21 +96,6 @@ def test_a_file_whose_making_was_interrupted_says_nothing_yet(
     assert not tombstones.forgotten()
     tombstones.begin([("p", UUID)])
     assert unfinished(tombstones.path)
-
-
-def test_no_name_is_in_the_file(tombstones: Tombstones) -> None:
-    """Nor an unkeyed hash of a record."""
-    tombstones.begin([("some-project", UUID)], [(3, IDS)])
-    content = tombstones.path.read_bytes()
-    for name in (b"some-project", UUID.encode(), int(IDS["id"][1]).to_bytes(8, "little")):
-        assert name not in content
-
-
-def test_another_key_is_refused(tombstones: Tombstones) -> None:
-    """Rather than to take in again what was forgotten."""
-    tombstones.begin([("p", UUID)])
-    with pytest.raises(StoreError, match="another install key"):
-        Tombstones(tombstones.path, bytes(32)).forgotten()
 
 
 def test_a_damaged_file_is_an_error(tombstones: Tombstones) -> None:

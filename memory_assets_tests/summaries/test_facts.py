@@ -26,9 +26,12 @@ def test_an_amended_commit_is_listed_once_with_its_last_sha(script: Make) -> Non
 
 
 def test_commits_that_a_session_replaced_are_not_listed(script: Make) -> None:
-    """Amended under another subject, or behind a reset."""
+    """Amended under another subject, also with a time that is none, or behind a reset."""
     session = script().prompt("commit").run("git commit -m 'Add days'", "[main 4be91c7] Add days")
-    session.run("git commit --amend -m 'Add weeks'", "[main 99beef0] Add weeks")
+    session.run(
+        "git commit --amend -m 'Add weeks'",
+        "[main 99beef0] Add weeks\n Date: Mon Foo 31 25:00:00 2026 +9999",
+    )
     session.run("git commit -m 'Add a bell'", "[main 77beef0] Add a bell")
     session.run("git reset --soft HEAD~1").run("git commit -m x", "[main 66beef0] Ring a bell")
     assert session.summary().commits == ("99beef0 Add weeks", "66beef0 Ring a bell")
@@ -36,6 +39,23 @@ def test_commits_that_a_session_replaced_are_not_listed(script: Make) -> None:
         "git commit -q --amend --no-edit && git show --oneline", "55beef0 Ring a bell\n a.py"
     )
     assert session.summary().commits == ("99beef0 Add weeks", "55beef0 Ring a bell")
+
+
+@pytest.mark.parametrize(
+    ("how", "output"),
+    [
+        ("--no-edit", "[main 99beef0] Tidy up"),
+        ("-m 'Tidy up'", "[side 99beef0] Tidy up"),
+        ("-m 'Tidy up'", "[main 99beef0] Tidy up\n Date: Thu Jan 1 10:00:00 2026 +0100\n 1 file"),
+    ],
+)
+def test_amending_a_commit_of_somebody_else_replaces_none(
+    script: Make, how: str, output: str
+) -> None:
+    """Git would have kept the subject, names another branch, or prints another time."""
+    session = script().prompt("commit").run("git commit -m 'Add days'", "[main 4be91c7] Add days")
+    session.run(f"git commit --amend {how}", output)
+    assert session.summary().commits == ("4be91c7 Add days", "99beef0 Tidy up")
 
 
 @pytest.mark.parametrize(
@@ -63,10 +83,11 @@ def test_commits_are_found_in_other_output(
 
 
 def test_a_quiet_commit_gives_its_subject(script: Make) -> None:
-    """`git commit -q` prints nothing; its message is in the command."""
+    """`git commit -q` prints nothing; its message is in the command, where there is one."""
     session = script().prompt("commit")
     session.run("git commit -q -F - <<'EOF' && git push\nAdd lock timeouts\n\nBody\nEOF", "")
     session.run('git commit -qm "Second one"', "", error=True)
+    session.run("git cherry-pick 4be91c7", "").run("git revert --no-edit HEAD", "done")
     assert session.summary().commits == ("Add lock timeouts",)
 
 
@@ -87,6 +108,7 @@ def test_a_commit_that_a_wrapper_acknowledges_is_found(
     session.run("git filter-repo --force && git log --oneline", "bb17ec2 Add a bell")
     assert session.summary().commits == ("bb17ec2 Add a bell",)
     session.run("rtk git commit --amend --no-edit", "ok cc17ec2")
+    session.run("git revert --no-edit a9a9ec1 -q", "error: unknown switch `q'")
     both = "git -C web commit -m 'Ring it' && git commit -m 'Oil it'"
     session.run(both, "ok dd17ec2\nok ee17ec2")
     assert session.summary().commits == ("cc17ec2 Add a bell", "dd17ec2 Ring it", "ee17ec2 Oil it")

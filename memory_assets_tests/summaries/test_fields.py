@@ -63,6 +63,8 @@ def test_next_steps_come_from_the_last_message(script: Make) -> None:
     session = script().prompt("one").say("Next step: remove the old lock file.").prompt("two")
     session.say("Removed it.\n\nStill to do:\n- deploy the image\n- rotate the token\n")
     assert session.summary().next_steps == "deploy the image. rotate the token."
+    session.say("下一步：运行测试脚本并检查。").say("我改好了门。需要我继续吗？")
+    assert session.summary().next_steps.endswith("下一步：运行测试脚本并检查。 需要我继续吗？")
 
 
 def test_notes_hold_caveats_and_counts(script: Make) -> None:
@@ -73,11 +75,11 @@ def test_notes_hold_caveats_and_counts(script: Make) -> None:
     session.note("system", "interrupt", "[Request interrupted by user]")
     session.note("system", "compact-boundary", "Conversation compacted")
     session.say("Found one.", agent_id="b41").prompt("token is <redacted:x>")
-    session.say("Fixed it. I have not verified this against the production database.")
+    session.say("Fixed it. Keep in mind that the production database is older. Nothing was pushed.")
     session.records[-1:] = [session.records[-1]]
     notes = session.summary().notes
     assert notes == (
-        "I have not verified this against the production database. "
+        "Keep in mind that the production database is older. "
         "Pull request: https://example.org/pull/218. Interrupted once. Compacted once. One "
         "subagent."
     )
@@ -169,6 +171,17 @@ def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Mak
     )
 
 
+@pytest.mark.parametrize("after", ["Bash", "TodoWrite"])
+def test_what_is_said_before_a_turn_breaks_off_is_no_report(script: Make, after: str) -> None:
+    """Unless only the agent's list of tasks was brought up to date then."""
+    session = script().prompt("open the gate").touch("Edit", "gate.py")
+    session.say("The gate is now open at night.").touch(after, "").prompt("and the door")
+    session.say("Fixed the door of the cellar.")
+    told = session.summary().completed
+    assert ("The gate" in told) == (after == "TodoWrite")
+    assert "Fixed the door" in told
+
+
 def test_what_the_next_prompt_takes_back_is_in_no_field(script: Make) -> None:
     """Neither as learned nor as completed."""
     session = script().prompt("why does it hang?").say(f"{CAUSE} I fixed the exporter's reader.")
@@ -236,6 +249,7 @@ def test_a_report_that_leads_in_a_list_was_done(script: Make) -> None:
         ("The problem is almost certainly that two harbours share one reader.", ""),
         ("## Changes\n\n- `lamp.py` asks the bell, so the gate is never lit twice.", ""),
         ("The fix is a one-line change in lamp.py because the wick was wet.", ""),
+        ("Bottom line: the lamp and the bell share one wire.", "Bottom line: the lamp and"),
     ],
 )
 def test_what_is_called_a_problem_is_learned(script: Make, said: str, learned: str) -> None:
@@ -306,6 +320,9 @@ def test_a_no_is_told_only_if_no_later_turn_changes_anything(
         ),
         ("28 ships moved to the other harbour.", "28 ships moved to the other harbour."),
         ("Cleared from the harbour by the tide.", "Changed gate.py."),
+        ("Done. The gate now auto-opens for each ship.", "The gate now auto-opens"),
+        ("I wrote that the lamp of the tower burns oil.", "Changed gate.py."),
+        ("**`gate.py`** — two bolts, a hinge and a lock:\n- one", "gate.py — two bolts, a hinge"),
         ("Checks if a lamp is installed and lit.", "Changed gate.py."),
         (
             "**New files:**\n- `lamp.py` - the wick, and who may light it\n- `a.py`",

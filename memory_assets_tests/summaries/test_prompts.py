@@ -101,6 +101,9 @@ def test_a_commit_that_tells_more_titles_a_session_rather_than_the_last(script: 
     session.run("git commit -am x", "[main 0a2b3c5] fix: address review feedback")
     session.run("git commit -am x", "[main 0a2b3c6] style: format the loom")
     assert session.summary().title == "Count picks in two bytes"
+    session = script().prompt("why?").run("git commit -am x", "[main 0a2b3c4] update the loom")
+    session.run("git commit -am x", "[main 0a2b3c5] address review feedback")
+    assert session.summary().title == "update the loom"
 
 
 @pytest.mark.parametrize("first", ["whoami", "you sudo", 'is up to date already"', "/a/b c"])
@@ -311,6 +314,7 @@ NOISE = "\n".join(f"test_{number} ... ok (noise of line {number})" for number in
         ([], "[Image #1]\nWhy does the alarm ring", "", "Why does the alarm ring"),
         ([], "please do it", f"{NOISE}\n[trunk abc1234] Adjust the sextant", "Adjust the sextant"),
         (["Bilge hose (2026-02-04 06:40Z)"], "renew it", "", "Bilge hose"),
+        (['**Conversation Title:** "Renew the bilge hose"'], "do it", "", "Renew the bilge hose"),
         ([], "22:20:29: no pump of that name was found", "", "no pump of that name was found"),
         ([], "Try the plotter", f"{NOISE}\n 31 pass\n 0 fail", "Try the plotter"),
     ],
@@ -321,6 +325,7 @@ NOISE = "\n".join(f"test_{number} ... ok (noise of line {number})" for number in
         "image",
         "commit behind noise",
         "date",
+        "label",
         "time",
         "passing tests",
     ],

@@ -62,7 +62,7 @@ def test_every_session_is_titled_and_says_what_was_asked(summaries: dict[str, Su
         ("e94d20b7", "completed", "The export now starts with a BOM"),
         ("5c8e7a13", "title", "oauth redirect loop safari"),
         ("019d8c14", "title", "sqlite busy with two workers"),
-        ("019e10c7", "notes", "I have not measured a whole sync"),
+        ("019e10c7", "learned", "I have not measured a whole sync"),
     ],
 )
 def test_the_stories_are_told(

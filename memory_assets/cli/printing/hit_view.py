@@ -20,12 +20,13 @@ from memory_assets.serving.answer_lines import (
     project_name,
     unsure,
 )
+from memory_assets.serving.visible_text import unmarked
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _LINES = 3
-_OF_THE_FIRST_HITS, _OF_LATER_HITS = (6, _LINES, _LINES), 2
+_OF_THE_FIRST_HITS, _OF_LATER_HITS = (7, _LINES, 2), 2
 """Lines of text: the first hit mostly answers (docs/retrieval.md, "Excerpts")."""
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
 _INDENT = "   "
@@ -52,8 +53,13 @@ def terminal_lines(
     if answer["weak"]:
         yield cut(unsure(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
-    for group in by_session(answer["hits"], by_time=by_time):
+    groups = by_session(answer["hits"], by_time=by_time)
+    sure = [rank for group in groups for rank, hit in group if not hit["weak"]]
+    view.last_sure = max(sure, default=0)
+    for group in groups:
         for at, ranked in enumerate(group):
+            if sure and ranked[0] == view.last_sure + 1:
+                yield "Less sure:"
             yield from view.lines(ranked, again=at > 0)
     if not answer["hits"]:
         yield "Nothing found."
@@ -100,21 +106,24 @@ class HitView:
         full: bool = False,
         now: datetime | None = None,
     ) -> None:
+        self.last_sure = len(answer["hits"])
         self._now = now or datetime.now(UTC)
         self._answer = answer
         self._width = Layout(width).room
         self._colours, self._full = colours, full
-        sessions = [(row["project"], row["session_id"]) for row in _metadata(answer)]
+        rows = [hit["metadata"] for hit in answer["hits"]]
+        sessions = [(row["project"], row["session_id"]) for row in rows]
         self._titles = memory.titles(sessions)
         self._short = memory.short_ids(session_id for _, session_id in sessions)
         self._projects = {project for project, _ in sessions}
 
     def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
         """Yield title, age and id of a hit, then the text that answers; `again`, indented below
-        another hit of its session, whose title stands there."""
+        another hit of its session, whose title stands there. A weak one is called so where sure
+        ones follow."""
         rank, hit = ranked
         indent = _INDENT if again else ""
-        weak = "weak: " if hit["weak"] and not self._answer["weak"] else ""
+        weak = "weak: " if hit["weak"] and rank <= self.last_sure else ""
         shown_id = printable(self.shown_id(hit))
         room = self._width - len(indent) - len(_INDENT)
         below = shown_id == hit["id"] and cells(shown_id) + 2 + _TITLE_LEAST > room  # a long path
@@ -142,14 +151,16 @@ class HitView:
         of = f"in {metadata['memory']}" if "memory" in metadata else ""
         several = len(self._projects) > 1 or "memory" in metadata
         project = project_name(metadata) if several else ""
-        return cut(printable(f"{project} {of}".strip()), _PLACE_MOST)
+        most = min(_PLACE_MOST, self._width // 4)
+        return cut(printable(f"{project} {of}".strip()), most)
 
     def _text(self, hit: Mapping[str, Any], room: int, most: int) -> Iterator[str]:
         """Yield the lines of a hit's text, `most` of them, after where it stands if it was searched
         for as it is written."""
         query = self._answer["query"]
         if self._answer["mode"] != "exact":
-            yield from _body(hit, query, room, most, self._colours, self._full)
+            title = self._title(hit, again=False)
+            yield from _body(hit, query, room, most, self._colours, self._full, title)
             return
         if "record" in hit["metadata"]:
             yield cut(printable(f"{place_in_turn(hit['metadata'])}:"), room)
@@ -171,17 +182,13 @@ class HitView:
         if again and not own:
             return "same session"
         title = own or self._titles.get(hit["metadata"]["session_id"]) or hit["text"]
-        return printable(" ".join(title[: 2 * self._width].split()))
+        return unmarked(printable(" ".join(title[: 2 * self._width].split())))
 
 
 def _lines_of(rank: int) -> int:
     """Return how many lines of a hit's text are shown, by its place from 1 on."""
     first = _OF_THE_FIRST_HITS
     return first[rank - 1] if rank <= len(first) else _OF_LATER_HITS
-
-
-def _metadata(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [hit["metadata"] for hit in answer["hits"]]
 
 
 def _head(
@@ -202,9 +209,16 @@ def _head(
 
 
 def _body(
-    hit: Mapping[str, Any], query: str, room: int, most: int, colours: bool, full: bool
+    hit: Mapping[str, Any],
+    query: str,
+    room: int,
+    most: int,
+    colours: bool,
+    full: bool,
+    shown_title: str,
 ) -> Iterator[str]:
-    """Yield the text that answers: whole, or the stretch of it that fits a few lines."""
+    """Yield the text that answers: whole, or the stretch of it that fits a few lines, nothing if it
+    is the title again."""
     from memory_assets.recall.search.excerpts import excerpt
 
     text = printable(hit["text"])
@@ -212,8 +226,10 @@ def _body(
     said = hit["text"][: hit["prompt_length"]] or (title if hit["text"].startswith(title) else "")
     prompt = len(printable(said))
     answering = excerpt(text, query, most * (room - 8), prompt, printable(hit["beside"]))
-    paragraphs = text.splitlines() if full else [answering]
+    paragraphs = unmarked(text).splitlines() if full else [unmarked(answering)]
     lines = [line for paragraph in paragraphs for line in wrapped(paragraph, room)]
+    if not full and lines == [shown_title]:
+        return
     for line in lines if full else lines[:most]:
         yield _marked(line, query) if colours else line
     if full:

@@ -14,6 +14,7 @@ from shutil import get_terminal_size
 from unicodedata import category, east_asian_width
 
 from memory_assets.cli.printing.rendering import ANSI, has_colours, printable
+from memory_assets.serving.visible_text import unmarked
 from memory_assets.status import counted
 
 NARROWEST, WIDEST = 40, 120
@@ -40,13 +41,17 @@ class Layout:
             return ENDLESS
         return max(NARROWEST, min(self.width, WIDEST)) - 1
 
+    def prose(self, text: str) -> str:
+        """Return prose without the marks of Markdown on a terminal, as it is in a pipe."""
+        return text if self.width == ENDLESS else unmarked(text)
+
     def styled(self, text: str, style: str) -> str:
         """Return a text in a style of `ANSI`, or as it is without colours."""
         return styled(text, style) if self.colours and text else text
 
     def title(self, text: str, *facts: str, shown_id: str = "") -> Iterator[str]:
         """Yield a title, and below it what it is, with the id that commands take."""
-        for line in wrapped(printable(text), self.room):
+        for line in wrapped(printable(self.prose(text)), self.room):
             yield self.styled(line, "bold")
         yield from self.facts("  ", *facts, shown_id)
 
@@ -63,9 +68,9 @@ class Layout:
             yield self.styled(f"{indent}{part}", "cyan")
 
     def said(self, label: str, text: str) -> Iterator[str]:
-        """Yield what was said under a label: paragraphs keep their lines, long ones are wrapped.
-        Nothing if it is blank."""
-        lines = self.paragraphs(text, self.room - _LABEL)
+        """Yield what was said under a label, without the marks of Markdown: paragraphs keep their
+        lines, long ones are wrapped. Nothing if it is blank."""
+        lines = self.paragraphs(self.prose(text), self.room - _LABEL)
         yield from self._labelled(label, lines)
 
     def listed(self, label: str, items: Iterable[str], what: str = "") -> Iterator[str]:
@@ -138,12 +143,12 @@ def layout_of_output(*, colours: bool = False, full: bool = False) -> Layout:
 
 def wrapped(text: str, width: int) -> list[str]:
     """Return a line wrapped at blanks, by the cells that its characters take."""
-    if len(text) == cells(text):
+    if len(text) == cells(text) and not any(len(word) > width for word in text.split()):
         return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
     lines, line = [], ""
     for word in text.split():
         while cells(word) > width:  # a script without blanks, or a long path
-            part = beginning(word, width - cells(line) - bool(line))
+            part = _path_part(word, width - cells(line) - bool(line))
             lines.append(f"{line} {part}".strip() if part else line)
             word, line = word[len(part) :], ""
         if line and cells(line) + 1 + cells(word) > width:
@@ -155,8 +160,22 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def cut(text: str, width: int) -> str:
-    """Return a text in at most so many cells, with `…` where it was cut."""
-    return text if cells(text) <= width else f"{beginning(text, width - 1).rstrip()}…"
+    """Return a text in at most so many cells, with `…` where it was cut, between words if there is
+    a blank near."""
+    if cells(text) <= width:
+        return text
+    kept = beginning(text, width - 1)
+    whole, blank, part = kept.rpartition(" ")
+    if text[len(kept)] != " " and blank and len(whole) > len(part):
+        kept = whole
+    return f"{kept.rstrip()}…"
+
+
+def _path_part(word: str, width: int) -> str:
+    """Return what of a word fits, of a path up to the end of a name if that is not much less."""
+    part = beginning(word, width)
+    end = part.rfind("/") + 1
+    return part[:end] if 3 * end > width else part
 
 
 def beginning(text: str, width: int) -> str:

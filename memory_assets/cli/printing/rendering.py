@@ -47,37 +47,21 @@ def open_console(*, stderr: bool = False) -> Console:
     return terminal
 
 
-def progress_bar(console: Console, unit: str = "", *, transient: bool = False) -> Progress:
-    """Return a progress bar, which prints nothing unless the console is a terminal. With a `unit`
-    ("rows") it shows the rate and the time left; bytes as MB."""
+def progress_bar(console: Console, *, transient: bool = False) -> Progress:
+    """Return a progress bar with the time that is left, which prints nothing unless the console is
+    a terminal."""
     from rich.progress import (
         BarColumn,
         Progress,
-        ProgressColumn,
-        Task,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """How much of the unit is done in a second."""
-
-        def render(self, task: Task) -> Text:
-            """Return the rate, nothing as long as it is unknown."""
-            speed = task.finished_speed or task.speed
-            if not speed:
-                return Text("")
-            return Text(f"{speed / 1e6:.1f} MB/s" if unit == "bytes" else f"{speed:.1f} {unit}/s")
 
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        *((Rate(), TimeRemainingColumn()) if unit else ()),
-        TimeElapsedColumn(),
+        *(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()),
+        *(TimeRemainingColumn(), TimeElapsedColumn()),
         console=console,
         transient=transient,
         disable=not console.is_terminal,
@@ -107,20 +91,13 @@ def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
 
 
 def _wrapped(lines: Iterable[str]) -> Iterator[str]:
-    from textwrap import wrap
+    from textwrap import TextWrapper
 
     width = max(get_terminal_size().columns, _LEAST_WIDTH) - 1
+    wrapper = TextWrapper(width, subsequent_indent="  ", replace_whitespace=False)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
     for line in lines:
-        parts = wrap(
-            printable(line),
-            width,
-            break_long_words=False,
-            break_on_hyphens=False,
-            subsequent_indent="  ",
-            drop_whitespace=True,
-            replace_whitespace=False,
-        )
-        yield from parts or [""]
+        yield from wrapper.wrap(printable(line)) or [""]
 
 
 def shown_lines(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
@@ -162,16 +139,10 @@ def print_answer(
 
 
 def print_recalled(
-    answer: Mapping[str, Any],
-    as_json: bool,
-    lines: Iterable[str],
-    notes: Iterable[str] = (),
-    *,
-    paged: bool = False,
+    answer: Mapping[str, Any], as_json: bool, lines: Iterable[str], notes: Iterable[str] = ()
 ) -> None:
     """Print an answer from memory as `print_answer` does, within a frame unless a terminal shows
-    it: in an agent's transcript it is recognised by that and not indexed again. `paged`: a
-    terminal shows it by the pager."""
+    it: in an agent's transcript it is recognised by that and not indexed again."""
     if as_json:
         write_json(Frame().payload(answer))
         return
@@ -180,7 +151,7 @@ def print_recalled(
         shown = map(printable, lines)
         write_lines((frame.notice, *shown, frame.closing), sys.stdout)
     else:
-        write_lines(shown_lines(lines, sys.stdout), sys.stdout, paged=paged)
+        write_lines(shown_lines(lines, sys.stdout), sys.stdout)
     print_lines(notes, stderr=True)
 
 

@@ -19,6 +19,7 @@ from memory_assets.recall.ids import OF_SESSIONS, short_form
 from memory_assets.requests.times import days_named
 from memory_assets.serving.action_lines import uses
 from memory_assets.serving.answer_lines import (
+    ITEM_WORDS,
     RECORD_WORDS,
     dollars_in_words,
     no_title,
@@ -43,10 +44,7 @@ _SUMMARY_LISTS = (
     *(("Changed", "files_modified", "file"), ("Commits", "commits", "commit")),
     *(("Read", "files_read", "file"), ("Ran", "commands", "command")),
 )
-_ITEMS = {
-    **{"prompt": "Asked", "turn": "Answer", "observation": "Noted", "commit": "Commit"},
-    "summary": "Ended",
-}
+_SPOKEN = ("prompt", "assistant_text", "thinking")
 _NOT_SHOWN = {
     *("id", "project", "project_root", "passages", "text", "content_hash", "agent", "title"),
     *("session_id", "turn_id", "turn_index", "timestamp", "ended_at", "started_at", "type"),
@@ -58,7 +56,7 @@ _NOT_SHOWN = {
 class Terminal:
     """A terminal of one width, and the memory that shortens ids for it."""
 
-    def __init__(self, memory: Memory | None, layout: Layout) -> None:
+    def __init__(self, memory: Memory, layout: Layout) -> None:
         self.layout = layout
         self.memory = memory
         self._short: dict[str, str] = {}
@@ -66,7 +64,7 @@ class Terminal:
 
     def short(self, any_id: str | None) -> str:
         """Return an id with its session's id as short as no other session has it."""
-        if not any_id or self.memory is None or not any_id.startswith(OF_SESSIONS):
+        if not any_id or not any_id.startswith(OF_SESSIONS):
             return any_id or ""
         from memory_assets.recall.ids import parse_id
 
@@ -79,16 +77,14 @@ class Terminal:
 
     def project(self, project: str) -> str:
         """Return what a person calls a project."""
-        if self.memory is not None and not self._roots:
-            from memory_assets.recall.sessions.activity import project_roots
-
-            self._roots = project_roots(self.memory)
+        if not self._roots:
+            self._roots = self.memory.catalog.sources.project_roots()
         root = self._roots.get(project, "")
         return printable(project_name({"project": project, "project_root": root}))
 
 
 def print_view(
-    view: View, memory: Memory | None, answer: Mapping[str, Any], *, full: bool, paged: bool = False
+    view: View, memory: Memory, answer: Mapping[str, Any], *, full: bool, paged: bool = False
 ) -> None:
     """Print an answer for the person at this terminal, through the pager if it is `paged`; into a
     pipe in full, without wrapping, in the frame of recalled text."""
@@ -115,7 +111,7 @@ def rows_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         if "passages" in row:
             yield from _turn(terminal, row)
         elif row["id"].startswith("summary::"):
-            yield from _summary(terminal, row, row["id"])
+            yield from _summary(terminal, row, f"session::{row['session_id']}")
         else:
             yield from _other_row(terminal, row)
 
@@ -143,11 +139,9 @@ def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, 
     from memory_assets.stores.lake.schemas import USER_PROMPTS
 
     text = "\n".join(row["passages"])
-    asked = ""
-    if terminal.memory is not None:
-        of_session = rows_of(terminal.memory.lake, USER_PROMPTS, row["project"], row["session_id"])
-        own = (prompt["text"] for prompt in of_session if prompt["turn_index"] == row["turn_index"])
-        asked = "\n".join(own).strip()
+    of_session = rows_of(terminal.memory.lake, USER_PROMPTS, row["project"], row["session_id"])
+    own = (prompt["text"] for prompt in of_session if prompt["turn_index"] == row["turn_index"])
+    asked = "\n".join(own).strip()
     if not asked or not text.startswith(asked[:200]):
         return "", text
     rest = text[len(asked) :].strip()
@@ -172,7 +166,8 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             yield from layout.facts("", what.strip(), failed, agent, when(record["time"]))
             if record["diff"] is not None:
                 yield from layout.listed("File", record["paths"], "file")
-            yield from layout.text(record["diff"] or record["text"])
+            said = record["text"] if record["kind"] in _SPOKEN else ""
+            yield from layout.text(layout.prose(said) or record["diff"] or record["text"])
             yield ""
 
 
@@ -212,10 +207,9 @@ def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     yield from layout.listed("Read", row.get("files_read") or (), "file")
     yield from layout.listed("Turns", map(terminal.short, row.get("turn_ids") or ()), "turn")
     for name, value in row.items():
-        if value and name not in _NOT_SHOWN and not isinstance(value, list | dict):
-            yield from layout.listed(name.replace("_", " ").capitalize(), [str(value)])
-        elif value and name not in _NOT_SHOWN:
-            yield from layout.listed(name.replace("_", " ").capitalize(), map(_in_words, value))
+        if value and name not in _NOT_SHOWN:
+            values = value if isinstance(value, list | dict) else [value]
+            yield from layout.listed(name.replace("_", " ").capitalize(), map(_in_words, values))
     if not row.get("narrative") and not own and (text := row.get("text")):
         yield from layout.text(text)
 
@@ -227,8 +221,6 @@ def _facts(terminal: Terminal, row: Mapping[str, Any]) -> list[str]:
 
 
 def _title(terminal: Terminal, row: Mapping[str, Any]) -> str:
-    if terminal.memory is None:
-        return ""
     session = row["session_id"]
     return terminal.memory.titles([(row["project"], session)]).get(session, "")
 
@@ -237,7 +229,9 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
     """Yield a session's summary, what it took, and what happened in it."""
     layout, session = terminal.layout, answer["session_id"]
     if summary := answer["summary"]:
-        yield from _summary(terminal, summary, f"session::{session}")
+        linked = [item["text"] for item in answer["commits"] if item["id"].startswith("link::")]
+        of_all = {**summary, "commits": [*summary["commits"], *linked]}
+        yield from _summary(terminal, of_all, f"session::{session}")
     else:
         title = "(no summary: too little is said in it)"
         facts = (terminal.project(answer["project"]), answer["agent"])
@@ -245,12 +239,12 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
     if (used := answer.get("usage")) and used["tokens"]:
         price = f"{dollars_in_words(used)} dollars by list prices"
         yield from layout.listed("Took", [f"{shortened(used['tokens'])} tokens, {price}"])
-    for kind in ("turns", "observations", "commits"):
+    for kind in ("turns", "observations", *(() if summary else ("commits",))):
         if items := answer[kind]:
             yield from ["", layout.heading(kind.capitalize())]
             shown = items if layout.full else items[:_MOST_ITEMS]
             for item in shown:
-                yield from layout.hanging(_reference(item), item["text"])
+                yield from layout.hanging(_reference(item), layout.prose(item["text"]))
             if len(shown) < len(items):
                 yield f"  … {counted(len(items), kind.rstrip('s'))} in all; --full lists them"
     short = terminal.short(f"session::{session}")
@@ -272,11 +266,13 @@ def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from [""] if at else []
         facts = (terminal.project(part["project"]), part["agent"])
         shown_id = terminal.short(f"session::{part['session_id']}")
-        yield from layout.title(part["title"] or "(no title)", *facts, shown_id=shown_id)
+        yield from layout.title(
+            layout.prose(part["title"]) or "(no title)", *facts, shown_id=shown_id
+        )
         for day, items in groupby(part["items"], key=_day):
             yield layout.heading(day)
             for item in items:
-                yield from layout.hanging(_item_head(item), item["text"])
+                yield from layout.hanging(_item_head(item), layout.prose(item["text"]))
     if not answer["sessions"]:
         yield "Nothing there."
 
@@ -306,7 +302,7 @@ def _item_head(item: Mapping[str, Any]) -> str:
     mark = ">" if item["anchor"] else " "
     clock = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
     number = "" if item["kind"] in ("summary", "commit") else item["id"].rpartition("::")[2]
-    return f"{mark} {clock}  {_ITEMS.get(item['kind'], item['kind']):<7}{number:>5}  "
+    return f"{mark} {clock}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
 
 
 def _day(item: Mapping[str, Any]) -> str:
@@ -332,10 +328,8 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading("Failed, and did not work later in the session")
     for command in answer["failed"]:
         yield from layout.hanging("  ", command["command"], style="cyan")
-        yield from layout.hanging("    ", command["error"])
-        yield from layout.hanging(
-            "    ", f"{when(command['time'])} {terminal.short(command['turn_id'])}"
-        )
+        where = f"{when(command['time'])} {terminal.short(command['turn_id'])}"
+        yield from layout.hanging("    ", f"{command['error']} ({where})")
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
 
@@ -343,11 +337,13 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the errors met in several sessions, and how each ended."""
     layout = terminal.layout
-    for at, error in enumerate(answer["errors"]):
-        yield from [""] if at else []
+    if answer["errors"]:
+        yield from layout.text("Errors met in several sessions, and what came before they ended:")
+    for error in answer["errors"]:
+        yield ""
         yield from layout.hanging("", error["error"], style="bold")
         yield from layout.hanging("  ", error["command"], style="cyan")
-        met = f"met in {counted(error['sessions'], 'session')}, ended in {error['ended']}"
+        met = f"met in {counted(error['sessions'], 'session')}, {_ended_in(error)}"
         yield from layout.hanging(
             "  ", f"{met}; last {when(error['last'])} {terminal.short(error['turns'][0])}"
         )
@@ -355,16 +351,25 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         for ending in endings:
             done = [*ending["ran"], *(f"changing {path}" for path in ending["changed"])]
             after = f", after {'; '.join(done)}" if done else ""
-            yield from layout.hanging("  ended by ", f"{ending['command']}{after}")
-            yield from layout.hanging("           ", terminal.short(ending["turn_id"]))
+            where = terminal.short(ending["turn_id"])
+            yield from layout.hanging("  ended by ", f"{ending['command']}{after} ({where})")
         if len(endings) < len(error["endings"]):
             yield f"  … {len(error['endings'])} endings; --full shows them"
     if not answer["errors"]:
         yield "Nothing found."
 
 
+def _ended_in(error: Mapping[str, Any]) -> str:
+    """Return in how many of the sessions that met an error it ended."""
+    if error["ended"] in (0, error["sessions"]):
+        return "ended in all of them" if error["ended"] else "ended in none"
+    return f"ended in {error['ended']} of them"
+
+
 def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the commits with the sessions behind them, or the turns that changed a file."""
+    from memory_assets.recall.files.blame import UNPROVEN
+
     layout = terminal.layout
     unknown = [entry for entry in answer["commits"] if not entry["sessions"]]
     for commit in answer["commits"]:
@@ -380,14 +385,15 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
                 "    ", f"{where} ({session['evidence']}, {session['score']:.2f})"
             )
     if unknown and len(answer["commits"]) > 1 and not layout.full:
-        yield f"… {counted(len(unknown), 'commit')} without a session; --full lists them"
+        yield f"{counted(len(unknown), 'commit')} of no known session; --full lists them"
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f", in {terminal.project(turn['project'])}"
         yield from layout.hanging("", turn["title"] or "(no title)", style="bold")
         where = f"{when(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
         yield from layout.hanging("  ", f"{where} changed {turn['path']}{elsewhere}")
     for note in answer["notes"]:
-        yield from layout.hanging("note: ", note)
+        if not (unknown and note.startswith(UNPROVEN)):  # said above
+            yield from layout.hanging("note: ", note)
 
 
 def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -396,7 +402,7 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
     from memory_assets.recall.agent_rows import short_memory_ids
 
     layout = terminal.layout
-    short = short_memory_ids(terminal.memory) if terminal.memory is not None else {}
+    short = short_memory_ids(terminal.memory)
     for row in answer["memories"]:
         yield from layout.hanging("", row["text"], style="bold")
         is_note = row["type"] == "note"  # of a person, on what it names
@@ -411,14 +417,15 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         for other, why in zip(row["contradicts"], row["differences"], strict=True):
             yield from layout.hanging(f"  contrary to {short.get(other, other)}: ", why)
     if not answer["memories"]:
-        yield "Nothing is remembered."
+        yield "Nothing is remembered yet."
+        yield 'memory remember "Prices have no cents": agents are told it from then on'
 
 
 def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield two lines or more for each session: its title; when, how long and where it was."""
     layout = terminal.layout
     for session in answer["sessions"]:
-        title = session["title"] or no_title(answer)
+        title = layout.prose(session["title"]) or no_title(answer)
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [
@@ -445,13 +452,14 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield from _tag(terminal, answer)
         return
     facts = (terminal.project(answer["project"]), answer["agent"])
-    yield from layout.title(f"Origin of a {answer['kind']}", *facts, shown_id=answer["id"])
+    shown_id = terminal.short(answer["id"])
+    yield from layout.title(f"Origin of a {answer['kind']}", *facts, shown_id=shown_id)
     yield ""
     for row in answer["rows"]:
-        state = "agrees" if row["hash_matches"] else "differs"
+        state = "agrees with its hash" if row["hash_matches"] else "differs from its hash"
         where = f"{row['collection'] or 'no collection'}: {row['document']} {row['reason']}".strip()
-        provenance = f"version {row['version']} {row['embedder_id']}".strip()
-        lines = [f"{row['id']}: hash {state}", where, provenance, row["file"]]
+        provenance = f"made by version {row['version']} {row['embedder_id']}".strip()
+        lines = [f"{terminal.short(row['id'])} {state}", where, provenance, row["file"]]
         yield from layout.listed("Row", lines)
     for source in answer["sources"]:
         span = f"bytes {source['byte_start']}..{source['byte_end']}"
@@ -479,7 +487,7 @@ def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
             record["seq"],
             f"{record['byte_start']}..{record['byte_end']}",
             record["redactions"],
-            record["kind"],
+            RECORD_WORDS.get(record["kind"], record["kind"]),
         )
         for record in records
     ]
@@ -501,14 +509,18 @@ def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
 
 def _audited_runs(terminal: Terminal, runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     layout = terminal.layout
-    rows = []
+    rows, sound = [], 0
     for run in runs:
         failed = [f"{name} {state}" for name, state in run["checks"].items() if state != "passed"]
         number = len(run["checks"]) - len(failed)
+        sound += number
         passed = f"{counted(number, 'check')} passed" if run["checks"] else "-"
-        rows.append((run["stage"], when(run["made_at"]), ", ".join([passed, *failed])))
-    yield from layout.table(("made as", "at", "checks"), rows)
-    for line in run_lines(runs):
+        if failed or layout.full:
+            rows.append((run["stage"], when(run["made_at"]), ", ".join([passed, *failed])))
+    yield from layout.table(("made as", "at", "checks"), rows) if rows else ()
+    if len(rows) < len(runs):
+        yield f"{counted(sound, 'check')} of {counted(len(runs), 'step')} passed; --full lists them"
+    for line in run_lines(runs, terminal.project):
         yield from layout.hanging("", line)
     yield ""
 

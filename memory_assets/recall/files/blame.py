@@ -39,6 +39,7 @@ _MOST_COMMITS = 40
 _MOST_LIVE = 12
 _MOST_TURNS = 20
 _AROUND = timedelta(days=14)
+UNPROVEN = "commits without a proven session"
 _UNCOMMITTED = "this line is not committed yet"
 _LINKED = {
     **dict.fromkeys(("turn_id", "committed_at")),
@@ -196,7 +197,7 @@ def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> Bl
         commits = list(_blamed(memory, lines, repository))
     unexplained = [one for one in commits if not one.sessions]
     if commits and unexplained:
-        notes.append(f"commits without a proven session: {len(unexplained)} of {len(commits)}")
+        notes.append(f"{UNPROVEN}: {len(unexplained)} of {len(commits)}")
     turns: list[ChangedBy] = []
     if not any(one.sessions for one in commits):
         turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)

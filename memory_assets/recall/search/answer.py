@@ -37,8 +37,8 @@ class Hit:
     """One hit. In hybrid mode, `score` is the weighted sum of the two values in `why` (`words`:
     share of the question's words found, weighted by rarity; `meaning`: cosine of its passages); in
     the other modes it is one of them. `weak`: it is not probable that the hit answers. The first
-    `prompt_length` characters of `text` are the prompt of the turn. `beside`: what another
-    passage of it says to the question, "" if none promises to answer. `later`: what came of it."""
+    `prompt_length` characters of `text` are the prompt of the turn. `beside`: sentences of
+    other passages of it that may answer. `later`: what came of it."""
 
     id: str
     turn_id: str

@@ -1,7 +1,6 @@
-"""The excerpt of a long passage that answers a question best: whole sentences, and the assistant's
-prose rather than the prompt, code or the digest of tool calls.
+"""The sentences of a turn that answer a question best, as many as there is room for.
 
-The weights were fitted on 198 questions: docs/retrieval.md, "Excerpts" (`benchmarks/excerpts.py`).
+How the weights were fitted: docs/retrieval.md, "Excerpts" (`benchmarks/excerpts.py`).
 """
 
 from __future__ import annotations
@@ -9,34 +8,36 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from memory_assets.keywords import IDENTIFIER, indexed_terms, pasted_terms, query_terms
+from memory_assets.keywords import indexed_terms, pasted_terms, query_terms
 
-_FIRST = 4.0
-"""Score of a first sentence that has all words of the question: the answer is in it or next to it.
-Scores count words of the question; a question word, such as "how", counts .2."""
-_ANSWERS, _CONCRETE, _DIGEST = 1.9, 1.2, -2.5
-"""Score of a first sentence that opens like an answer; that names something (a number, a path,
-code); and of an excerpt that is all digest of tool calls."""
-_LATER = -0.8
-"""Score by the logarithm of the number of sentences before the excerpt: answers come early."""
-_IN_CODE, _IN_PLAN = 0.3, 0.4
-"""Score of a word of the question in code or in a digest, and in a sentence that says what will be
-done next: it repeats the question, and the report at the end answers it."""
+_WORDS, _HEADING = 4.5, 1.6
+"""Score of a sentence that has all words of the question, the rarer ones counting more; and of one
+below a heading that has them."""
+_OWN, _EMPHASIS, _CONCRETE, _ANSWERS = 0.6, 0.7, 0.7, 0.7
+"""Score of a sentence of the passage that was found rather than of one beside it; that emphasises;
+that names something (a number, a path, code); that opens like an answer."""
+_LENGTH, _PLACE = -0.3, -0.2
+"""Score by the logarithms of a sentence's length and of the number of sentences before it."""
+_NOTHING = -9.0
+"""Score of a sentence that repeats a pasted line, of a digest of calls, and of what will be done
+next, which repeats the question: they are shown if there is nothing else."""
+_WORSE = 3.0
+"""A sentence whose score is so much below the best one's is left out."""
 _FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
-"""Pairs of words that a line has to be a pasted one, and the share of them that repeats it."""
-_FULL_ENOUGH = 0.6
-"""The share of the room that whole sentences must fill; else part of the next one is added."""
-_LEAST_BESIDE, _BESIDE, _LONGEST_BESIDE = 40, 100, 240
-"""Characters of another passage of a turn that are shown beside an excerpt: the fewest, those for
-which it is chosen, and the most."""
-_PROMISING = 1.0
-"""What the best excerpt of a passage is worth that is shown beside another one."""
+"""Pairs of words that a line has to be a pasted one, and the share of its pairs and of those of a
+sentence that both have."""
+_LEAST_CUT = 60
+"""Characters of room for which a sentence that is longer is cut."""
+_MOST_BESIDE = 720
+"""Characters of what stands beside a hit."""
 _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
+_GAP = " … "
 
 _SENTENCE_END = re.compile(r"[.!?][\"')\]*_`]*\s+|[。！？]")
 _JOINTS = re.compile(r"([-_.]+)")
@@ -56,6 +57,7 @@ _PLANS = re.compile(
     re.IGNORECASE,
 )
 _NAMES_SOMETHING = re.compile(r"`|\d|https?:|\w/\w|[→—=]")
+_HEADS = re.compile(r"#+ |\*\*[^*]+\*\*:?\Z|.*:\Z")
 _NO_TEXT = re.compile(r"[\W_]*\Z|`?★ Insight ─+`?\Z")
 
 
@@ -64,7 +66,6 @@ class _Sentence:
     """A sentence, or a line of code or of a digest, on one line."""
 
     text: str
-    code: bool = False
     digest: bool = False
 
     @cached_property
@@ -73,53 +74,38 @@ class _Sentence:
         return frozenset(indexed_terms(self.text))
 
     @cached_property
-    def announces(self) -> bool:
-        """Whether it says what will be done next."""
-        return _PLANS.search(self.text) is not None
+    def says_nothing(self) -> bool:
+        """Whether it is a digest, or says what will be done next."""
+        return self.digest or _PLANS.search(self.text) is not None
 
     @cached_property
-    def as_opening(self) -> float:
-        """Score of the sentence as the first one of an excerpt."""
-        if self.code:
-            return 0.0
-        worth = _CONCRETE if _NAMES_SOMETHING.search(self.text) else 0.0
-        answers = not self.digest and _OPENS_WITH_ANSWER.match(self.text)
-        return worth + (_ANSWERS if answers else 0.0)
-
-    def worth(self, query: _Query) -> dict[str, float]:
-        """Return what the words of a question in it are worth, by term."""
-        held = self.terms & query.terms.keys()
-        if not held or query.is_repeated_by(self.text, held):
-            return {}
-        share = 1.0
-        if self.code or self.digest:
-            share = _IN_CODE
-        elif self.announces:
-            share = _IN_PLAN
-        return {
-            term: query.terms[term] * (1.0 if self.code and term in query.names else share)
-            for term in held
-        }
+    def alone(self) -> float:
+        """Score of the sentence whatever the question is."""
+        score = _LENGTH * math.log(len(self.text) + 1)
+        score += _EMPHASIS * ("**" in self.text)
+        score += _CONCRETE * (_NAMES_SOMETHING.search(self.text) is not None)
+        return score + _ANSWERS * (_OPENS_WITH_ANSWER.match(self.text) is not None)
 
 
 class _Query:
-    """The terms of a question with their weights, the names of code among them, and the pairs of
-    words of each line of it that may have been pasted."""
+    """The terms of a question with their weights, and the pairs of words of each line of it that
+    may have been pasted."""
 
     def __init__(self, text: str) -> None:
         self.terms = query_terms(text)
-        self.weight = max(1e-6, sum(self.terms.values()))
-        self.names = {term for name in IDENTIFIER.findall(text) for term in indexed_terms(name)}
         lines = map(pasted_terms, text.splitlines())
         self._pairs = [pairs for pairs in lines if len(pairs) >= _FEWEST_PAIRS]
 
     def is_repeated_by(self, text: str, held: Set[str]) -> bool:
-        """Return whether a text that has these terms repeats a pasted line, which is no answer to
-        it."""
+        """Return whether a text that has these terms repeats a pasted line and says little else,
+        which is no answer to it."""
         if not self._pairs or len(held) < _FEWEST_PAIRS:
             return False
         there = pasted_terms(text)
-        return any(len(pairs & there) >= _NEARLY_ALL * len(pairs) for pairs in self._pairs)
+        return any(
+            2 * len(pairs & there) >= _NEARLY_ALL * (len(pairs) + len(there))
+            for pairs in self._pairs
+        )
 
 
 @lru_cache(maxsize=16)
@@ -128,34 +114,88 @@ def _query(text: str) -> _Query:
 
 
 def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: str = "") -> str:
-    """Return the part of a text, on one line and at most `most` characters long, that answers a
-    question best; without a question, the beginning. The first `prompt_length` characters are a
-    human's prompt, which is shown only if there is nothing else. `beside`, which another passage of
-    the turn says, has the room that is left. `…` marks what was left out."""
-    shown = _excerpt(text, query, most, prompt_length)
-    room = most - len(shown) - len(" … …")
-    if not beside or room < _LEAST_BESIDE:
-        return shown
-    return f"{shown.removesuffix('…')} … {_cut(beside, room)}…"
+    """Return the sentences of a text, on one line and at most `most` characters long, that answer a
+    question best, in their order; without a question, the beginning. The first `prompt_length`
+    characters are a human's prompt, which is shown only if there is nothing else. `beside` has
+    sentences of other passages of the turn. `…` marks what was left out."""
+    skipped = prompt_length if text[prompt_length:].strip() or beside else 0
+    own = _sentences(text[skipped:])
+    sentences = [*own, *_sentences(beside)]
+    chosen = _chosen(sentences, _scores(sentences, len(own), query), most - len("… …"))
+    parts = ["…"] if text[:skipped].strip() else []
+    last = -1
+    for at in sorted(chosen):
+        if last >= 0:
+            parts.append(" " if at == last + 1 < len(own) else _GAP)
+        elif at > 0 and not parts:
+            parts.append("…")
+        parts.append(chosen[at])
+        last = at
+    if chosen and chosen[last] != sentences[last].text:
+        parts.append("…")
+    elif last + 1 < len(sentences):
+        parts.append(" …")
+    return "".join(parts)
 
 
-def _excerpt(text: str, query: str, most: int, prompt_length: int) -> str:
-    skipped = prompt_length if text[prompt_length:].strip() else 0
-    sentences = _sentences(text[skipped:])
-    if not sentences:
+def beside(passages: Sequence[tuple[str, int]], query: str) -> str:
+    """Return the sentences of a turn's other passages that answer a question best, a line each;
+    none if no sentence has a word of it. Each passage is a text and the length of the prompt at its
+    beginning."""
+    sentences = [
+        sentence
+        for text, prompt_length in passages
+        if text[prompt_length:].strip()
+        for sentence in _sentences(text[prompt_length:])
+    ]
+    asked = _query(query).terms.keys()
+    if all(asked.isdisjoint(sentence.terms) for sentence in sentences):
         return ""
-    room = most - 2
-    start = 0
-    if query.strip() and _stop(sentences, 0, room) < len(sentences):
-        start = _best_start(sentences, _query(query), room)[0]
-    stop = _stop(sentences, start, room)
-    shown = " ".join(sentence.text for sentence in sentences[start:stop])
-    if stop < len(sentences) and (len(shown) < _FULL_ENOUGH * room or shown.endswith(":")):
-        shown, stop = f"{shown} {sentences[stop].text}", stop + 1
-    before = "…" if start or text[:skipped].strip() else ""
-    if len(shown) <= room:
-        return f"{before}{shown}{'…' if stop < len(sentences) else ''}"
-    return f"{before}{_cut(shown, room)}…"
+    chosen = _chosen(sentences, _scores(sentences, 0, query), _MOST_BESIDE)
+    return "\n".join(chosen[at] for at in sorted(chosen))
+
+
+def _scores(sentences: Sequence[_Sentence], own: int, query: str) -> list[float]:
+    """Return how probably each sentence answers a question; the first `own` ones are of the passage
+    that was found. Without a question, or where none has a word of it, the first ones come
+    first."""
+    asked = _query(query)
+    held = [sentence.terms & asked.terms.keys() for sentence in sentences]
+    occurring = Counter(term for terms in held for term in terms)
+    if not occurring:
+        return [-at / (len(sentences) + 1) for at in range(len(sentences))]
+    weights = {
+        term: weight / math.sqrt(occurring[term] or 1) for term, weight in asked.terms.items()
+    }
+    scores, heading = [], 0.0
+    for at, (sentence, terms) in enumerate(zip(sentences, held, strict=True)):
+        words = sum(map(weights.__getitem__, terms)) / sum(weights.values())
+        score = sentence.alone + _WORDS * words + _HEADING * heading + _OWN * (at < own)
+        score += _PLACE * math.log1p(at if at < own else at - own)
+        is_nothing = sentence.says_nothing or asked.is_repeated_by(sentence.text, terms)
+        scores.append(_NOTHING if is_nothing else score)
+        if _HEADS.match(sentence.text):
+            heading = words
+    return scores
+
+
+def _chosen(sentences: Sequence[_Sentence], scores: Sequence[float], room: int) -> dict[int, str]:
+    """Return the best sentences that fit, by their place, the last one of them cut where there is
+    room for a part. One that occurs twice is taken once."""
+    chosen: dict[int, str] = {}
+    fits = sum(len(sentence.text) + 1 for sentence in sentences) <= room + 1
+    least = -math.inf if fits else max(scores, default=0.0) - _WORSE
+    for at in sorted(range(len(sentences)), key=lambda at: (-scores[at], at)):
+        text = sentences[at].text
+        if scores[at] < least or text in chosen.values():
+            continue
+        if chosen and len(text) > room and room < _LEAST_CUT:
+            continue
+        chosen[at] = _cut(text, room)
+        room -= len(chosen[at]) + len(_GAP)
+        if room <= 0:
+            break
+    return chosen
 
 
 def _cut(text: str, room: int) -> str:
@@ -163,50 +203,6 @@ def _cut(text: str, room: int) -> str:
     room, as in a script without blanks, as many characters."""
     blank = text.rfind(" ", 0, room + 1)
     return text if len(text) <= room else text[: blank if 2 * blank > room else room]
-
-
-Passage = tuple[str, int]
-"""The text of a passage, and the length of the prompt at its beginning."""
-
-
-def may_answer(passage: Passage, query: str, most: int) -> bool:
-    """Return whether the excerpt of a passage may answer: not if it would begin in code or a
-    digest, or announce what is done next, or if it is all prompt or repeats a pasted line."""
-    text, prompt_length = passage
-    sentences, asked = _sentences(text[prompt_length:]), _query(query)
-    if not sentences:
-        return False
-    opening = sentences[_best_start(sentences, asked, most - 2)[0]]
-    return not (
-        opening.announces
-        or opening.digest
-        or opening.code
-        or any(asked.is_repeated_by(sentence.text, sentence.terms) for sentence in sentences)
-    )
-
-
-def answering_passage(passages: Sequence[Passage], query: str, most: int) -> int:
-    """Return which passage of a turn has the excerpt that answers a question best."""
-    worth = [_best_stretch(passage, query, most - 2)[1] for passage in passages]
-    return worth.index(max(worth))
-
-
-def beside(passages: Sequence[Passage], query: str) -> str:
-    """Return what the other passages of a turn say to a question, the prompt left out: the stretch
-    of one that answers best, or nothing if none promises to."""
-    stretches = [_best_stretch(passage, query, _BESIDE) for passage in passages]
-    text, worth = max(stretches, key=operator.itemgetter(1), default=("", -math.inf))
-    return _cut(text, _LONGEST_BESIDE) if worth > _PROMISING else ""
-
-
-def _best_stretch(passage: Passage, query: str, room: int) -> tuple[str, float]:
-    """Return what a passage says from the beginning of its best excerpt on, on one line, and what
-    the excerpt is worth."""
-    text, prompt_length = passage
-    if not (sentences := _sentences(text[prompt_length:])):
-        return "", -math.inf
-    start, worth = _best_start(sentences, _query(query), room)
-    return " ".join(sentence.text for sentence in sentences[start:]), worth
 
 
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
@@ -248,7 +244,7 @@ def _split(text: str) -> Iterator[_Sentence]:
         if number >= len(lines) - digest:
             yield _Sentence(line, digest=True)
         elif fenced and not is_fence:
-            yield _Sentence(line, code=True)
+            yield _Sentence(line)
         elif not (is_fence or _NO_TEXT.match(line)):
             start = 0
             for end in _SENTENCE_END.finditer(line):
@@ -262,34 +258,3 @@ def _split(text: str) -> Iterator[_Sentence]:
 def _is_of_digest(line: str) -> bool:
     """Return whether a line begins with a tool's name, and not as "Fixed: " does."""
     return bool(_DIGEST_LINE.match(line)) and not _OPENS_WITH_ANSWER.match(line)
-
-
-def _stop(sentences: Sequence[_Sentence], start: int, room: int) -> int:
-    """Return where an excerpt of whole sentences ends that begins with sentence `start`."""
-    size, stop = len(sentences[start].text), start + 1
-    while stop < len(sentences) and size + 1 + len(sentences[stop].text) <= room:
-        size += 1 + len(sentences[stop].text)
-        stop += 1
-    return stop
-
-
-def _best_start(sentences: Sequence[_Sentence], asked: _Query, room: int) -> tuple[int, float]:
-    """Return the sentence with which the best excerpt begins, the first one of the best, and what
-    that is worth."""
-    held = [sentence.worth(asked) for sentence in sentences]
-    worth = []
-    for start, opening in enumerate(sentences):
-        highest: dict[str, float] = {}
-        stop = _stop(sentences, start, room)
-        for terms in held[start:stop]:
-            for term, value in terms.items():
-                highest[term] = max(highest.get(term, 0.0), value)
-        digest = sum(sentence.digest for sentence in sentences[start:stop]) / (stop - start)
-        worth.append(
-            sum(highest.values())
-            + _FIRST * sum(held[start].values()) / asked.weight
-            + opening.as_opening
-            + _DIGEST * digest
-            + _LATER * math.log1p(start)
-        )
-    return worth.index(max(worth)), max(worth)

@@ -26,7 +26,7 @@ from memory_assets.recall.search.documents import (
     type_scores,
     without_copies,
 )
-from memory_assets.recall.search.excerpts import answering_passage, beside, may_answer
+from memory_assets.recall.search.excerpts import beside
 from memory_assets.recall.search.filters import allowed_turns
 from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.search.languages import in_english
@@ -59,9 +59,9 @@ _GATHER_BELOW = 0.3
 _OF_DOCUMENTS, _OF_DOCUMENTS_WITHOUT_MEANING = 0.1, 0.28
 """What the type of file that is named is worth, and the question's words in heading and path. Words
 alone say less of a chunk, so they count .72 then."""
-_READ_HITS, _WITH_WORDS, _LAST, _EXCERPT = 3, 3, 3, 240
-"""The first hits that are shown by another passage if their best one does not answer: of those with
-most words of the question and the last ones, judged by an excerpt of so many characters."""
+_READ_HITS, _WITH_WORDS, _LAST = 3, 3, 3
+"""The first hits beside which stands what other passages of the turn say: of those with most words
+of the question and the last ones."""
 _OF_RELATIONS = 0.3
 """What it is worth that a chunk states the relation that is asked for."""
 _OF_HUBS = 0.1
@@ -346,11 +346,11 @@ def _hits(
     """Return the turns as hits, each shown by the passage that answers best."""
     hits = []
     rows = corpus.rows_at(corpora.index, _shown(turns, ranking, corpus))
-    answering = [(row, "") for row in rows]
+    said_beside = [""] * len(rows)
     if query.strip():
-        answering = _answering(turns, rows, ranking, corpus, corpora.index, query)
-    prompts = _prompt_lengths([row for row, _ in answering], corpora.index)
-    for turn, (shown, said_beside), confidence in zip(turns, answering, judged, strict=True):
+        said_beside = _said_beside(turns, rows, ranking, corpus, corpora.index, query)
+    prompts = _prompt_lengths(rows, corpora.index)
+    for turn, shown, other, confidence in zip(turns, rows, said_beside, judged, strict=True):
         if shown is None:
             continue
         why = ranking.why(turn)
@@ -362,45 +362,34 @@ def _hits(
         metadata: Mapping[str, Any] = shown.metadata
         if also := copies.get(turn):
             metadata = {**metadata, "copies": also}
-        hit = Hit(*hit_ids(shown), score, shown.text, metadata, why, weak, prompt, said_beside)
+        hit = Hit(*hit_ids(shown), score, shown.text, metadata, why, weak, prompt, other)
         hits.append(hit)
     return hits
 
 
-def _answering(
+def _said_beside(
     turns: Sequence[int],
     rows: Sequence[IndexedRow | None],
     ranking: _Ranking,
     corpus: Corpus,
     index: KeywordIndex,
     query: str,
-) -> list[tuple[IndexedRow | None, str]]:
-    """Return the passages by which the turns are shown: where the best one of a turn does not
-    answer, another with many of the question's words, or one of its last; and beside the first what
-    another of these says. Of documents it was not measured."""
-    shown, prompts = [(row, "") for row in rows], _prompt_lengths(rows[:_READ_HITS], index)
+) -> list[str]:
+    """Return what other passages of the first turns say to a question, for each turn. Of documents
+    it was not measured."""
+    said = [""] * len(rows)
     for at, (turn, row) in enumerate(zip(turns[:_READ_HITS], rows, strict=False)):
         passages = int(corpus.passages[turn])
-        if row is None or passages == 1:
-            continue
-        answers = may_answer((row.text, prompts[row.id]), query, _EXCERPT)
-        alone = at > 0 or "chunk_id" in row.metadata
-        if answers and alone:
+        if row is None or passages == 1 or "chunk_id" in row.metadata:
             continue
         start = int(np.searchsorted(corpus.turn, turn))
         worded = best(ranking.rows[start : start + passages], _WITH_WORDS)
         places = sorted({*worded.tolist(), *range(max(0, passages - _LAST), passages)})
         read = corpus.rows_at(index, [start + place for place in places])
-        there = [passage for passage in read if passage is not None]
-        lengths = _prompt_lengths(there, index)
-        choice = [(str(passage.text), lengths[passage.id]) for passage in there]
-        if there and not answers:
-            row = there[answering_passage(choice, query, _EXCERPT)]
-        others = [
-            candidate for candidate, other in zip(choice, there, strict=True) if other.id != row.id
-        ]
-        shown[at] = row, "" if alone else beside(others, query)
-    return shown
+        others = [passage for passage in read if passage is not None and passage.id != row.id]
+        lengths = _prompt_lengths(others, index)
+        said[at] = beside([(other.text, lengths[other.id]) for other in others], query)
+    return said
 
 
 def _sure_if_literal(hit: Hit, query: str, judged: Sequence[Confidence | None]) -> Hit:

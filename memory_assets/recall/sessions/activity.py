@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @dataclass
 class ProjectActivity:
     """A project: its `root` directory ("" if unknown), sessions by agent, and by local day, and by
-    weekday (0: Monday) and hour, the turns that were begun, by day the sessions. What has no time
-    is in no day."""
+    weekday (0: Monday) and hour, the turns that were begun, by Monday the sessions. What has no
+    time is in no day."""
 
     project: str
     root: str = ""
@@ -28,7 +28,7 @@ class ProjectActivity:
     agents: Counter[str] = field(default_factory=Counter)
     turns_by_day: Counter[date] = field(default_factory=Counter)
     turns_by_hour: Counter[tuple[int, int]] = field(default_factory=Counter)
-    sessions_by_day: Counter[date] = field(default_factory=Counter)
+    sessions_by_week: Counter[date] = field(default_factory=Counter)
 
     @property
     def last_day(self) -> date:
@@ -48,7 +48,7 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
         NotFound: there is no keyword index, from which times are read.
     """
     corpus = memory.corpus("sessions")
-    roots = project_roots(memory)
+    roots = memory.catalog.sources.project_roots()
     activities: dict[str, ProjectActivity] = {}
     for number, times in _times_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
@@ -61,7 +61,8 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
         of.turns_by_day.update(time.date() for time in timed)
         of.turns_by_hour.update((time.weekday(), time.hour) for time in timed)
         if timed:
-            of.sessions_by_day[min(timed).date()] += 1
+            first = min(timed).date()
+            of.sessions_by_week[first - timedelta(days=first.weekday())] += 1
     return sorted(
         activities.values(), key=lambda entry: (entry.last_day, entry.project), reverse=True
     )
@@ -84,16 +85,6 @@ def most_changed_files(memory: Searchable, most: int) -> list[tuple[str, str, in
     return sorted(changes, key=lambda change: (-change[2], change[:2]))[:most]
 
 
-def weeks(counts: Counter[date], last: date, number: int) -> list[tuple[date, int]]:
-    """Return the Mondays of so many weeks up to that of `last`, each with its count."""
-    monday = last - timedelta(days=last.weekday())
-    starts = [monday - timedelta(weeks=back) for back in reversed(range(number))]
-    by_week: Counter[date] = Counter()
-    for day, count in counts.items():
-        by_week[day - timedelta(days=day.weekday())] += count
-    return [(start, by_week[start]) for start in starts]
-
-
 def _times_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, list[datetime | None]]]:
     """Yield the number of each session that has turns in `scope`, with their local times, None for
     those without one."""
@@ -103,11 +94,3 @@ def _times_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, list
         local = datetime.fromtimestamp(seconds) if seconds else None  # local, as shown
         times.setdefault(number, []).append(local)
     yield from times.items()
-
-
-def project_roots(memory: Searchable) -> dict[str, str]:
-    """Return the root directory of each project with transcripts, "" where none is known."""
-    rows = memory.catalog.rows(
-        "SELECT project, MAX(json_extract(facts, '$.project_root')) FROM sources GROUP BY project"
-    )
-    return {str(project): str(root or "") for project, root in rows}

@@ -92,6 +92,11 @@ class Conversation:
     count: int
     wanted: int | None
 
+    @property
+    def entries(self) -> int:
+        """How many entries its turns here have, those of subagents included."""
+        return sum(1 + len(entry.entries) for turn in self.turns for entry in turn.entries)
+
 
 class Conversations:
     """The conversations of one memory."""

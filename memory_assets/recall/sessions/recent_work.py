@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from memory_assets.errors import NotFound
-from memory_assets.recall.names import short_id, with_worktrees
+from memory_assets.recall.names import short_id, with_worktrees, worktrees_of
 from memory_assets.recall.rows import one_line, rows_of
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
@@ -169,7 +169,7 @@ def recent_work(
     """Return lines on the last sessions of projects and of their working trees, as many as fit;
     none if there are no sessions with a person's prompt. Lines with words of the latest message are
     kept before others."""
-    sessions = _newest(stores, projects)
+    sessions = _newest(stores, with_worktrees(stores.catalog, projects))
     lines = list(_by_worth(stores, sessions))
     if message:
         from memory_assets.keywords import indexed_terms, query_terms
@@ -214,11 +214,9 @@ def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
         place += 1
 
 
-def _newest(stores: Stores, projects: Sequence[str]) -> list[_Session]:
-    """Return the newest sessions of projects and their working trees, in which a person asked
-    for something and that nobody hid, the last one first."""
-    trees = (tree for project in projects for tree in with_worktrees(stores.catalog, project))
-    names = list(dict.fromkeys(trees))
+def _newest(stores: Stores, names: Sequence[str]) -> list[_Session]:
+    """Return the newest sessions of these projects in which a person asked for something and that
+    nobody hid, the last one first."""
     of_persons = sessions_of_persons(stores.catalog, names)
     hidden = stores.hidden.all()
     spans = [
@@ -334,12 +332,13 @@ class OpenEnd:
     text: str
 
 
-def left_open(stores: Stores, project: str) -> list[OpenEnd]:
-    """Return what the newest sessions of a project and of its working trees left open and no later
-    one may have resolved, the newest first."""
+def left_open(stores: Stores, projects: Sequence[str]) -> list[tuple[str, OpenEnd]]:
+    """Return what the newest sessions of each project and of its working trees left open and no
+    later one of them may have resolved, with the project."""
     return [
-        OpenEnd(session.key[1], session.last_turn, session.row["ended_at"], text)
-        for session, text in _open(_newest(stores, [project]))
+        (project, OpenEnd(session.key[1], session.last_turn, session.row["ended_at"], text))
+        for project, names in worktrees_of(stores.catalog, projects).items()
+        for session, text in _open(_newest(stores, names))
     ]
 
 

@@ -99,9 +99,10 @@ def calls_and_prompts(rows: Any) -> Any:
     kind, is_main = rows["kind"], pc.is_null(rows["agent_id"])
     prompts = pc.indices_nonzero(pc.and_(pc.equal(kind, pa.scalar("prompt")), is_main))
     first = prompts[0].as_py() if len(prompts) else len(rows)
-    place = pa.array(range(len(rows)), pa.int64())
     said = pc.invert(pc.is_in(kind, pa.array(["prompt", "tool_use", "tool_result"])))
-    later = pc.and_(is_main, pc.greater(place, pa.scalar(first)))
+    begin = min(first + 1, len(rows))
+    after = pa.concat_arrays([pa.repeat(False, begin), pa.repeat(True, len(rows) - begin)])
+    later = pc.and_(is_main, after)
     names = pc.unique(rows["tool_name"]).to_pylist()
     looking = pa.array([name for name in names if kind_of_tool(name) in _LOOKING], pa.string())
     looked = pc.and_(

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
 
 _AFTER_ALL = 1 << 30
+_PULL_REQUEST = "pull request "
+_SURE = 0.9
+"""From this score on a commit is a session's without a word of doubt (docs/commits.md)."""
 _SAID = ("prompts", "turns")
 _RANK: dict[str, int] = {kind: rank for rank, kind in enumerate(ITEM_KINDS)}
 _TURN_COLUMNS = [
@@ -120,11 +123,13 @@ def session_items(
 
 
 def commits_that_stand(lake: Lake, project: str, session_id: str) -> list[Item]:
-    """Return the commits of a session in its order, without those that later ones replaced."""
+    """Return the commits of a session in its order, without those that later ones replaced, then
+    its pull requests."""
     rows = rows_of(lake, SESSION_COMMITS, project, session_id, ["id", "replaced_by"])
     replaced = {row["id"] for row in rows if row["replaced_by"]}
     items = session_items(lake, project, session_id, ("commits",), full=False)
-    return [item for item in items if item.id not in replaced]
+    standing = [item for item in items if item.id not in replaced]
+    return sorted(standing, key=lambda item: item.text.startswith(_PULL_REQUEST))
 
 
 def _placed(items: list[Item]) -> Iterator[Item]:
@@ -177,13 +182,18 @@ def _observation_text(row: Mapping[str, Any], full: bool) -> str:
 
 
 def _commit_text(row: Mapping[str, Any]) -> str:
-    """Return the commit's name, its subject, and the evidence and score of its attribution."""
-    name = row["commit"][:12] or row["pull_request"]
+    """Return the commit's name, its subject, and what is doubtful of it: the evidence for it is in
+    the row itself."""
+    name = row["commit"][:12] or f"{_PULL_REQUEST}{row['pull_request']}"
     if "linked_at" in row:
         how = row.get("evidence", "by-hand").replace("-", " ")
         return " ".join(filter(None, (name, row.get("subject"), f"(linked {how})")))
-    replaced = f", replaced by {row['replaced_by'][:12]}" if row.get("replaced_by") else ""
-    return f"{name} {row['subject']} ({row['evidence']}, {row['score']:.2f}{replaced})"
+    sure = "" if row["score"] >= _SURE else "probably its own"
+    replaced = str(row.get("replaced_by") or "")
+    if replaced not in ("", "amended", "reset"):
+        replaced = f"replaced by {replaced[:12]}"
+    said = "; ".join(filter(None, (sure, replaced)))
+    return f"{name} {row['subject']}".rstrip() + (f" ({said})" if said else "")
 
 
 def _turn_line(row: Mapping[str, Any], typed: str) -> str:

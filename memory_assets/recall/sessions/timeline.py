@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
@@ -92,7 +92,8 @@ class Timeline:
 
 def timeline(memory: Searchable, anchor: str | TimelineRequest, **arguments: Any) -> Timeline:
     """Return the events before and after an anchor, the anchor included: for a `TimelineRequest`,
-    or for an anchor with the request's other arguments.
+    or for an anchor with the request's other arguments. Without an anchor, those of the newest
+    local day on which a turn was begun.
 
     Raises:
         ConfigurationError: a value makes no sense; says what would.
@@ -100,7 +101,24 @@ def timeline(memory: Searchable, anchor: str | TimelineRequest, **arguments: Any
     """
     asked = anchor if isinstance(anchor, TimelineRequest) else TimelineRequest(anchor, **arguments)
     projects = memory.projects_named(asked.project) or []
-    return _Window(memory, _anchor_in(memory, asked.anchor, projects), asked, projects).shown()
+    if asked.anchor is None:
+        day = _newest_day(memory, projects).isoformat()
+        asked = replace(asked, anchor=day, before=0, after=timedelta(days=1))
+    resolved = _anchor_in(memory, str(asked.anchor), projects)
+    return _Window(memory, resolved, asked, projects).shown()
+
+
+def _newest_day(memory: Searchable, projects: Sequence[str]) -> date:
+    """Return the last local day on which a turn of these projects, or of any, was begun."""
+    from memory_assets.recall.sessions.activity import activity
+
+    last = max(
+        (of.last_day for of in activity(memory) if not projects or of.project in projects),
+        default=date.min,
+    )
+    if last == date.min:
+        raise NotFound("no turn in memory has a time, so no day is the newest")
+    return last
 
 
 def _anchor_in(memory: Searchable, text: str, projects: Sequence[str]) -> Anchor:
@@ -243,8 +261,7 @@ def _spans(memory: Searchable, anchor: Anchor, scope: str, asked: Sequence[str])
     projects: list[str | None] = [anchor.project if scope != "all" else None]
     if scope == "project" and anchor.project:
         named = asked if anchor.project in asked else (anchor.project,)
-        every = (name for one in named for name in with_worktrees(memory.catalog, one))
-        projects = [*dict.fromkeys(every)]
+        projects = [*with_worktrees(memory.catalog, named)]
     session_id = anchor.session_id if scope == "session" else None
     hidden = memory.hidden.all() - {(anchor.project or "", anchor.session_id or "")}
     return [

@@ -56,9 +56,11 @@ _LONGEST_VALUE = 72
 _PLAIN_KEYWORD = 8
 TOKEN_START = 8
 """The number of characters of a token's value before the reported end."""
-_NO_WORD = re.compile(rb"\S{0,40}?[0-9A-Z?]|\S{40}|\S*?[a-z]{16}")
+_NO_WORD = re.compile(
+    rb"\S{0,40}?[0-9A-Z?]|\S{40}|\S*?[a-z]{16}|[b\"']{0,2}[a-z]+[-_.][a-z]+[-_.][a-z]"
+)
 """How a value begins that may be a token: `assignments._is_token` finds nothing among
-lower-case letters and signs, but for what sixteen letters or more may be."""
+lower-case letters and signs, but for what sixteen letters or three words may be."""
 
 
 def may_be_token(data: bytes, end: int) -> bool:

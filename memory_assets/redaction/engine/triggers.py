@@ -24,9 +24,9 @@ TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
 
 
 COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, ADDRESSES, HEX = 1, 2, 4, 8, 16, 32, 64
-ENTITIES, PRINTABLE = 128, 256
+ENTITIES, PRINTABLE, CONTINUED = 128, 256, 512
 """Flags of what else a text needs: a view, or a search for personal data."""
-ANYTHING = 511
+ANYTHING = 1023
 
 
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"

@@ -13,6 +13,7 @@ import re
 from typing import NamedTuple
 
 from memory_assets.redaction.rules.anchored.rule import (
+    likely_password,
     login_password,
     mixed_password,
     spoken_password,
@@ -20,8 +21,15 @@ from memory_assets.redaction.rules.anchored.rule import (
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind, name_of_service
+from memory_assets.redaction.rules.judging.phrases import (
+    Look,
+    is_mixture,
+    is_one_word,
+    is_said,
+    is_words,
+    look_of,
+)
 from memory_assets.redaction.rules.wordlist import words
 
 RULES = {
@@ -81,7 +89,14 @@ _CONNECTION = re.compile(
     r"(?i)(?:server|data source|host|uid|user(?:name| ?id)?|database|initial catalog|dbname"
     r"|driver|provider|account(?:name)?|endpoint)\s?=[^\r\n]{0,160};\s{0,4}$"
 )
-_WEAK_NAMES = frozenset({"key", "keys", "auth", "pass", "token", "tokens", "secrets"})
+_BESIDE_USER = re.compile(
+    r"(?i)(?<![a-z])(?:host|server|user(?:name)?|uid|login)[\"']?\s?[:=]\s?[\"'][^\"'\n]{1,60}[\"'],"
+    r"\s{0,24}[\"']?$"
+)
+_OF_PHRASES = re.compile(r"(?i)(?:salt|pepper|shared_?secret|signing_?secret|signing_?key)$")
+_LONG_WORDS = re.compile(r"(?:[^\W\d_]+[-_.]){2}")
+"""Three words or more, which are given to names of drawn values as passwords are."""
+_WEAK_NAMES = frozenset({"key", "pw", "keys", "auth", "pass", "token", "tokens", "secrets"})
 _JOINT = re.compile(
     r"[\"'][ \t]{0,4}(?:(?:\r?\n[ \t]{0,40})?[+.]\s{0,40}|\\?\r?\n[ \t]{1,40})[\"']"
 )
@@ -177,7 +192,9 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
         or (kind is NameKind.PASSWORD and _is_element(text, first, name, value, end))
+        or (quoted and kind is NameKind.PASSWORD and _is_capital_word(text, first, name, value))
         or (kind is NameKind.PASSWORD and _is_word_in_query(text, first, value))
+        or (_OF_PHRASES.search(name) is not None and _is_of_words(value, quoted))
         or (kind is NameKind.PASSWORD and _is_in_settings(text, first, name, value, after["sep"]))
     ):
         return passed
@@ -254,6 +271,25 @@ def _is_element(text: str, first: int, name: str, value: str, end: int) -> bool:
     )
 
 
+def _is_capital_word(text: str, first: int, name: str, value: str) -> bool:
+    """Return True if `value` is a word with a capital, and its name, or the one before it, says
+    whose password it is: labels are such words, too."""
+    return is_one_word(value) and (
+        name_of_service(name) or _BESIDE_USER.search(text[max(first - 100, 0) : first]) is not None
+    )
+
+
+def _is_of_words(value: str, quoted: bool) -> bool:
+    """Return True if `value`, of a name whose values are drawn or chosen, is three words or more
+    and no name of code."""
+    return (
+        (quoted or "-" in value)
+        and not value.isupper()
+        and _LONG_WORDS.search(value) is not None
+        and is_words(value)
+    )
+
+
 def _is_word_in_query(text: str, first: int, value: str) -> bool:
     """Return True if the password in a URL's query is a word, and none that stands for another."""
     return text[first - 1 : first] in ("?", "&") and typed_password(value) and len(value) >= 5
@@ -273,6 +309,8 @@ def _is_in_settings(text: str, first: int, name: str, value: str, separator: str
     if _CONNECTION.search(line[-240:]) is not None:
         return True
     end = text.index(value, first + len(name)) + len(value)
+    if separator == ":" and not line.strip() and is_words(value) and "." in value:
+        return text[end : end + 1] in ("", "\n", "\r")
     if separator == ":" and line.isspace() and name.isupper():
         return value.isalpha() and value.islower() and text[end : end + 1] in ("", "\n", "\r")
     if separator != "=" or text[end : end + 1] not in _ENDS_SETTING:
@@ -408,6 +446,7 @@ def _is_token(value: str, quoted: bool, following: str) -> bool:
         or values.is_drawn(value)
         or values.is_serial(value)
         or values.is_chosen(value)
+        or (value.isascii() and look_of(value) is Look.CHOSEN and likely_password(value))
         or (
             (value.lower() != value or values.has_digit(value))
             and is_generated(value, _TOKEN_BITS + 5 * (not quoted))

@@ -36,8 +36,9 @@ _INSERT = re.compile(
     r"(?:\((?P<columns>[^()]{1,1000})\)\s{0,8})?values\s{0,8}(?=\()"
 )
 COLUMN = (
-    rb"(?i:passw(?:or[dt]s?|d)|pwd?|pass|passphrase|kennwort|senha|secrets?(?:[ _-]key)?"
-    rb"|(?:api|auth|access)[ _-]?(?:keys?|tokens?)|tokens?|credentials?)"
+    rb"(?i:(?:[a-z]{2,12}[ _-])?(?:passw(?:or[dt]s?|d)|pwd?|pass|passphrase|kennwort|senha"
+    rb"|secrets?(?:[ _-]key)?"
+    rb"|(?:api|auth|access)[ _-]?(?:keys?|tokens?)|tokens?|credentials?))"
 )
 _SEPARATED = re.compile(r"\"?[\w .#/-]{1,40}\"?(?:(?P<sign>[,;\t])\"?[\w .#/-]{1,40}\"?){1,30}\r?")
 _ALIGNED = re.compile(r"\S+(?:[ ]\S+)*")
@@ -46,6 +47,8 @@ _HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}")
 _RULES = re.compile(r"[-=+ \t]+\r?")
 _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""
+_OF_NAMES = re.compile(r"(?i)(?:secret|credential|token|password|api key)s?(?: name)?")
+"""Columns of names of secrets, if another one has their values."""
 _LOGINS = word_set("user username login account email name host server service system")
 """Columns beside which one called "pass" has passwords."""
 _USERS = word_set("user username login account email")
@@ -155,7 +158,10 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
     names = [name.strip(" \t\r`*+") for name in header.split("|")]
     kinds = [_kind(name) for name in names]
     _judge_pass(names, kinds)
-    if max(kinds) < NameKind.TOKEN:
+    first = names[0] or (names[1:] or [""])[0]
+    if _OF_NAMES.fullmatch(first) and "value" in map(str.lower, names):
+        kinds = [NameKind.TOKEN if name.lower() == "value" else NameKind.PLAIN for name in names]
+    if max(kinds, default=NameKind.PLAIN) < NameKind.TOKEN:
         return [], ruler
     cells = []
     for _ in range(_MOST_ROWS):
@@ -199,7 +205,8 @@ def _judge_pass(names: list[str], kinds: list[NameKind]) -> None:
     """Take a column called "pass" or "secret" beside users as one of passwords, and not the number
     of tests."""
     lower = [name.lower() for name in names]
-    for name, kind in (("pass", NameKind.TOKEN), ("secret", NameKind.PASSWORD)):
+    of_users = NameKind.TOKEN if _USERS.isdisjoint(lower) else NameKind.PASSWORD
+    for name, kind in (("pass", of_users), ("secret", NameKind.PASSWORD)):
         if name in lower and _LOGINS.intersection(lower):
             kinds[lower.index(name)] = kind
 

@@ -16,6 +16,9 @@ _TERMINAL_ESCAPE = re.compile(
 _JSON_ESCAPE = re.compile(r"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})")
 _JSON_PLAIN = {'\\"': '"', "\\/": "/", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
 _CODE_POINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_CONTINUED = re.compile(r"[ \t]?\\\r?\n[ \t]*")
+_CONTINUED_LINES = re.compile(r"(?m)^[^\n]*\\\r?\n(?:[^\n]*\\\r?\n)*[^\n]*")
+"""Lines that a backslash at the end joins, as in commands."""
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
 ENTITY = r"&(?:lt|gt|quot|apos|#[0-9]{2,3}|#x[0-9A-Fa-f]{2});"
 """An entity of HTML that stands for one character."""
@@ -26,7 +29,10 @@ _PRINTABLE = re.compile(r"=([0-9A-F]{2})")
 HEX_TEXT = r"(?:[2-7][0-9A-Fa-f]|0[9AaDd]){12}"
 """The beginning of hexadecimal digits that encode readable text; of random ones three in a hundred
 million begin so."""
-_HEX_TEXT = re.compile(r"(?:[2-7][0-9A-Fa-f]|0[9AaDd]){12,4000}(?![0-9A-Fa-f])")
+_HEX_TEXT = re.compile(
+    r"(?:[2-7][0-9A-Fa-f]|0[9AaDd]){12,4000}(?![0-9A-Fa-f])"
+    r"|(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f] ){9,2000}[2-7][0-9A-Fa-f](?![0-9A-Fa-f])"
+)
 
 _DUMPED = re.compile(
     r"(?m)^[^\S\n]{0,8}(?:[0-9A-Fa-f]{4,16}:?[ \t]{1,4})?"
@@ -129,6 +135,15 @@ def json_unescaped(text: str) -> View | None:
     if "\\u" in plain or "\\x" in plain:
         plain = _CODE_POINT.sub(lambda escape: chr(int(escape[1] or escape[2], 16)), plain)
     return View(plain.replace("\0", "\\"), lambda: _of_lines(text, lines, _JSON_ESCAPE))
+
+
+def lines_continued(text: str) -> View | None:
+    """Return the lines of `text` that end in a backslash, each with the next one as one line."""
+    lines = [lines.span() for lines in _CONTINUED_LINES.finditer(text)]
+    if not lines:
+        return None
+    plain = "\n".join([_CONTINUED.sub(" ", text[start:end]) for start, end in lines])
+    return View(plain, lambda: _of_lines(text, lines, _CONTINUED))
 
 
 def percent_decoded(text: str) -> View | None:

@@ -16,6 +16,7 @@ from memory_assets.redaction.edits import Edit
 from memory_assets.redaction.engine.scanner import TIMED_OUT, Scanner
 from memory_assets.redaction.engine.triggers import (
     COLOURED,
+    CONTINUED,
     ENCODED,
     ENTITIES,
     ESCAPED,
@@ -34,6 +35,7 @@ from memory_assets.redaction.views.decodings import (
     hex_decoded,
     hex_text_decoded,
     json_unescaped,
+    lines_continued,
     percent_decoded,
     printable_decoded,
     without_terminal_escapes,
@@ -155,13 +157,14 @@ _READINGS = (
     (ESCAPED, json_unescaped),
     (PERCENT, percent_decoded),
     (ENTITIES, entities_decoded),
+    (CONTINUED, lines_continued),
     (PRINTABLE, printable_decoded),
     (ENCODED, base64_decoded),
     (ENCODED, hex_text_decoded),
     (HEX, hex_decoded),
 )
 """The views by the flag in a text's clues that calls for them."""
-_VIEWS = ESCAPED | PERCENT | ENTITIES | PRINTABLE | ENCODED | HEX | JOINED
+_VIEWS = CONTINUED | ESCAPED | PERCENT | ENTITIES | PRINTABLE | ENCODED | HEX | JOINED
 
 
 def find_secrets(scanner: Scanner, text: str, clues: Clues | None = None) -> list[Edit]:

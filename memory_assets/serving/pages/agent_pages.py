@@ -60,10 +60,9 @@ def conversation_page(memory: Memory, request: Request) -> Response:
 def _shown(memory: Memory, memories: list[dict[str, Any]]) -> dict[str, Any]:
     """Return memories as templates show them, and the roots that projects are named by."""
     from memory_assets.recall.agent_rows import partition_about
-    from memory_assets.recall.sessions.activity import project_roots
 
     shown = [
         {**row, "lineage": lineage_url(memory, "agent_memory", partition_about(row["project"]))}
         for row in memories
     ]
-    return {"memories": shown, "roots": project_roots(memory)}
+    return {"memories": shown, "roots": memory.catalog.sources.project_roots()}

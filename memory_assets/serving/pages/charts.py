@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from markupsafe import Markup
 
 from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.serving.answer_lines import shortened
 
 WEEKS = 53
 _SIDE, _GAP, _LEFT, _TOP, _HIGH, _TALL = 12, 2, 30, 16, 40, 80
@@ -85,7 +86,8 @@ def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) ->
     starts = [monday + timedelta(weeks=number) for number in range(WEEKS)]
     most = max((sum(weeks[start] for _, weeks, _ in rows) for start in starts), default=0) or 1
     in_all = sum(weeks[start] for _, weeks, _ in rows for start in starts)
-    parts = [*_months(monday)]
+    scale = f"$ {most:,.0f}" if unit == "dollars" else shortened(round(most))
+    parts = [*_months(monday), _label(0, _TOP + 8, scale)]
     for number, start in enumerate(starts):
         top = float(_TOP + _TALL)
         for name, weeks, level in rows:
@@ -106,33 +108,6 @@ def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) ->
     return StackedWeeks(
         _image(label, _TOP + _TALL, parts), {name: level for name, _, level in rows}
     )
-
-
-def week_bars(weeks: list[tuple[date, int]], noun: str) -> Markup:
-    """Return counts of weeks as an image of bars, the weeks where those of `heat_map` are."""
-    most = max((count for _, count in weeks), default=0) or 1
-    label = (
-        f"{sum(count for _, count in weeks)} {noun} in {len(weeks)} weeks, at most {most} in one"
-    )
-    parts = []
-    for number, (start, count) in enumerate(weeks):
-        height = max(round(_HIGH * count / most), 1)
-        parts.append(
-            Markup(
-                '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{} {}, week of {}'
-                "</title></rect>"
-            ).format(
-                "bar" if count else "heat-0",
-                _LEFT + number * _STEP,
-                _HIGH - height,
-                _SIDE,
-                height,
-                count,
-                noun,
-                start,
-            )
-        )
-    return _image(label, _HIGH, parts)
 
 
 def span_bar(start: int, end: int, size: int) -> Markup:

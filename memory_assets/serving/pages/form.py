@@ -46,11 +46,10 @@ def listed_values(memory: Memory) -> dict[str, list[tuple[str, str]]]:
     """Return the projects by which forms filter, with their names as people say them, those that
     share a name with their directory, too; and the memories that were pulled to this machine."""
     from memory_assets.recall.over import ALL, pulled_names
-    from memory_assets.recall.sessions.activity import project_roots
 
     pulled = pulled_names(memory.data_dir)
     over = {"over": [(name, name) for name in (ALL, *pulled)]} if pulled else {}
-    roots = project_roots(memory)
+    roots = memory.catalog.sources.project_roots()
     if len(roots) > _MOST_LISTED:
         return over
     named = [(key, project_name({"project": key, "project_root": roots[key]})) for key in roots]

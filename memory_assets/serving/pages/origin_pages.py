@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 def health_page(memory: Memory, request: Request) -> Response:
     """Return what is in memory, what is held back and why, and how checks and runs ended."""
     from memory_assets.recall.search.unread import waiting_for_ingest
-    from memory_assets.recall.sessions.activity import project_roots
 
     current = memory.status()
     shown: dict[str, Any] = {
@@ -44,7 +43,7 @@ def health_page(memory: Memory, request: Request) -> Response:
             store: sparkline(days, store) for store, days in sizes_by_day(memory.data_dir).items()
         },
         "tables": {name: kind.table for name, kind in SEARCH_KINDS.items()},
-        "roots": project_roots(memory),
+        "roots": memory.catalog.sources.project_roots(),
         **lineage_links(memory),
     }
     return page(request, "health.html", found=current, **shown)
@@ -52,8 +51,6 @@ def health_page(memory: Memory, request: Request) -> Response:
 
 def audit_page(memory: Memory, request: Request) -> Response:
     """Return the way from an id back to the bytes of its transcript, and the runs that made it."""
-    from memory_assets.recall.sessions.activity import project_roots
-
     answer = memory.ask(AuditRequest(request.path_params["id"]))
     bars = [
         span_bar(source["byte_start"] or 0, source["byte_end"] or 0, source["size_read"])
@@ -63,7 +60,7 @@ def audit_page(memory: Memory, request: Request) -> Response:
     shown: dict[str, Any] = {
         "bars": bars,
         "distinct_runs": list(runs.values()),
-        "roots": project_roots(memory),
+        "roots": memory.catalog.sources.project_roots(),
         **lineage_links(memory),
     }
     return page(request, "audit.html", answer=answer, **shown)
@@ -71,7 +68,5 @@ def audit_page(memory: Memory, request: Request) -> Response:
 
 def tag_page(memory: Memory, request: Request) -> Response:
     """Return the sessions in which a redacted value stood."""
-    from memory_assets.recall.sessions.activity import project_roots
-
     answer = memory.ask(AuditRequest(request.path_params["tag"]))
-    return page(request, "tag.html", answer=answer, roots=project_roots(memory))
+    return page(request, "tag.html", answer=answer, roots=memory.catalog.sources.project_roots())

@@ -84,7 +84,7 @@ def _left_open(memory: Memory, projects: list[str]) -> list[dict[str, Any]]:
     """Return what was left open in the newest projects, the newest first."""
     from memory_assets.recall.sessions.recent_work import left_open
 
-    ends = [(project, end) for project in projects for end in left_open(memory, project)]
+    ends = left_open(memory, projects)
     ends.sort(key=lambda pair: str(pair[1].ended_at or ""), reverse=True)
     return [
         {

@@ -45,13 +45,11 @@ def _pages(typed: str) -> Iterator[Offer]:
 
 
 def _projects(memory: Memory, typed: str) -> Iterator[Offer]:
-    from memory_assets.recall.sessions.activity import project_roots
-
     if not typed:
         return
     named = {
         key: project_name({"project": key, "project_root": root})
-        for key, root in project_roots(memory).items()
+        for key, root in memory.catalog.sources.project_roots().items()
     }
     fitting = [key for key, name in named.items() if typed.lower() in name.lower()]
     fitting.sort(key=lambda key: (len(named[key]), key))

@@ -20,7 +20,7 @@ from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.exports import exported
 from memory_assets.serving.http_api import status_of
-from memory_assets.serving.pages.charts import WEEKS, heat_map, week_bars
+from memory_assets.serving.pages.charts import heat_map, stacked_weeks
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values
 from memory_assets.serving.pages.lineage import lineage_links
 from memory_assets.serving.pages.rendering import page
@@ -59,23 +59,24 @@ def projects_page(memory: Memory, request: Request) -> Response:
 
 def project_page(memory: Memory, request: Request) -> Response:
     """Return one project: its activity, agents, files that were changed most, newest sessions."""
-    from memory_assets.recall.sessions.activity import activity, changed_files, weeks
+    from memory_assets.recall.sessions.activity import activity, changed_files
 
     name = memory.project_named(request.path_params["id"])
     activities = activity(memory, name)
     if not activities:
         raise NotFound(f"project {name} has no turns in the keyword index")
     (of,) = activities
+    described = _described(of)
     newest = SearchRequest(project=name, kinds=("summaries",), sort="date", n=_SESSIONS)
     last = last_day(of.turns_by_day)
     shown: dict[str, Any] = {
         "heat": heat_map(of.turns_by_day, last, "turns"),
-        "weeks": week_bars(weeks(of.sessions_by_day, last, WEEKS), "sessions"),
+        "weeks": stacked_weeks({described["name"]: of.sessions_by_week}, last, "sessions").image,
         "files": changed_files(memory, of.project, _FILES),
         "hits": by_session(shown_hits(memory, memory.search(newest).to_dict())),
         **lineage_links(memory),
     }
-    return page(request, "project.html", project=_described(of), **shown)
+    return page(request, "project.html", project=described, **shown)
 
 
 def sessions_page(memory: Memory, request: Request) -> Response:
@@ -115,8 +116,6 @@ def sessions_file(memory: Memory, request: Request) -> Response:
 
 def timeline_page(memory: Memory, request: Request) -> Response:
     """Return what happened around an id, a session, a commit, a file or a time."""
-    from memory_assets.recall.sessions.activity import project_roots
-
     given = given_arguments(request.query_params)
     days = _days(memory)
     day = date_of(given["anchor"]) if "anchor" in given else max(days, default=None)
@@ -134,7 +133,7 @@ def timeline_page(memory: Memory, request: Request) -> Response:
         if status >= 500:
             raise
     shown["fields"] = fields(TimelineRequest, request.query_params, listed_values(memory))
-    shown["roots"] = project_roots(memory)
+    shown["roots"] = memory.catalog.sources.project_roots()
     return page(request, "timeline.html", status, turn_address=turn_address, **shown)
 
 

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from memory_assets.serving.pages.tags import marked_text, tag_link, with_tags
-from memory_assets.serving.visible_text import visible
+from memory_assets.serving.visible_text import HEADING, visible
 
 _MOST_CHARACTERS = 40_000
 """Longer prose is shown as it was written."""
@@ -45,9 +45,12 @@ def prose(text: str, query: str = "") -> Markup:
 
 def said_inline(text: str, query: str = "") -> Markup:
     """Return a stretch of prose on one line as HTML: its emphasis and code, with the words of a
-    query marked; its links and images stay text."""
+    query marked; its links and images stay text. A mark without its second half is left out."""
+    for mark in ("**", "`"):
+        if text.count(mark) % 2:
+            text = "".join(text.rpartition(mark)[::2])
     parser = _markdown()
-    tokens = parser.parseInline(visible(text))
+    tokens = parser.parseInline(HEADING.sub("", visible(text)))
     for token in tokens:
         _made_plain(token, query)
     html = parser.renderer.render(tokens, parser.options, {})

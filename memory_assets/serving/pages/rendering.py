@@ -4,7 +4,7 @@ function of `tags.py` or `prose.py` made HTML is not."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from memory_assets.serving.answer_lines import (
+    ITEM_WORDS,
     age,
     clock,
     dollars_in_words,
@@ -33,7 +34,7 @@ from memory_assets.serving.pages.tags import (
     with_tags,
     without_dagster_links,
 )
-from memory_assets.serving.visible_text import Frame, visible
+from memory_assets.serving.visible_text import Frame, unmarked, visible
 from memory_assets.status import lasting
 
 _HERE = Path(__file__).parent
@@ -55,6 +56,7 @@ NAVIGATION = (
 )
 """The pages that each page leads to: address and name."""
 _THEMES = ("light", "dark")
+_LONG_AGO = timedelta(days=60)
 
 
 def _text_visible(value: Any) -> Any:
@@ -73,6 +75,9 @@ def static_url(name: str) -> str:
 
 
 def _ago(time: str | None) -> str:
+    """Return how long ago a time was; of one long ago, its day, which tells more."""
+    if time and datetime.now(UTC) - datetime.fromisoformat(time) > _LONG_AGO:
+        return f"{datetime.fromisoformat(time).astimezone():%d %b %Y}"
     return age(time, datetime.now(UTC))
 
 
@@ -98,6 +103,11 @@ def _environment() -> Environment:
         "shortened": shortened,
         "diff_lines": diff_lines,
         "lasting": lasting,
+        "day": lambda time: f"{datetime.fromisoformat(time).astimezone():%A, %d %B %Y}",
+        "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
+        "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
+        "grouped": lambda number: f"{number:,}",
+        "unmarked": unmarked,
         "head": lambda text: one_line(text, 100),
         "prose": prose,
         "said_inline": said_inline,

@@ -123,7 +123,7 @@ def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[str, dict[str, Any]] = {}
     for hit in hits:
         is_turn = "::turn::" in str(hit["turn_id"]) and hit["kind"] in ("turn", "prompt")
-        key = f"{hit['metadata']['session_id']} {hit['weak']}" if is_turn else hit["id"]
+        key = str(hit["metadata"]["session_id"]) if is_turn else hit["id"]
         groups.setdefault(key, {**hit, "also": []})["also"].append(hit)
     return [{**best, "also": best["also"][1:]} for best in groups.values()]
 

@@ -41,6 +41,7 @@ def usage_page(memory: Memory, request: Request) -> Response:
         if status >= 500:
             raise
     shown["fields"] = fields(UsageRequest, request.query_params, listed_values(memory))
+    shown["given"] = given
     shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
     return page(request, "usage.html", status, **shown)
 

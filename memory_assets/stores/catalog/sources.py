@@ -68,6 +68,14 @@ class Sources(CatalogPart):
         )
         return [(str(row[0]), str(row[1])) for row in rows]
 
+    def project_roots(self) -> dict[str, str]:
+        """Return the root directory of each project with transcripts, "" where none is known."""
+        rows = self._connection.rows(
+            "SELECT project, MAX(json_extract(facts, '$.project_root')) FROM sources "
+            "GROUP BY project"
+        )
+        return {str(project): str(root or "") for project, root in rows}
+
     def project_of(self, path: str) -> str | None:
         """Return the project of a file; None if it is not known."""
         rows = self._rows_with(path)

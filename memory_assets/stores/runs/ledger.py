@@ -257,7 +257,8 @@ class RunLedger(SqliteStore):
             "SELECT made.project, made.asset, made.checks FROM made LEFT JOIN runs USING (run_id)"
             " ORDER BY runs.ended_at IS NULL, runs.ended_at"
         )
-        return {(str(row[0]), str(row[1])): json.loads(row[2]) for row in rows}
+        parsed = {text: json.loads(text) for text in {row[2] for row in rows}}  # most are alike
+        return {(str(row[0]), str(row[1])): parsed[row[2]] for row in rows}
 
     def note_unreported(self, events: Iterable[Unreported]) -> None:
         """Note events for Dagster; each replaces what waits of the same partition and check. What

@@ -1,48 +1,41 @@
 """The tool calls in the JavaScript of Codex's code mode: `tools.exec_command({cmd: "..."})`.
 
-Nothing is run. The reader knows literals (strings in all three quotes, arrays, objects, `+`,
-`join`), the names they were given, lists that are looped over and local functions that are called
-with literals; whatever else stands in a text remains as `${...}`. Code that it does not
-understand gives no call, and never an error.
+Nothing is run. tree-sitter parses the script; what is known are literals (strings, templates,
+arrays, objects, `+`, `join`), the names they were given, lists that are looped over and local
+functions that are called with literals. Whatever else stands in a text remains as `${...}`. Code
+that is not understood gives no call, and never an error.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice, product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_assets.transcripts.fields import names as words
 from memory_assets.transcripts.lines import clean_text
 
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
 MOST_CALLS = 200
 """Calls taken from one script, those that a loop makes included."""
-_LONGEST = 2_000_000
+_LONGEST = 500_000
 """Characters of a script that are looked at."""
 _LONGEST_JOINED = 200_000
 _MOST_ITEMS = 10_000
 _DEEPEST = 30
 _CALLS_TOOLS = re.compile(r"\btools\s*(?:\.|\[|\?\.)|\}\s*=\s*tools\b")
-_TOKEN = re.compile(
-    r"(?P<space>\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
-    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
-    r"|(?P<name>[^\W\d]\w*+(?:\$\w*+)*+|\$[\w$]*+)|(?P<number>\d[\w.]*+)"
-    r"|(?P<mark>=>|\.\.\.|\?\?|\?\.|[=!]==?|&&|\|\||.)",
-    re.DOTALL,
-)
-_REGEX = re.compile(r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*+\])++/\w*+")
-_BEFORE_REGEX = words("( , = : [ ! & | ? { } ; => && || return")
-_TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*+", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "", "\n": ""}
 _SIMPLE["\r\n"] = ""
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_FUNCTIONS = words("arrow_function function_expression function_declaration")
 _OF_EACH = words("map forEach flatMap filter some every")
 _KEEPS_TEXT = words("trim trimStart trimEnd toString")
-_DECLARES = words("const let var")
+_WRAPPERS = words("await_expression parenthesized_expression")
 
 
 class Opaque(NamedTuple):
@@ -61,38 +54,16 @@ class ToolCall(NamedTuple):
     argument: Value
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    parts: tuple[str | _Code, ...] = ()
-    """Of a template: its texts and the code between."""
-
-
-@dataclass(slots=True)
-class _Code:
-    """Tokens, and for each bracket that opens where its partner is, both ways."""
-
-    tokens: list[_Token]
-    partner: dict[int, int] = field(default_factory=dict)
-
-    def mark(self, at: int) -> str:
-        """Return the mark or name at a position, "" beyond the end or for a literal."""
-        token = self.tokens[at] if 0 <= at < len(self.tokens) else None
-        return token.text if token is not None and token.kind in ("mark", "name") else ""
-
-    def name(self, at: int) -> str:
-        token = self.tokens[at] if 0 <= at < len(self.tokens) else None
-        return token.text if token is not None and token.kind == "name" else ""
-
-    def source(self, start: int, end: int) -> str:
-        return " ".join(token.text for token in self.tokens[start : min(end, start + 20)])[:200]
-
-
 class _Choice(NamedTuple):
     """What a name stands for in a loop: a value for each pass of the group."""
 
     group: int
     values: tuple[Value, ...]
+
+
+_Pattern = list[tuple[str, str]]
+"""Names that a parameter or a declaration binds, each after the key of its part; "" is the whole
+value."""
 
 
 def calls_tools(text: str) -> bool:
@@ -102,73 +73,338 @@ def calls_tools(text: str) -> bool:
 
 def tool_calls(script: str) -> list[ToolCall]:
     """Return the calls of tools in a script, in the order of the text, at most `MOST_CALLS`."""
-    code, _ = _lexed(script[:_LONGEST], 0, 0)
-    reading = _Reading()
-    reading.walk(code)
+    root = _parsed_script(script)
+    reading = _Reading({}, {})
+    reading.walk(root)
     if reading.functions:  # calls of local functions say what their parameters are
         reading = _Reading(reading.functions, reading.given)
-        reading.walk(code)
+        reading.walk(root)
     return reading.calls[:MOST_CALLS]
 
 
-def literals(value: str) -> Iterator[str]:
+def literals(script: str) -> Iterator[str]:
     """Yield the text of each literal of a script that holds no code."""
-    code, _ = _lexed(value[:_LONGEST], 0, 0)
-    for token in code.tokens:
-        if token.kind == "string" or (token.kind == "template" and len(token.parts) == 1):
-            yield token.text
+    for node in _nodes(_parsed_script(script)):
+        if node.type == "string" or (node.type == "template_string" and not _code_in(node)):
+            yield _unescaped(_text(node)[1:-1])
 
 
-def _lexed(text: str, at: int, depth: int) -> tuple[_Code, int]:
-    """Return the tokens of a text from `at`, up to the `}` that ends a template's code."""
-    tokens: list[_Token] = []
-    code, opened = _Code(tokens), list[int]()
-    last = ""
-    while at < len(text):
-        if text[at] == "`" and depth < _DEEPEST:
-            token, at = _template(text, at + 1, depth, raw=last == "raw")
-        elif text[at] == "/" and last in _BEFORE_REGEX | {""} and (m := _REGEX.match(text, at)):
-            token, at = _Token("regex", m.group()), m.end()
-        else:
-            lexeme = _TOKEN.match(text, at)
-            if lexeme is None:
-                break
-            at, kind = lexeme.end(), lexeme.lastgroup or ""
-            if kind == "space":
-                continue
-            token = _Token(kind, lexeme.group())
-            if kind == "string":
-                token = _Token(kind, _unescaped(lexeme.group()[1:-1]))
-        if token.kind == "mark" and token.text in _PAIRS:
-            opened.append(len(tokens))
-        elif token.kind == "mark" and token.text in ")]}":
-            if opened and _PAIRS[tokens[opened[-1]].text] == token.text:
-                code.partner[opened[-1]] = len(tokens)
-                code.partner[len(tokens)] = opened.pop()
-            elif depth and not opened and token.text == "}":
-                return code, at
-        tokens.append(token)
-        last = token.text if token.kind in ("mark", "name") else "literal"
-    return code, at
+@cache
+def _parser() -> Parser:
+    import tree_sitter_javascript
+    from tree_sitter import Language, Parser  # 40 ms, which most files need not take
+
+    return Parser(Language(tree_sitter_javascript.language()))
 
 
-def _template(text: str, at: int, depth: int, *, raw: bool) -> tuple[_Token, int]:
-    """Return a template string whose text begins at `at`, and where it ends."""
-    parts: list[str | _Code] = []
-    while True:
-        piece = _TEMPLATE.match(text, at)
-        said = piece.group() if piece else ""
-        at += len(said)
-        parts.append(said if raw else _unescaped(said))
-        if text[at : at + 2] != "${":
-            break
-        inner, at = _lexed(text, at + 2, depth + 1)
-        parts.append(inner)
-    shown = "".join(
-        part if isinstance(part, str) else "${" + part.source(0, len(part.tokens)) + "}"
-        for part in parts
-    )
-    return _Token("template", shown, tuple(parts)), at + 1
+def _parsed_script(script: str) -> Node:
+    return _parser().parse(script[:_LONGEST].encode(errors="replace")).root_node
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    """Yield a node and all below it, in the order of the text."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.named_children))
+
+
+def _text(node: Node | None) -> str:
+    return (node.text or b"").decode() if node is not None else ""
+
+
+def _name(node: Node | None) -> str:
+    """Return the name that an expression is, or ""."""
+    return _text(node) if _type(node) == "identifier" else ""
+
+
+def _part(node: Node | None, name: str) -> Node | None:
+    return node.child_by_field_name(name) if node is not None else None
+
+
+def _type(node: Node | None) -> str:
+    return node.type if node is not None else ""
+
+
+def _items(node: Node | None) -> list[Node]:
+    """Return the elements of a list, without comments."""
+    return [item for item in node.named_children if item.type != "comment"] if node else []
+
+
+def _code_in(template: Node) -> list[Node]:
+    return [part for part in template.named_children if part.type == "template_substitution"]
+
+
+def _opaque(node: Node | None) -> Opaque:
+    return Opaque(" ".join(_text(node)[:400].split())[:200])
+
+
+class _Reading:
+    """One passage through a script, in the order of its text; `given` are the arguments of the
+    local functions' calls, as a passage before it saw them."""
+
+    def __init__(
+        self, functions: dict[str, list[_Pattern]], given: dict[str, list[list[Value]]]
+    ) -> None:
+        self.calls: list[ToolCall] = []
+        self.functions = dict(functions)
+        """Local functions, with the names in each of their parameters."""
+        self.given: dict[str, list[list[Value]]] = {}
+        self._given_before = given
+        self._names: dict[str, Value | _Choice] = {}
+        self._aliases: dict[str, str] = {}
+        self._tools = {"tools"}
+        self._groups = 0
+        self._choice: dict[int, int] = {}
+        self._met: dict[int, int] = {}
+        self._depth = 0
+
+    def walk(self, root: Node) -> None:
+        """Take in names, loops and calls."""
+        for node in _nodes(root):
+            if len(self.calls) >= MOST_CALLS:
+                return
+            if node.type == "variable_declarator":
+                self._assign(_part(node, "name"), _part(node, "value"))
+            elif node.type == "assignment_expression":
+                self._assign(_part(node, "left"), _part(node, "right"))
+            elif node.type == "function_declaration":
+                self._function(_text(_part(node, "name")), node)
+            elif node.type == "for_in_statement" and _text(_part(node, "operator")) == "of":
+                values = self._elements(_part(node, "right"))
+                self._bind(_pattern(_part(node, "left")), values, self._next_group())
+            elif node.type == "call_expression":
+                self._call(node)
+
+    # --- what names stand for ----------------------------------------------------------
+
+    def _assign(self, target: Node | None, value: Node | None) -> None:
+        name = _name(target)
+        if name and _type(value) in _FUNCTIONS:
+            self._function(name, value)
+        elif name:
+            if _name(value) in self._tools:
+                self._tools.add(name)
+            known = self._value(value)
+            if not isinstance(known, Opaque) or name not in self._names:
+                self._names[name] = known
+        elif _name(value) in self._tools:
+            self._aliases |= {name: tool for tool, name in _pattern(target)}
+        elif _type(target) in ("object_pattern", "array_pattern"):
+            self._bind(_pattern(target), [self._value(value)], self._next_group())
+
+    def _function(self, name: str, function: Node | None) -> None:
+        self.functions[name] = _parameters(function)
+        calls = self._given_before.get(name, [])
+        group = self._next_group()
+        for place, pattern in enumerate(self.functions[name]):
+            values = [call[place] if place < len(call) else Opaque("") for call in calls]
+            self._bind(pattern, values, group)
+
+    def _next_group(self) -> int:
+        self._groups += 1
+        return self._groups
+
+    def _bind(self, pattern: _Pattern, values: Sequence[Value], group: int) -> None:
+        """Let the names of a pattern stand for a value in each pass of a loop."""
+        for key, name in pattern if values else ():
+            parts = [_member(value, key) for value in values] if key else values
+            self._names[name] = _Choice(group, tuple(parts))
+
+    def _elements(self, node: Node | None) -> list[Value]:
+        value = self._value(node)
+        return value[:MOST_CALLS] if isinstance(value, list) else []
+
+    # --- calls -------------------------------------------------------------------------
+
+    def _call(self, call: Node) -> None:
+        function, arguments = _part(call, "function"), _part(call, "arguments")
+        method = _text(_part(function, "property"))
+        if tool := self._tool(function):
+            self._record(tool, arguments)
+        elif _name(function) in self.functions:
+            given = [self._value(item) for item in _items(arguments)[:_DEEPEST]]
+            self.given.setdefault(_name(function), []).append(given)
+        elif method in _OF_EACH and (passed := _items(arguments)) and passed[0].type in _FUNCTIONS:
+            values = self._elements(_part(function, "object"))
+            places: list[Value] = [str(number) for number in range(len(values))]
+            group = self._next_group()
+            for pattern, of_each in zip(_parameters(passed[0]), (values, places), strict=False):
+                self._bind(pattern, of_each, group)
+
+    def _tool(self, function: Node | None) -> str:
+        """Return the name of the tool that a call calls, or ""."""
+        if _name(_part(function, "object")) not in self._tools:
+            return self._aliases.get(_name(function), "")
+        index, name = _part(function, "index"), _text(_part(function, "property"))
+        return _text(index)[1:-1] if _type(index) == "string" else name
+
+    def _record(self, name: str, arguments: Node | None) -> None:
+        """Take in a call, once for each pass of its loops."""
+        self._met, self._choice = {}, {}
+        first = self._first(arguments)
+        groups = self._met
+        if not groups:
+            self.calls.append(ToolCall(name, first))
+            return
+        passes = product(*(range(length) for length in groups.values()))
+        for chosen in islice(passes, MOST_CALLS):
+            self._choice = dict(zip(groups, chosen, strict=True))
+            self.calls.append(ToolCall(name, self._first(arguments)))
+        self._choice = {}
+
+    def _first(self, arguments: Node | None) -> Value:
+        return self._value(items[0]) if (items := _items(arguments)) else Opaque("")
+
+    # --- values ------------------------------------------------------------------------
+
+    def _value(self, node: Node | None) -> Value:
+        while _type(node) in _WRAPPERS and (inside := _items(node)):
+            node = inside[0]
+        if node is None or self._depth > _DEEPEST:
+            return Opaque("")
+        self._depth += 1
+        try:
+            return self._known(node)
+        finally:
+            self._depth -= 1
+
+    def _known(self, node: Node) -> Value:
+        value: Value | None = None
+        if node.type == "string":
+            value = _unescaped(_text(node)[1:-1])
+        elif node.type == "number":
+            value = _text(node)
+        elif node.type == "template_string":
+            value = self._filled(node, raw=False)
+        elif node.type == "identifier":
+            value = self._named(_text(node))
+        elif node.type == "array":
+            value = self._list(node)
+        elif node.type == "object":
+            value = self._object(node)
+        elif node.type == "binary_expression":
+            value = self._sum(node)
+        elif node.type == "member_expression":
+            value = _member(self._value(_part(node, "object")), _text(_part(node, "property")))
+        elif node.type == "subscript_expression":
+            key = self._value(_part(node, "index"))
+            value = _member(self._value(_part(node, "object")), key if isinstance(key, str) else "")
+        elif node.type == "call_expression":
+            value = self._result(node)
+        return _opaque(node) if value is None or isinstance(value, Opaque) else value
+
+    def _named(self, name: str) -> Value | None:
+        known = self._names.get(name)
+        if not isinstance(known, _Choice):
+            return known
+        self._met.setdefault(known.group, len(known.values))
+        at = self._choice.get(known.group, 0)
+        return known.values[at] if at < len(known.values) else None
+
+    def _filled(self, template: Node, *, raw: bool) -> Value:
+        """Return a template's text, with what its code stands for where that is known."""
+        whole, parts = template.text or b"", list[Value]()
+        at = 1
+        for code in [*_code_in(template), None]:
+            end = code.start_byte - template.start_byte if code is not None else len(whole) - 1
+            said = whole[at:end].decode(errors="replace")
+            parts.append(said if raw else _unescaped(said))
+            if code is not None:
+                parts.append(self._value(next(iter(_items(code)), None)))
+                at = code.end_byte - template.start_byte
+        return _joined("", parts)
+
+    def _sum(self, node: Node) -> Value | None:
+        """Return a sum in which a text is known."""
+        parts = list[Value]()
+        left: Node | None = node
+        while left is not None and left.type == "binary_expression":
+            if _text(_part(left, "operator")) != "+":
+                return None
+            parts.append(self._value(_part(left, "right")))
+            left = _part(left, "left")
+        parts.append(self._value(left))
+        return _joined("", reversed(parts)) if any(isinstance(p, str) for p in parts) else None
+
+    def _list(self, node: Node) -> list[Value]:
+        elements = list[Value]()
+        for item in _items(node)[:_MOST_ITEMS]:
+            spread = item.type == "spread_element"
+            value = self._value(_items(item)[0] if spread else item)
+            elements += value if spread and isinstance(value, list) else [value]
+            del elements[_MOST_ITEMS:]
+        return elements
+
+    def _object(self, node: Node) -> dict[str, Value]:
+        members = dict[str, Value]()
+        for item in _items(node):
+            if item.type == "spread_element":
+                value = self._value(_items(item)[0])
+                members |= value if isinstance(value, dict) else {}
+            elif item.type == "pair":
+                members[_key(_part(item, "key"))] = self._value(_part(item, "value"))
+            elif item.type == "shorthand_property_identifier":
+                members[_text(item)] = self._named(_text(item)) or _opaque(item)
+        return members
+
+    def _result(self, call: Node) -> Value | None:
+        """Return what a call gives: of `Object.entries`, `JSON.parse`, `join` and the like."""
+        function, arguments = _part(call, "function"), _part(call, "arguments")
+        method, of = _text(_part(function, "property")), _part(function, "object")
+        if _name(of) == "String" and method == "raw" and _type(arguments) == "template_string":
+            return self._filled(arguments, raw=True) if arguments is not None else None
+        if _name(of) == "Object":
+            return _parts(self._first(arguments), method)
+        if _name(of) == "JSON" and method == "parse":
+            return _parsed(self._first(arguments))
+        value = self._value(of)
+        if method == "join" and isinstance(value, list):
+            between = self._first(arguments)
+            return _joined(between if isinstance(between, str) else ",", value)
+        if method == "concat" and isinstance(value, str):
+            return _joined("", [value, *map(self._value, _items(arguments)[:_DEEPEST])])
+        return value if method in _KEEPS_TEXT and isinstance(value, str) else None
+
+
+def _parameters(function: Node | None) -> list[_Pattern]:
+    """Return the names in each parameter of a function."""
+    if alone := _part(function, "parameter"):
+        return [_pattern(alone)]
+    return [_pattern(parameter) for parameter in _items(_part(function, "parameters"))]
+
+
+def _pattern(node: Node | None) -> _Pattern:
+    """Return the names that a parameter, or the left side of a declaration, binds."""
+    if _type(node) == "assignment_pattern":
+        node = _part(node, "left")
+    if node is None or node.type not in ("array_pattern", "object_pattern"):
+        return [("", _text(node))]
+    pattern, place = _Pattern(), 0
+    for child in node.children:
+        place += child.type == ","
+        part = _part(child, "left") or child
+        if node.type == "array_pattern" and part.type == "identifier":
+            pattern.append((str(place), _text(part)))
+        elif part.type == "shorthand_property_identifier_pattern":
+            pattern.append((_text(part), _text(part)))
+        elif part.type == "pair_pattern":
+            bound = _part(part, "value")
+            pattern.append((_key(_part(part, "key")), _text(_part(bound, "left") or bound)))
+    return pattern
+
+
+def _key(node: Node | None) -> str:
+    return _unescaped(_text(node)[1:-1]) if _type(node) == "string" else _text(node)
+
+
+def _member(value: Value, key: str) -> Value:
+    if isinstance(value, dict):
+        return value.get(key, Opaque(key))
+    if isinstance(value, list) and key.isdecimal() and int(key[:9]) < len(value):
+        return value[int(key)]
+    return Opaque(key)
 
 
 def _unescaped(literal: str) -> str:
@@ -184,349 +420,6 @@ def _unescaped(literal: str) -> str:
         return _SIMPLE.get(code, code)
 
     return clean_text(_ESCAPE.sub(value, literal))
-
-
-class _Reading:
-    """One passage through a script, in the order of its text."""
-
-    def __init__(
-        self,
-        functions: dict[str, list[list[str]]] | None = None,
-        given: dict[str, list[list[Value]]] | None = None,
-    ) -> None:
-        self.calls: list[ToolCall] = []
-        self.functions: dict[str, list[list[str]]] = dict(functions or {})
-        """Local functions: the names in each of their parameters."""
-        self.given: dict[str, list[list[Value]]] = {}
-        """The arguments of their calls."""
-        self._given_before = given or {}
-        self._names: dict[str, Value | _Choice] = {}
-        self._aliases: dict[str, str] = {}
-        self._tools = {"tools"}
-        self._groups = 0
-        self._choice: dict[int, int] = {}
-        self._met: dict[int, int] = {}
-        self._depth = 0
-
-    def walk(self, code: _Code) -> None:
-        """Take in names, loops and calls."""
-        for at, token in enumerate(code.tokens):
-            if len(self.calls) >= MOST_CALLS:
-                return
-            for part in token.parts:
-                if isinstance(part, _Code):
-                    self.walk(part)
-            if token.kind == "name":
-                self._at_name(code, at, token.text)
-            elif token.text in ("}", "]") and code.mark(at + 1) == "=":
-                self._destructure(code, at)
-
-    def _at_name(self, code: _Code, at: int, name: str) -> None:
-        after, before = code.mark(at + 1), code.mark(at - 1)
-        if name in self._tools and before not in (".", "?."):
-            self._tool_call(code, at)
-        elif name == "function" and after and code.mark(at + 2) == "(":
-            self._function(after, self._parameters(code, at + 2))
-        elif after == "=" and before not in (".", "?."):
-            self._assign(code, at, name)
-        elif name == "of" and (opens := self._pattern_before(code, at)):
-            self._bind(opens, self._items(self._value(code, at + 1)[0]))
-        elif name in _OF_EACH and before in (".", "?.") and after == "(":
-            self._loop(code, at)
-        elif after == "(" and before not in (".", "?.", "function"):
-            if name in self._aliases:
-                self._record(self._aliases[name], code, at + 1)
-            elif name in self.functions:
-                self.given.setdefault(name, []).append(self._arguments(code, at + 1))
-
-    # --- what names stand for ----------------------------------------------------------
-
-    def _assign(self, code: _Code, at: int, name: str) -> None:
-        begin = at + 2 + (code.mark(at + 2) == "async")
-        if code.mark(begin) == "function" or self._arrow_after(code, begin):
-            opening = begin + (code.mark(begin) == "function")
-            self._function(name, self._parameters(code, opening))
-            return
-        if code.name(at + 2) in self._tools and code.mark(at + 3) not in (".", "[", "?."):
-            self._tools.add(name)
-        value, _ = self._value(code, at + 2)
-        if not isinstance(value, Opaque) or name not in self._names:
-            self._names[name] = value
-
-    def _arrow_after(self, code: _Code, at: int) -> bool:
-        end = code.partner.get(at, at) if code.mark(at) == "(" else at
-        return code.mark(end + 1) == "=>"
-
-    def _function(self, name: str, parameters: list[list[str]]) -> None:
-        self.functions[name] = parameters
-        calls = self._given_before.get(name, [])
-        self._groups += 1
-        for place, names in enumerate(parameters):
-            values = [call[place] if place < len(call) else Opaque("") for call in calls]
-            self._bind(names, values, self._groups)
-
-    def _parameters(self, code: _Code, at: int) -> list[list[str]]:
-        """Return the names of each parameter of a function whose parameters begin at `at`."""
-        if code.mark(at) != "(":
-            return [[code.name(at)]]
-        end, parameters = code.partner.get(at, at), list[list[str]]()
-        at += 1
-        while at < end:
-            names, at = self._pattern(code, at)
-            parameters.append(names)
-            while at < end and code.mark(at) != ",":
-                at = code.partner.get(at, at) + 1 if code.mark(at) in _PAIRS else at + 1
-            at += 1
-        return parameters
-
-    def _pattern(self, code: _Code, at: int) -> tuple[list[str], int]:
-        """Return the names of a parameter, in an array's with "[" before, in an object's with
-        "{", and where it ends."""
-        kind = code.mark(at)
-        end = code.partner.get(at)
-        if kind not in ("[", "{") or end is None:
-            return [code.name(at)], at + 1
-        names = [kind]
-        for place in range(at + 1, end):
-            starts = code.mark(place - 1) in (kind, ",")
-            if name := code.name(place) if starts else "":
-                renamed = code.name(place + 2) if code.mark(place + 1) == ":" else ""
-                names.append(f"{name}:{renamed or name}")
-        return names, end + 1
-
-    def _pattern_before(self, code: _Code, at: int) -> list[str]:
-        """Return the pattern of `for (const <pattern> of`, whose `of` is at `at`."""
-        begin = code.partner.get(at - 1, at - 1)
-        if code.mark(begin - 1) not in _DECLARES:
-            return []
-        return self._pattern(code, begin)[0]
-
-    def _loop(self, code: _Code, at: int) -> None:
-        """Bind the parameters of `<list>.map((x, i) => ...`, whose `map` is at `at`."""
-        begin = at + 2 + (code.mark(at + 2) == "async")
-        if not self._arrow_after(code, begin):
-            return
-        values = self._items(self._value(code, self._start(code, at - 2), until=at - 1)[0])
-        places: list[Value] = [str(number) for number in range(len(values))]
-        self._groups += 1
-        for names, of_each in zip(self._parameters(code, begin), (values, places), strict=False):
-            self._bind(names, of_each, self._groups)
-
-    def _start(self, code: _Code, at: int) -> int:
-        """Return where the expression begins that ends at `at`: `[...]`, `x.y`, `f(...)`."""
-        while True:
-            at = code.partner.get(at, at)
-            if code.mark(at) in ("(", "[") and code.name(at - 1):
-                at -= 1
-            if code.mark(at - 1) not in (".", "?."):
-                return at
-            at -= 2
-
-    def _items(self, value: Value) -> list[Value]:
-        return value[:MOST_CALLS] if isinstance(value, list) else []
-
-    def _bind(self, names: list[str], values: list[Value], group: int = 0) -> None:
-        """Let the names of a pattern stand for a value in each pass of a loop."""
-        if not group:
-            self._groups += 1
-            group = self._groups
-        if not values:
-            return
-        if names[0] not in ("[", "{"):
-            self._names[names[0]] = _Choice(group, tuple(values))
-            return
-        for place, pair in enumerate(names[1:]):
-            key, _, name = pair.partition(":")
-            inner = [
-                self._member(value, str(place) if names[0] == "[" else key) for value in values
-            ]
-            self._names[name] = _Choice(group, tuple(inner))
-
-    def _member(self, value: Value, key: str) -> Value:
-        if isinstance(value, dict):
-            return value.get(key, Opaque(key))
-        if isinstance(value, list) and key.isdecimal() and int(key[:9]) < len(value):
-            return value[int(key)]
-        return Opaque(key)
-
-    def _destructure(self, code: _Code, at: int) -> None:
-        """Note `const {exec_command: run} = tools`, whose `}` is at `at`, or parts of a value."""
-        opening = code.partner.get(at, at)
-        if code.mark(opening - 1) not in _DECLARES:
-            return
-        names, _ = self._pattern(code, opening)
-        if code.name(at + 2) == "tools":
-            self._aliases |= {name: tool for tool, _, name in (n.partition(":") for n in names[1:])}
-        else:
-            self._bind(names, [self._value(code, at + 2)[0]])
-
-    # --- calls -------------------------------------------------------------------------
-
-    def _tool_call(self, code: _Code, at: int) -> None:
-        if code.mark(at + 1) in (".", "?."):
-            name, opening = code.name(at + 2), at + 3
-        elif code.mark(at + 1) == "[" and code.mark(at + 3) == "]":
-            name, opening = code.tokens[at + 2].text, at + 4
-        else:
-            return
-        if code.mark(opening) == "?.":
-            opening += 1
-        if name and code.mark(opening) == "(":
-            self._record(name, code, opening)
-
-    def _record(self, name: str, code: _Code, opening: int) -> None:
-        """Take in a call whose arguments begin at `opening`, once for each pass of its loops."""
-        self._met, self._choice = {}, {}
-        first = self._first(code, opening)
-        groups = self._met
-        if not groups:
-            self.calls.append(ToolCall(name, first))
-            return
-        passes = product(*(range(length) for length in groups.values()))
-        for chosen in islice(passes, MOST_CALLS):
-            self._choice = dict(zip(groups, chosen, strict=True))
-            self.calls.append(ToolCall(name, self._first(code, opening)))
-        self._choice = {}
-
-    def _first(self, code: _Code, opening: int) -> Value:
-        if code.mark(opening + 1) == ")":
-            return Opaque("")
-        return self._value(code, opening + 1)[0]
-
-    def _arguments(self, code: _Code, opening: int) -> list[Value]:
-        end, at, values = code.partner.get(opening, opening), opening + 1, list[Value]()
-        while at < end and len(values) < _DEEPEST:
-            value, at = self._value(code, at)
-            values.append(value)
-            at = self._after_comma(code, at, end)
-        return values
-
-    def _after_comma(self, code: _Code, at: int, end: int) -> int:
-        """Return where the next item of a list begins; what stands before its comma is skipped."""
-        while at < end and code.mark(at) != ",":
-            at = code.partner.get(at, at) + 1 if code.mark(at) in _PAIRS else at + 1
-        return at + 1
-
-    # --- values ------------------------------------------------------------------------
-
-    def _value(self, code: _Code, at: int, until: int = -1) -> tuple[Value, int]:
-        """Return the value of the expression at `at`, and where it ends."""
-        start = at
-        self._depth += 1
-        value, at = self._term(code, at, until)
-        joined: list[Value] = [value]
-        while code.mark(at) == "+" and (until < 0 or at < until):
-            value, at = self._term(code, at + 1, until)
-            joined.append(value)
-        self._depth -= 1
-        if len(joined) == 1:
-            return joined[0], at
-        if all(isinstance(part, Opaque | list | dict) for part in joined):
-            return Opaque(code.source(start, at)), at
-        return _joined("", joined), at
-
-    def _term(self, code: _Code, at: int, until: int) -> tuple[Value, int]:
-        while code.mark(at) in ("await", "new"):
-            at += 1
-        if at >= len(code.tokens) or self._depth > _DEEPEST:
-            return Opaque(""), at + 1
-        token, start = code.tokens[at], at
-        value: Value = Opaque(token.text)
-        if token.kind in ("string", "number"):
-            value = token.text
-        elif token.kind == "template":
-            value = self._filled(token)
-        elif token.kind == "name":
-            value = self._named(token.text)
-            if token.text == "String" and code.mark(at + 2) == "raw":
-                at += 3
-                raw = at < len(code.tokens) and code.tokens[at].kind == "template"
-                value = self._filled(code.tokens[at]) if raw else value
-            elif token.text == "Object" and code.mark(at + 3) == "(" and at + 3 in code.partner:
-                value = _parts(self._first(code, at + 3), code.name(at + 2))
-                at = code.partner[at + 3]
-            elif token.text == "JSON" and code.name(at + 2) == "parse" and at + 3 in code.partner:
-                value = _parsed(self._first(code, at + 3))
-                at = code.partner[at + 3]
-        elif token.text in _PAIRS and at in code.partner:
-            end = code.partner[at]
-            if token.text == "(":
-                value = self._value(code, at + 1)[0]
-            elif token.text == "[":
-                value = self._list(code, at, end)
-            else:
-                value = self._object(code, at, end)
-            at = end
-        return self._postfix(code, value, start, at + 1, until)
-
-    def _postfix(
-        self, code: _Code, value: Value, start: int, at: int, until: int
-    ) -> tuple[Value, int]:
-        """Apply `.name`, `[0]`, `.join(...)` and the like to a value."""
-        while until < 0 or at < until:
-            mark = code.mark(at)
-            if mark in (".", "?.") and (name := code.name(at + 1)):
-                opening = at + 2
-                if code.mark(opening) != "(":
-                    value, at = self._member(value, name), at + 2
-                elif (end := code.partner.get(opening)) is None:
-                    break
-                else:
-                    value, at = self._method(code, value, name, opening), end + 1
-            elif mark == "[" and at in code.partner:
-                key = code.tokens[at + 1].text if code.partner[at] == at + 2 else ""
-                value, at = self._member(value, key), code.partner[at] + 1
-            elif mark == "(" and at in code.partner:
-                value, at = Opaque(""), code.partner[at] + 1
-            else:
-                break
-            if isinstance(value, Opaque):
-                value = Opaque(code.source(start, at))
-        return value, at
-
-    def _method(self, code: _Code, value: Value, name: str, opening: int) -> Value:
-        if name == "join" and isinstance(value, list):
-            between = self._first(code, opening)
-            return _joined(between if isinstance(between, str) else ",", value)
-        if name == "concat" and isinstance(value, str):
-            return _joined("", [value, *self._arguments(code, opening)])
-        return value if name in _KEEPS_TEXT and isinstance(value, str) else Opaque(name)
-
-    def _named(self, name: str) -> Value:
-        known = self._names.get(name, Opaque(name))
-        if not isinstance(known, _Choice):
-            return known
-        self._met.setdefault(known.group, len(known.values))
-        at = self._choice.get(known.group, 0)
-        return known.values[at] if at < len(known.values) else Opaque(name)
-
-    def _filled(self, token: _Token) -> Value:
-        """Return a template's text, with what its code stands for where that is known."""
-        parts = (part if isinstance(part, str) else self._value(part, 0)[0] for part in token.parts)
-        return _joined("", parts)
-
-    def _list(self, code: _Code, at: int, end: int) -> list[Value]:
-        elements, at = list[Value](), at + 1
-        while at < end and len(elements) < _MOST_ITEMS:
-            spread = code.mark(at) == "..."
-            value, at = self._value(code, at + spread)
-            elements += value if spread and isinstance(value, list) else [value]
-            at = self._after_comma(code, at, end)
-        return elements[:_MOST_ITEMS]
-
-    def _object(self, code: _Code, at: int, end: int) -> dict[str, Value]:
-        members, at = dict[str, Value](), at + 1
-        while at < end:
-            key = code.tokens[at]
-            if code.mark(at) == "...":
-                value, at = self._value(code, at + 1)
-                members |= value if isinstance(value, dict) else {}
-            elif code.mark(at + 1) == ":":
-                members[key.text], at = self._value(code, at + 2)
-            elif key.kind == "name":
-                members[key.text] = self._named(key.text)
-            at = self._after_comma(code, at, end)
-        return members
 
 
 def _parts(value: Value, of: str) -> Value:

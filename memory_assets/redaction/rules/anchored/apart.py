@@ -15,13 +15,13 @@ from memory_assets.redaction.rules.anchored.rule import (
     drawn_value,
     likely_password,
     mixed_password,
-    quoted_password,
     random_value,
     rule,
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.phrases import is_words
 
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _ALONE = (
@@ -70,15 +70,15 @@ def _is_lisp_secret(value: str) -> bool:
     return typed_password(value.rpartition('"')[2])
 
 
-def _is_member(value: str) -> bool:
-    """Return True if `value`, beside a member that says that it is a secret, is one."""
-    return quoted_password(value) or likely_password(value) or drawn_value(value)
-
-
 def _are_logins(value: str) -> bool:
     """Return True if `value`, pairs of a user and a password, has such passwords alone."""
     pairs = value.replace(";", ",").split(",")
     return all(likely_password(pair.partition(":")[2]) for pair in pairs)
+
+
+def _is_worded(value: str) -> bool:
+    """Return True if `value`, behind a user and a colon, is a password, also one of words."""
+    return likely_password(value) or is_words(value)
 
 
 def _are_words(value: str) -> bool:
@@ -118,22 +118,6 @@ APART: tuple[AnchoredRule, ...] = (
            rf"(?:\\[rn])?{quote}",
            f"{quote}Password:{quote},\n{quote}{FILL[:12]}{quote}")
       for quote in "\"'"),
-    rule("paired-secret", "keyname", drawn_value,
-         r"(?i)keyname[\"']?[ ]?:[ ]?[\"']?[\w.-]{1,60}[\"']?,?"
-         r"(?:\s{1,24}[\"']?\w{1,40}[\"']?[ ]?:[ ]?"
-         r"[^\n]{1,100}){0,3}?\s{1,24}[\"']?value[\"']?[ ]?:[ ]?[\"']?"
-         r"(?P<secret>[A-Za-z0-9+/_-]{16,200}={0,2})",
-         '{"keyName": "key1", "value": "' + FILL[:44] + '"}'),
-    *(rule("paired-secret", f'{key}"', quoted_password,
-           rf"(?i){key}\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_TELLING}\"\s{{0,4}},"
-           r"(?:\s{0,24}\"\w{1,30}\"\s{0,4}:\s{0,4}(?:\"[^\"\n]{0,80}\"|[\w.]{1,20}),){1,3}"
-           r"\s{0,24}\"(?:\w{0,12}value|example|default|content)\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
-           f'{{"{key}": "password", "type": "plain", "value": "{FILL[:12]}"}}')
-      for key in ("key", "name")),
-    rule("paired-secret", 'name="', typed_password,
-         rf"(?i)name=\"[\w. -]{{0,60}}{_TELLING}[\w. -]{{0,20}}\"[^<>\n]{{0,80}}>\s{{0,60}}"
-         r"<value>\s{0,60}(?P<secret>[^<>\s]{4,400})\s{0,60}</value>",
-         '<setting name="DbPassword" x="y">\n<value>' + FILL[:12] + "</value>"),
     rule("paired-secret", "password>", typed_password,
          r"(?i)(?<!/)password>\s{1,60}<value>\s{0,60}(?P<secret>[^<>\s]{4,400})\s{0,60}</value>",
          "<AppPassword>\n<Value>" + FILL[:12] + "</Value>"),
@@ -150,7 +134,8 @@ APART: tuple[AnchoredRule, ...] = (
            f"{word} created:\n  ID: 1\n  Value:  {FILL[:20]}\n")
       for word in ("password", "secret", "token", "key")),
     *(rule("labelled-password", word, likely_password,
-           rf"(?i)(?<![\w-]){word}(?:[ \t]?[.·…_]{{3,40}}[ ]?:?|(?:(?<=\n{word})|(?<=\n  {word})"
+           rf"(?i)(?<![\w-]){word}(?:[ \t]?[.·…_]{{3,40}}[ ]?:?[ ]?(?:\r?\n)?|(?:(?<=\n{word})"
+           rf"|(?<=\n  {word})"
            rf"|(?<=\n    {word})|(?<=\n\t{word}))[ \t]{{2,40}})[ \t]{{0,4}}"
            r"(?P<secret>[^\s\"'`<>]{5,100})(?=[ \t]{0,8}(?:\r?\n|$))",
            f"Login\n  {word} ....: {FILL[:12]}")
@@ -215,11 +200,6 @@ APART: tuple[AnchoredRule, ...] = (
          r"(?i)(?:(?<=proxy)|(?<=smtp)|(?<=user)|(?<=root)|(?<=admin)|(?<=mail)|(?<=auth)|(?<=db))"
          r"_pass [\"']?(?P<secret>[^\s\"'`,;|<>=]{5,100})(?=[\"'\s]|$)",
          "http_proxy_pass " + FILL[:12]),
-    rule("named-secret", "_pw", typed_password,
-         r"(?i)_pw[\"']?\]?[ ]?(?:=>|[=:])[ ]?[\"']?(?P<secret>[^\s\"'`,;|<>=]{4,100})",
-         "APP_PW=harborwalnut"),
-    rule("named-secret", "pw=", typed_password,
-         r"(?<=[a-z])Pw=[\"']?(?P<secret>[^\s\"'`,;|<>]{4,100})", "MasterPw=harborwalnut"),
     rule("named-secret", "hash_salt", drawn_value,
          rf"(?i)hash_salt(?:[\"']\])?\s{{0,2}}=\s{{0,2}}{_TYPED}", f"hash_salt = '{FILL[:32]}'"),
     rule("named-secret", "{cookie,", drawn_value,
@@ -231,12 +211,6 @@ APART: tuple[AnchoredRule, ...] = (
     rule("set-password", "crypt('", typed_password,
          r"(?<!\w)crypt\('(?P<secret>[^'\n]{4,100})', ?gen_salt",
          "SELECT crypt('" + FILL[:12] + "', gen_salt('bf'))"),
-    *(rule("paired-secret", f"{key}: ", likely_password,
-           rf"(?i){key}: [\"']?[\w.-]{{0,40}}(?:{_TELLING}|pass)[\"']?\r?\n"
-           r"(?:[ \t]{0,24}\w{1,20}: [^\n]{0,60}\n){0,2}?[ \t]{0,24}"
-           r"(?:value|data|content|default): "
-           r"[\"']?(?P<secret>[^\s\"']{4,400})", f"- {key}: DB_PASS\n  Value: " + FILL[:12])
-      for key in ("name", "key", "id", "field")),
     *(rule("paired-secret", word, likely_password,
            rf"(?i){word}(?P<quote>[\"']),(?:[ ]|\r?\n\s{{0,24}})(?P=quote)"
            r"(?P<secret>[^\"'\n]{4,100})(?P=quote)(?:\]|,?\r?\n)",
@@ -277,15 +251,6 @@ APART: tuple[AnchoredRule, ...] = (
     rule("command-secret", "::set-secret ", typed_password,
          r"::set-secret [^:\n]{1,60}::(?P<secret>[^\s\"'$]{4,400})",
          "::set-secret name=a::" + FILL[:20]),
-    *(rule("paired-secret", f'"{key}":', _is_member,
-           rf"(?i)\"{key}\":[ ]?\"[\w.-]{{0,40}}(?:{_TELLING}|pass|pw)\",[ ]?"
-           r"\"(?:v|val|value|text|content)\":[ ]?\"(?P<secret>[^\"\n]{4,400})\"",
-           f'{{"{key}": "password", "v": "{FILL[:12]}"}}')
-      for key in ("k", "key", "name", "field", "id")),
-    rule("paired-secret", 'name="', _is_member,
-         rf"(?i)name=\"[\w:]{{0,40}}{_TELLING}\w{{0,8}}\"(?:\s[\w:-]{{1,20}}=\"[^\"\n]{{0,60}}\"){{0,3}}"
-         r"\s(?:value|text)=\"(?P<secret>[^\"\n]{4,400})\"",
-         'x:Name="Password" Text="' + FILL[:12] + '"'),
     *(rule("paired-secret", word, likely_password if "pass" in word else drawn_value,
            rf"(?i){word}:?<(?:/|br)[^<>\n]{{0,40}}>(?:\s{{0,8}}<[^<>\n]{{1,60}}>){{0,3}}\s{{0,4}}"
            r"(?P<secret>[^\s<>\"']{5,400})(?=\s{0,4}<|\s|$)",
@@ -294,7 +259,10 @@ APART: tuple[AnchoredRule, ...] = (
     rule("named-secret", "cookie", mixed_password,
          r"(?i)(?:(?<=release_)|(?<=erlang_)|(?<=erlang\.)|(?<=erl_))cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
          r"(?P<secret>[^\s\"'$]{8,255})", "RELEASE_COOKIE=" + FILL[:20]),
-    *(rule("login-password", f"{end}=", likely_password,
+    rule("login-password", 'login"', typed_password,
+         r"(?i)login\",\s?\"params\":\s?\[\"[^\"\n]{1,60}\",\s?\"(?P<secret>[^\"\n]{4,100})\"\]",
+         '"method":"login","params":["app","' + FILL[:12] + '"]'),
+    *(rule("login-password", f"{end}=", _is_worded,
            rf"(?i){end}={_USER}[:/%](?P<secret>[^\s\"'@/:]{{4,100}})(?=[\"'\s]|$)",
            f"HTTP_{end}=app:{FILL[:12]}")
       for end in ("auth", "basic", "credentials", "creds", "cred", "login", "_plain",
@@ -319,20 +287,6 @@ APART: tuple[AnchoredRule, ...] = (
            r"[\"']?[\w.@*-]{1,60}[\"']?[ \t]{1,8}[\"']?[\w.@*-]{1,60}[\"']?[ \t]{1,8}"
            r"[\"']?(?P<secret>[^\s\"'*]{4,100})", f"{kind}-secrets <<E\napp * {FILL[:12]} *\n")
       for kind in ("chap", "pap")),
-    rule("paired-secret", 'password": {', quoted_password,
-         r"(?i)password\": \{\s{1,24}\"(?:value|val|default|text|content)\":[ ]?"
-         r"\"(?P<secret>[^\"\n]{4,200})\"", '"password": {\n "value": "' + FILL[:12] + '"'),
-    rule("announced-secret", "assword", likely_password,
-         r"(?i)assword[^\n:]{0,40}:\s{1,4}(?P<first>\S{5,64})\r?\n[^\n:]{0,60}:\s{1,4}"
-         r"(?P<secret>(?P=first))(?=\s|$)", f"Password: {FILL[:12]}\nAgain: {FILL[:12]}"),
-    *(rule("named-secret", f"{name}=$(cat <<", likely_password if name == "pass" else drawn_value,
-           rf"(?i){name}=\$\(cat <<-?[\"']?\w{{1,20}}[\"']?\r?\n[ \t]*"
-           r"(?P<secret>[^\s\"']{8,400})(?=\r?\n)",
-           f"APP_{name}=$(cat <<'E'\n{FILL[:20]}\nE\n)")
-      for name in ("token", "key", "secret", "pass")),
-    rule("named-secret", 'pw"', typed_password,
-         r"(?i)(?<![a-z])pw\"\s{0,3}(?::|=>)\s{0,3}\"(?P<secret>[^\"\n]{4,100})\"",
-         '{"pw": "' + FILL[:12] + '"}'),
     *(rule("cookie", f"{flag}\t", _of_cookie,
            rf"(?i){flag}\t\d{{1,12}}\t[^\t\n]{{1,80}}\t(?P<secret>[^\s\"']{{12,4000}})(?=\s|$)",
            f".example.com\tTRUE\t/\t{flag}\t0\tsid\t{FILL[:24]}")

@@ -14,13 +14,21 @@ from memory_assets.redaction.rules.anchored.rule import (
     drawn_value,
     likely_password,
     login_password,
+    quoted_password,
     rule_above,
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.names import PASSWORDS, NameKind, name_kind
+from memory_assets.redaction.rules.judging.names import (
+    PASSWORDS,
+    NameKind,
+    name_kind,
+    name_of_service,
+)
 from memory_assets.redaction.rules.judging.phrases import (
+    is_line_of_words,
     is_mixture,
+    is_one_word,
     is_said,
     is_technical,
     is_words,
@@ -40,17 +48,29 @@ _MOST_OTHERS = 4
 _ITEM = re.compile(
     r"[ \t|>]*(?P<mark>(?:[-*•+]|\d{1,3}[.)])[ \t]{1,4})?"
     r"(?:[\"'`]?(?P<key>[\w.-]{1,60})[\"'`]?[ \t]?(?::|=>?)[ \t]{0,8})?"
-    r"(?:[bru]|[|>][+-]?$)?[\[({]?(?:[\w.@-]{1,40}:(?=\S))?[\"'`]?(?P<value>[^\s\"'`,;<>{}\[\]()]{4,400})[\"'`]?[\])},;]{0,2}"
+    r"(?:[bru]|[|>][+-]?$)?[\[({]?(?:[\w.@-]{1,40}(?::(?=\S)"
+    r"|[ \t]{1,24}(?=\S)))?[\"'`]?(?P<value>[^\s\"'`,;<>{}\[\]()]{4,400})[\"'`]?[\])},;]{0,2}"
     r"[ \t]*\\?\r?"
 )
+_LITERAL_LINE = re.compile(r"[ \t]*[brf]?[\"'](?P<value>[^\"'\\]{1,200})[\"'][ \t]*\r?")
 _USER = re.compile(r"[\w.-]+:(?=.)")
 _IDENTIFIER = re.compile(r"(?:[a-z]+_)+[a-z]*\d{0,3}")
 _LONGEST_NAME = 40
 _LAST_NAME = re.compile(r"[\w.-]*\Z")
 _QUOTED = re.compile(r"[\"'](?P<value>[^\s\"'\\]{4,400})[\"']")
 _OF_VALUE = re.compile(
-    r"(?i)(?:\w*_)?(?:value|secret|password|pass|pw|token|key|data|content|default)"
+    r"(?i)(?:\w*_)?(?:value|val|v|secret|password|pass|pw|token|key|data|content|default|text|example)"
+    r"|\w{1,12}value"
 )
+_OF_NAME = re.compile(r"(?i)\w{0,20}(?:name|key|label|field|title)|id|k|n")
+_MEMBER = re.compile(
+    r"(?i)[\"',;{}\s/>-]{0,40}[<\"']?(?P<key>\w{1,30})[\"']?[ ]?(?:[:=]|(?=>))[ ]?"
+    r"(?:[\"'](?P<quoted>[^\"'\n]{0,400})[\"']|>\s{0,60}(?P<inside>[^<>\s]{4,400})\s{0,60}</"
+    r"|(?P<bare>[^\s\"'<>,;{}]{1,400}(?:[ ](?!\w{1,30}[ ]?[:=])[^\s\"'<>,;{}]{1,60}){0,12}))"
+)
+"""A further member of an object, an attribute or a line of a list."""
+_MOST_MEMBERS = 6
+_MOST_BLOCK_LINES = 2
 _NAME = (
     r"(?:(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credential)s?"
     r"|(?:(?<=[_-])|(?<![^\n]))(?:pass|pw|key)"
@@ -60,7 +80,10 @@ _NAME = (
 _OPENS = (
     r"(?:[ \t]{0,4}(?::|=>?|:=)[ \t]{0,4}(?:[|>][+-]?\d?|[\[({]{1,2}|\"{3}|'{3}"
     r"|\\)?[ \t]{0,8}\\?\r?\n"
+    r"|[ \t]{0,4}(?::|=>?)[ \t]{0,4}[A-Za-z_][\w:.!]{0,30}\([ \t]{0,4}\r?\n"
     r"|[ \t]{0,4}(?::|=>?)[ \t]{0,4}[\[(]{1,2}[ \t]{0,4}(?=[\"'])"
+    r"|=\$\(cat <<-?[\"']?\w{1,20}[\"']?\r?\n"
+    r"|(?<=s)[ \t]{0,8}\r?\n(?=[ \t]{1,24}[\w.@-]{1,40}[ \t]{1,24}\S{5,60}[ \t]*(?:\r?\n|$))"
     r"|[ \t]{0,2}[|>][+-]?[ \t]{0,4}\r?\n)"
 )
 _DELIMITER = r"<<-?[ ]?\\?[\"']?(?P<end>\w{1,20})[\"']?[^\n]{0,100}\r?\n"
@@ -125,6 +148,13 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     if name_kind(qualifier + stem) is NameKind.PLAIN:
         return
     indent = len(line) - len(line.lstrip(" \t"))
+    is_call = head.group().rstrip().endswith("(")
+    if stem == "password" and (block := _block(text, head, indent)):
+        yield block
+        return
+    if is_call and (literals := _literals(text, head.end(), name)):
+        yield from literals
+        return
     others = 0
     is_apart = False
     for number, (start, end) in enumerate(_lines(text, head.end())):
@@ -142,6 +172,8 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
             is_apart = is_apart or (number > 0 and not line.strip())
             continue
         item = _ITEM.fullmatch(line)
+        if is_call and item is not None and line[item.start("value") - 1] not in "\"'`":
+            return
         deeper = len(line) - len(line.lstrip(" \t")) > indent
         if not (deeper or (not is_apart and ((item is not None and item["mark"]) or number == 0))):
             return
@@ -154,6 +186,58 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
         yield start + item.start("value"), start + item.end("value")
         if not deeper and not item["mark"]:
             return
+
+
+def _block(text: str, head: re.Match[str], indent: int) -> tuple[int, int] | None:
+    """Return the range of a password that is a whole block of one line or two, with blanks or signs
+    among it."""
+    if head.group().rstrip()[-1] not in "|>+-\"'":
+        return None
+    spans = list[tuple[int, int]]()
+    for start, end in _lines(text, head.end()):
+        line = text[start:end].strip("\r")
+        if not line.strip() or line.strip() in ('"""', "'''"):
+            break
+        if (
+            line.strip()
+            and len(line) - len(line.lstrip(" \t")) <= indent
+            and head.group().rstrip()[-1] not in "\"'"
+        ):
+            break
+        if len(spans) == _MOST_BLOCK_LINES:
+            return None
+        spans.append((start + len(line) - len(line.lstrip(" \t")), start + len(line.rstrip())))
+    if not spans:
+        return None
+    value = " ".join(text[start:end] for start, end in spans)
+    if not (
+        is_line_of_words(value) or (" " not in value and typed_password(value) and _is_block(value))
+    ):
+        return None
+    return spans[0][0], spans[-1][1]
+
+
+def _is_block(value: str) -> bool:
+    """Return True if `value`, all of a block, is words or numbers with signs between them."""
+    return (
+        len(value) >= _SHORTEST
+        and not value.isalpha()
+        and not is_said(value)
+        and is_words(value.replace(";", "-"))
+    )
+
+
+def _literals(text: str, at: int, name: str) -> list[tuple[int, int]]:
+    """Return the ranges of literals on lines of their own that are one secret together."""
+    spans = []
+    for start, end in _lines(text, at):
+        literal = _LITERAL_LINE.fullmatch(text, start, end)
+        if literal is None:
+            break
+        spans.append(literal.span("value"))
+    value = "".join(text[start:end] for start, end in spans)
+    is_one = len(spans) > 1 and (_is_listed(value, name) or is_words(value))
+    return spans if is_one else []
 
 
 def _is_item(item: re.Match[str], name: str) -> bool:
@@ -231,11 +315,59 @@ def _before_comment(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]
         ends = opens if opens >= 0 else ends
 
 
+def _paired(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield what the members or lines behind one that names a secret give as its value."""
+    name = head["name"].strip()
+    kind = name_kind(name.replace(" ", "_"))
+    of_any_key = head.group().lower().startswith("keyname")
+    if of_any_key:
+        kind = NameKind.TOKEN
+    if name.lower().endswith(("pass", "pw")):
+        kind = NameKind.PASSWORD
+    at = head.end()
+    for _ in range(_MOST_MEMBERS if kind >= NameKind.TOKEN else 0):
+        member = _MEMBER.match(text, at)
+        if member is None:
+            return
+        at = member.end()
+        value = member["quoted"] or member["bare"] or member["inside"]
+        if _OF_NAME.fullmatch(member["key"]) or not value:
+            return
+        if _OF_VALUE.fullmatch(member["key"]) is None:
+            continue
+        if drawn_value(value) or (
+            not of_any_key and _is_valued(value, kind is NameKind.PASSWORD, name)
+        ):
+            begin = text.rindex(value, member.start(), at)
+            yield begin, begin + len(value)
+        return
+
+
+def _is_valued(value: str, is_password: bool, name: str) -> bool:
+    """Return True if `value`, in a member beside the `name` of a secret, is one."""
+    if not is_password:
+        return drawn_value(value) or (likely_password(value) and not is_technical(value))
+    return (
+        quoted_password(value)
+        or _is_listed(value, "password")
+        or (name_of_service(name) and is_one_word(value))
+    )
+
+
 def _row(name: str, anchor: str, inside: Inside, pattern: str, sample: str) -> AnchoredRule:
     return rule_above(name, anchor, inside, pattern, sample)
 
 
 BELOW: tuple[AnchoredRule, ...] = (
+    *(_row("paired-secret", key, _paired,
+           rf"(?i)(?<![a-z])(?:\w{{1,12}}:)?{key}[\"']?\s?[:=]\s?[\"']?"
+           r"(?P<name>[\w. -]{0,40}(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key"
+           r"|credential)s?[\w -]{0,12})"
+           r"(?=[\"'\s,;])", f'{{"{key}": "password", "value": "{FILL[:12]}"}}')
+      for key in ("name", "key", "field", "label", "id", "k", "title", "variable")),
+    _row("paired-secret", "keyname", _paired,
+         r"(?i)keyname[\"']?\s?[:=]\s?[\"']?(?P<name>[\w.-]{1,60})(?=[\"'\s,;])",
+         f'{{"keyName": "key1", "value": "{FILL[:44]}"}}'),
     *(_row("listed-secret", anchor, _listed, rf"(?i)(?P<name>{_NAME})[\"'`*\])]{{0,3}}{_OPENS}",
            f"app:\n  {sample}:\n    - {FILL[:20]}\n")
       for anchor, sample in (("pass", "passwords"), ("pwd", "pwd"), ("secret", "secrets"),

@@ -91,7 +91,8 @@ _BY_PROGRAM = (
     ("ldappasswd", r"ldappasswd", r"-[as] ", "ldappasswd -s "),
     ("rclone", r"rclone", "obscure ", "rclone obscure "),
     ("ansible-vault", r"ansible-vault", "encrypt_string ", "ansible-vault encrypt_string "),
-    ("htpasswd", r"htpasswd(?: -\w{0,6}b\w{0,6})(?: [^\s-]\S{0,80}){2}", "",
+    ("htpasswd", r"htpasswd(?= [^|;&\n]{0,24}-\w{0,6}b)(?: -\w{1,6}(?: \d{1,2})?){1,4}"
+     r"(?:(?<=n\w)|(?<=n)|(?: [^\s-]\S{0,80}))(?: [^\s-]\S{0,80})", "",
      "htpasswd -b users app "),
     ("nmcli", r"nmcli", r"(?:password|wifi-sec\.psk|wep-key0) ", "nmcli password "),
     ("http", r"https?", r"(?:-a|--auth)[ =][^\s:@/]{1,60}:", "http -a app:"),
@@ -155,11 +156,8 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "net use ", mixed_password,
          rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?!/){_SECRET}",
          "net use z: \\\\srv\\share " + FILL[:12] + " /user:app"),
-    rule("command-secret", "password-file=<(", typed_password,
-         rf"password-file=<\((?:echo|printf)(?: -n)? {_SECRET}",
-         "--password-file=<(echo " + FILL[:12] + ")"),
-    rule("command-secret", "assword:", typed_password,
-         r"(?i)assword:\*?\\?[\"'}]{1,2};?\s{1,12}(?:\{\s{1,12})?(?:exp_)?send(?: --)? \\?[\"']"
+    rule("command-secret", "assw", typed_password,
+         r"(?i)assw(?:or)?d:?[*?\\\"'}]{1,4};?\s{1,12}(?:\{\s{1,12})?(?:exp_)?send(?: --)? \\?[\"']"
          r"(?P<secret>[^\"'\\\n]{4,100})", 'expect "assword:"; send "' + FILL[:12] + '\\r"'),
     *POSITIONS,
     rule("command-secret", "secrets set ", typed_password, r"secrets set [\w.-]{1,60}=" + _ARGUMENT,
@@ -229,8 +227,6 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     *(rule("named-secret", f" {flag} ", _certain_argument,
            rf"(?<=\w) {flag} {_ANY_ARGUMENT}", f"acmectl {flag} {FILL[:24]}")
       for flag in ("-p", "-a", "-s", "--license", "--otp", "init")),
-    rule("command-secret", " -pw ", mixed_password, rf"(?<=\w) -pw {_ANY_ARGUMENT}",
-         "plink -pw " + FILL[:12]),
     *(rule("curl-user", flag, accept,
            rf"(?i){before}{flag}(?:\s|\\\r?\n){{1,8}}[\"']?[\w.@+-]{{1,60}}:"
            r"(?P<secret>[^\s\"'@/:]{4,100})(?=[\s\"']|$)", f"fetch {flag} app:{FILL[:12]} https://x")

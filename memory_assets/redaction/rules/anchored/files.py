@@ -11,7 +11,6 @@ from memory_assets.redaction.rules.anchored.rule import (
     AnchoredRule,
     any_value,
     drawn_or_chosen,
-    drawn_value,
     key_material,
     mixed_password,
     quoted_password,
@@ -68,11 +67,6 @@ FILES: tuple[AnchoredRule, ...] = (
          r"(?i)value:[ \t]{1,8}[\"']?(?P<secret>[^\s\"'{}]{5,400})[\"']?[ \t]{0,4}\r?\n"
          rf"[ \t]{{0,24}}(?:key|name):[ \t]{{1,8}}[\"']?[\w.-]{{0,40}}{_TELLING}(?=[\"']?\s)",
          "- value: " + FILL[:20] + "\n  name: APP_PASSWORD\n"),
-    *(rule("paired-secret", anchor, quoted_password,
-           rf"(?i){anchor}[\t ]{{1,8}}[\"']?[\w.-]{{0,40}}{_TELLING}[\"']?[ \t]{{0,4}}\r?\n"
-           rf"[ \t]{{0,24}}val(?:ue)?:[ \t]{{1,8}}{_LAST_ON_LINE}",
-           f"- {anchor} APP_PASSWORD\n  val: {FILL[:20]}\n")
-      for anchor in ("key:", "name:")),
     *(rule("paired-secret", anchor, drawn_or_chosen,
            rf"(?i){anchor}[\t ]{{1,8}}[\"']?[\w.-]{{0,40}}{_ENDS}[\"']?[ \t]{{0,4}}\r?\n"
            rf"[ \t]{{0,24}}val(?:ue)?:[ \t]{{1,8}}{_LAST_ON_LINE}",
@@ -91,11 +85,6 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("wifi-key", "key content", typed_password,
          r"(?i)key content[ ]{0,20}: (?P<secret>\S{8,64})(?=\s|$)",
          "    Key Content            : " + FILL[:12]),
-    *(rule("blank-separated", name, drawn_value,
-           rf"(?i){name}(?:word|wd|phrase|key|s)?(?:[ ]{{2,40}}|\t{{1,8}})"
-           r"(?P<secret>[^\s\"'`<>(){}\[\],;|$]{8,400})(?=[ \t]*(?:\r?\n|$))",
-           f"app_{name}      {FILL[:20]}\n")
-      for name in ("pass", "secret", "token", "api_key", "apikey")),
     rule("variable-default", 'variable "', quoted_password,
          rf"(?i)variable \"[\w-]{{0,40}}{_TELLING}\w{{0,12}}\" \{{"
          r"(?:\s{1,12}(?:type|description|sensitive|nullable)[ ]{0,12}=[^\n]{1,120}){1,4}"
@@ -160,7 +149,7 @@ FILES: tuple[AnchoredRule, ...] = (
          r"(?i)turns?:[^\s:@/\"'`]{1,80}:(?P<secret>[^\s:@\"'`]{6,100})@(?=\w)",
          "turn:app:" + FILL[:12] + "@turn.example.com:3478"),
     rule("odbc-password", "={", _is_braced,
-         r"(?i)(?<=pwd|ord)=\{(?P<secret>[^{}\n\"']{4,100})\}(?=[;\"'\s]|$)",
+         r"(?i)(?<=pwd|ord)=\{(?P<secret>(?:[^{}\n\"']|\}\}){4,100})\}(?=[;\"'\s]|$)",
          "PWD={" + FILL[:9] + ";7!};"),
     rule("git-credential", "username=", typed_password,
          r"(?i)username=\S{1,80}\r?\npassword=(?P<secret>\S{4,200})(?=\s|$)",

@@ -20,6 +20,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.phrases import Look, is_words, look_of
 
 _PLAIN = r"[^\s\"'|;&<>()`,$\\]{4,400}"
 _VALUE = rf"[\"']?(?P<secret>(?<=\")[^\"\n$]{{4,200}}|(?<=')[^'\n]{{4,200}}|{_PLAIN})"
@@ -45,7 +46,7 @@ def _installed(value: str) -> bool:
 
 def _not_a_name(value: str) -> bool:
     """Return True if `value`, where a password is one of several arguments, has digits or signs."""
-    return mixed_password(value) and argument_password(value)
+    return (mixed_password(value) or is_words(value)) and argument_password(value)
 
 
 def _is_stored(value: str) -> bool:
@@ -56,8 +57,14 @@ def _is_stored(value: str) -> bool:
 def _argument_of_client(value: str) -> bool:
     """Return True if `value`, the last argument of a client's constructor, was drawn or is words in
     one."""
-    return values.is_joined(value) or (
-        strong_value(value) and argument_password(value) and is_generated(value, _INSTALLED_BITS)
+    return (
+        values.is_joined(value)
+        or look_of(value) is Look.CHOSEN
+        or (
+            strong_value(value)
+            and argument_password(value)
+            and is_generated(value, _INSTALLED_BITS)
+        )
     )
 
 
@@ -177,11 +184,11 @@ POSITIONS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "issecret=true", typed_password,
          r"(?i)issecret=true[^\]\n]{0,80}\](?P<secret>[^\s\"'$]{4,400})",
          "##vso[task.setvariable variable=app;issecret=true]" + FILL[:12]),
-    *(rule("login-call", "client(", _argument_of_client,
-           rf"(?i)client\(\s{{0,8}}(?:{quote}[^{quote}\n]{{1,120}}{quote},\s{{0,40}}){{1,3}}"
+    *(rule("login-call", f"{made}(", _argument_of_client,
+           rf"(?i){made}\(\s{{0,8}}(?:{quote}[^{quote}\n]{{1,120}}{quote},\s{{0,40}}){{1,3}}"
            rf"{quote}(?P<secret>[^{quote}\n\\]{{6,200}}){quote}\s{{0,8}}[,)]",
-           f"new Client({quote}ci{quote}, {quote}{FILL[:16]}{quote})")
-      for quote in "\"'"),
+           f"new {made}({quote}ci{quote}, {quote}{FILL[:16]}{quote})")
+      for quote in "\"'" for made in ("client", "admin", "connection", "session", "login")),
     rule("login-call", "userpassword(", typed_password,
          r"(?i)userpassword\(\s{0,8}[\"'][^\"'\n]{1,80}[\"'],\s{0,8}"
          r"[\"'](?P<secret>[^\"'\n]{4,100})[\"']",

@@ -9,13 +9,14 @@ from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     AnchoredRule,
     any_value,
+    drawn_value,
     likely_password,
     login_password,
     quoted_password,
     rule,
     typed_password,
 )
-from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
+from memory_assets.redaction.rules.judging.phrases import is_said
 
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _WRITES = (
@@ -43,17 +44,12 @@ def _is_prompted(value: str) -> bool:
     return typed_password(value) and login_password(value) and not is_said(value)
 
 
-def _is_beside(value: str) -> bool:
-    """Return True if `value`, the cell beside one that says "password", has the form of one."""
-    return likely_password(value) or is_mixture(value) or is_words(value)
-
-
 PRINTED: tuple[AnchoredRule, ...] = (
     rule("printed-secret", "cat ", likely_password,
          r"(?<=[$>#] )cat [\w./~-]{0,60}pass(?:w(?:or)?d)?s?(?:\.\w{1,6})?\r?\n"
          r"(?P<secret>[^\s<\"']{5,100})(?=\r?\n|$)", f"$ cat pass.txt\n{FILL[:12]}\n"),
     *(rule("printed-secret", anchor, _is_printed,
-           rf"(?:(?<=[$>#] )|(?<=sudo )){pattern}[^\n|&;>]{{0,160}}"
+           rf"(?:(?<=[$>#] )|(?<=sudo )|(?<![^\n])){pattern}[^\n|&;>]{{0,160}}"
            r"(?:\| ?base64 (?:-d|-D|--decode))?\r?\n"
            r"(?P<secret>[^\s<$\[{\"'][^\s\"']{5,400})(?=\r?\n|$)",
            f"$ {sample}\nharborwalnut\n")
@@ -76,7 +72,13 @@ PRINTED: tuple[AnchoredRule, ...] = (
            r"(?:Out ?\[\d{1,4}\]: )?[\"'](?P<secret>[^\"'\n]{4,400})[\"'](?=\r?\n|$)",
            f"{sample}settings.SECRET_KEY\n'{FILL[:20]}'")
       for anchor, before, sample in ((">>> ", ">>> ", ">>> "), ("irb> ", "irb> ", "irb> "),
+                                     ("(pdb) ", r"\(pdb\) ", "(Pdb) p "),
+                                     ("ipdb> ", "ipdb> ", "ipdb> "),
                                      ("in [", r"in \[\d{1,4}\]: ", "In [1]: "))),
+    *(rule("printed-secret", word, drawn_value,
+           rf"(?i)(?<=[\w.-]){word}[\"'\])}}]{{0,3}}\r?\n[\"'](?P<secret>[^\s\"']{{16,400}})[\"'](?=\r?\n|$)",
+           f"$ cli get --query app.{word}\n'{FILL[:24]}'\n")
+      for word in ("secret", "token", "key")),
     *(rule("set-password", anchor, _is_typed,
            rf"(?i)(?<![a-z]){word}(?: (?:field|(?:text)?box|input))?[\"'\]/][\"'\])/i\s]{{0,8}}"
            rf"(?:\.{_WRITES}{_OF_EVENT}"
@@ -98,18 +100,10 @@ PRINTED: tuple[AnchoredRule, ...] = (
            "SET PASSWORD FOR app = \n"),
           ("with password", r"with password\s{1,24}'", "WITH PASSWORD\n"),
           ("identified by", r"identified by\s{1,24}'", "IDENTIFIED BY\n"))),
-    *(rule("paired-secret", word, _is_beside,
-           rf"(?i)(?:(?<=[|│] )|(?<=[|│]))\**{word}\**[ \t]{{0,40}}[|│][ \t]{{0,8}}[`\"*]{{0,3}}"
-           r"(?P<secret>[^\s|│`*\"]{5,100})[`\"*]{0,3}[ \t]{0,40}[|│]?[ \t]*(?=\r?\n|$)",
-           f"| {word} | {FILL[:12]} |")
-      for word in ("password", "passphrase", "passwort")),
     *(rule("command-secret", anchor, _is_prompted,
            rf"(?i) {flag}[ =][\"']?\w{{0,20}}(?:password|passwd|secret|pw)="
            r"(?P<secret>[^\s\"'@<;&$]{4,200})", f"curl {sample} password={FILL[:12]}")
       for anchor, flag, sample in ((" -f ", "-F", "-F"), (" -d ", "-d", "-d"),
                                    (" --form", "--form", "--form"),
                                    (" --data", r"--data[\w-]{0,12}", "--data"))),
-    rule("set-password", 'password"', _is_typed,
-         r"(?i)password\" (?:with|as|to) \"(?P<secret>[^\"\n]{4,100})\"",
-         'I fill in "Password" with "' + FILL[:12] + '"'),
 )  # fmt: skip

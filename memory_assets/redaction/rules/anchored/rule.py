@@ -13,6 +13,7 @@ from functools import cached_property
 from memory_assets.redaction.rules.formats import sample_characters
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.phrases import Look, look_of
 
 Inside = Callable[[str, re.Match[str]], Iterator[tuple[int, int]]]
 
@@ -192,6 +193,7 @@ def likely_password(value: str) -> bool:
             or values.is_chosen(value)
             or is_generated(value, _DRAWN)
             or (values.is_hex(value) and len(value) >= 16)
+            or look_of(value) >= Look.MIXTURE
         )
         and _TECHNICAL.match(value) is None
     )

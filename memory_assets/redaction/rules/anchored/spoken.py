@@ -16,6 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule,
     rule_above,
 )
+from memory_assets.redaction.rules.judging.phrases import is_line_of_words
 from memory_assets.redaction.rules.mentioned.told import told_at
 from memory_assets.redaction.rules.wordlist import words
 
@@ -118,6 +119,11 @@ SPOKEN: tuple[AnchoredRule, ...] = (
     rule("host-login", "register ", mixed_password,
          r"(?i)register (?:=> ?)?[\w.+-]{1,60}:(?P<secret>[^\s:@\"'<>]{4,64})@(?=[\w\[])",
          "register => app:" + FILL[:12] + "@pbx.example.com"),
+    *(rule("spoken-password", word, is_line_of_words,
+           rf"(?i)(?<![a-z]){word}[ ]?=[ ]?(?P<secret>[^\s\"'$][^\n\"'$=]{{6,62}}?)[ \t]*(?=\r?\n"
+           rf"|$)",
+           f"{word}=ocean zebra vault 77")
+      for word in ("password", "passphrase", "psk")),
     rule("wifi-key", "wifi:", any_value,
          r"(?i)wifi:(?:[a-oq-z]:[^;\n]{0,80};){0,4}p:\"?(?P<secret>[^;\n\"]{4,63})\"?;",
          "WIFI:T:WPA;S:home;P:" + FILL[:12] + ";;"),

@@ -171,10 +171,6 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     rule("spoken-password", "password is", any_value,
          r"(?i)password is(?: now| set to)?:?\s{1,3}\\?([\"'`])(?P<secret>[^\s\"'`\\]{4,80})\\?\1",
          "The default password is '" + FILL[:12] + "'"),
-    rule("spoken-password", "password for", any_value,
-         r"(?i)password for (?:the )?(?:user |account )?\\?[\"'`]?[\w@.-]{1,60}\\?[\"'`]? is:?"
-         r"\s{1,3}\\?([\"'`])(?P<secret>[^\s\"'`\\]{4,80})\\?\1",
-         "the password for user 'app' is '" + FILL[:12] + "'"),
     rule("network-credential", "networkcredential", any_value,
          r"(?i)networkcredential\(\s{0,8}\"[^\"\n]{1,120}\"\s{0,8},\s{0,40}\"(?P<secret>[^\"\n]{3,120})\"",
          'new NetworkCredential("app@example.com", "' + FILL[:12] + '")'),

@@ -32,8 +32,15 @@ class NameKind(IntEnum):
 
 KEYWORDS: tuple[bytes, ...] = (
     b"pass",
-    b"pwd",
+    b"pw",
     b"psw",
+    b"senha",
+    b"kennwort",
+    b"wachtwoord",
+    b"contrase",
+    b"heslo",
+    b"haslo",
+    b"mdp",
     b"secret",
     b"token",
     b"key",
@@ -49,7 +56,8 @@ _PASSWORD_WORDS = word_set(
     "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
     " rootpass adminpass mypass sshpass userpwd dbpwd pswd pswrd psword passwrd"
     " mysqlpass pgpass postgrespass redispass ftppass smtppass mailpass ldappass sqlpass proxypass"
-    " authpass loginpass wifipass sudopass requirepass masterauth passwords"
+    " authpass loginpass wifipass sudopass requirepass masterauth passwords pw senha kennwort"
+    " wachtwoord contrase heslo haslo mdp passe"
 )
 _TOKEN_WORDS = word_set(
     "secret secrets token tokens auth authorization credential credentials creds cred"
@@ -189,6 +197,20 @@ def name_kind(name: str) -> NameKind:
         return NameKind.TOKEN if known else NameKind.VENDOR
     keylike = last in KEYLIKE and name[-len(last) - 1 : -len(last)] in ("_", "-")
     return NameKind.VENDOR if vendor or keylike else NameKind.PLAIN
+
+
+_SERVICES = word_set(
+    "db database sql mysql postgres postgresql pg mongo mongodb redis mariadb mssql oracle ldap ftp"
+    " sftp smtp imap mail ssh root admin rabbitmq amqp mqtt bind keystore truststore sudo vnc rdp"
+    " wifi wpa wlan proxy backup jdbc datasource elastic kafka sa service svc grafana jenkins"
+    " become"
+)
+
+
+def name_of_service(name: str) -> bool:
+    """Return True if `name` says whose password it is, as names of settings do and labels do
+    not."""
+    return not _SERVICES.isdisjoint(word.lower() for word in _WORD.findall(name))
 
 
 def is_public(parts: list[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.wordlist import word_set
@@ -40,12 +41,13 @@ _SAID = word_set(
     " when where whether which while who whole whose why will with within without word words work"
     " sorry works would write wrong yes yet you your zero abgelaufen falsch richtig leer"
     " gleich nicht"
-    " vac?o incorrecto"
+    " vac?o incorrecto passwort kennwort contraseña senha wachtwoord heslo geslo passord lösenord"
+    " anmelden siehe ändern"
 )
 """Words of sentences, labels and messages about passwords. Ends of words stand in `_FORM`."""
 _FORM = re.compile(
     r"(?i)\w+(?:ed|ing|ly|tion|tions|able|ible|ment|ments|ness|ity|ized|ise|ize|ies|ive|ous|less"
-    r"|ful|ance|ence|ency|ates|ert|isch|lich)"
+    r"|ful|\w\wance|\w\wence|ency|ates|ert|isch|lich)"
 )
 """Forms of words that describe what a password is or does."""
 _TECHNICAL = word_set(
@@ -73,7 +75,9 @@ _JOINING = word_set(
     " which while who why will with without would you your der die das und ist nicht im am zu"
     " mit von aus bei siehe le la les"
     " et est pas dans chez pour avec sur du des por para con del see ask"
-    " el los y no es"
+    " el los y no es muss sein haben wird werden kann darf soll mindestens bitte alle auch nur"
+    " man sie"
+    " wir ich sich dem den ein eine einen"
 )
 """Words that no passphrase has, if a sentence goes on."""
 _FUNCTION = word_set(
@@ -91,6 +95,7 @@ _QUOTE_ENDS = re.compile(r"[\"'`”»]")
 _NUMBERED_WORD = re.compile(r"(?=.*\d)(?=.*[^\W\d])\w{3,}")
 _LONGEST = 9
 _SHORTEST_WORD = 5
+_LONGEST_JOINING = 3
 
 
 def is_said(word: str) -> bool:
@@ -177,6 +182,7 @@ _MIXED = re.compile(
     r"|debian|ipv|iso|id_|ed\d|secp|pkcs|lib|win|log4|k8s|i18n|h26|mp[34]|s3|ec2|line|page|step|port))"
     r"(?=.*\d)(?=(?:.*?[^\W\d_]){4})[^\W\d_][^\s/:\\|=<>(){}\[\]\"'`,;]{5,39}"
 )
+_LINE_PIECE = re.compile(r"[^\W_]{1,16}[!?]?")
 _LEET = re.compile(r"[^\W\d_]\d[^\W\d_]")
 
 
@@ -193,9 +199,38 @@ def is_words(value: str) -> bool:
         and all(map(_PIECE.fullmatch, pieces))
         and not values.is_placeholder(value)
         and not values.is_reference(value)
-        and not is_said(letters[-1])
-        and not all(map(is_technical, letters))
-        and not (value.islower() and values.STAND_IN_WORDS.intersection(letters))
+        and not (
+            is_said(letters[-1]) and (len(letters) < 3 or letters[-1] in values.STAND_IN_WORDS)
+        )
+        and any(map(_is_own_word, letters))
+        and 4 * sum(map(_is_own_word, letters)) >= len(letters)
+        and not ("/" in value and not values.has_digit(value))
+        and not (
+            value.islower()
+            and values.STAND_IN_WORDS.intersection(
+                piece.removesuffix("s") for piece in letters if len(piece) > _LONGEST_JOINING
+            )
+        )
+    )
+
+
+def _is_own_word(piece: str) -> bool:
+    """Return True if `piece` is a word of which sentences, labels and code seldom are made."""
+    word = piece.rstrip("0123456789")
+    return len(word) > 2 and not is_said(word) and not is_technical(word)
+
+
+def is_line_of_words(value: str) -> bool:
+    """Return True if `value`, all that is on a line behind a name for passwords, is a passphrase:
+    a few words and numbers, of which half or more are nobody's message."""
+    pieces = value.split(" ")
+    own = sum(map(_is_own_word, pieces))
+    return (
+        1 < len(pieces) <= _LONGEST
+        and all(map(_LINE_PIECE.fullmatch, pieces))
+        and 2 * own >= len(pieces)
+        and (own > 1 or values.has_digit(value))
+        and not values.STAND_IN_WORDS.intersection(map(str.lower, pieces))
     )
 
 
@@ -212,3 +247,90 @@ def is_mixture(value: str) -> bool:
         and not is_said(value.rstrip("0123456789!?.,-_"))
         and (value.lower() != value or value.isalnum() or _LEET.search(value) is not None)
     )
+
+
+class Look(IntEnum):
+    """How much a value in a sentence looks like a password that somebody chose."""
+
+    NONE = 0
+    WORDS = 1
+    """Words joined by signs, or in one: names of all kinds, too."""
+    MIXTURE = 2
+    """Letters and digits: few names."""
+    CHOSEN = 3
+    """A form that names as good as never have."""
+
+
+_LETTER_RUN = re.compile(r"[^\W\d_]+")
+_STRANGE = re.compile(r"\w[!#$%^*+~&?@]+(?:\w|$)")
+_CAPITAL = re.compile(r"[A-ZÄÖÜ][a-zäöüßé]{2,}")
+_COUNTED = word_set(
+    "build chapter customer exercise figure group item milestone module node option phase"
+    " question room"
+    " row runner sample scenario section server sprint step table task variant version web worker"
+    " host"
+    " ctrl alt shift cmd meta level page part client customer appendix issue ticket case box team"
+    " layer stage quarter week"
+)
+"""Words that a number follows."""
+_NO_VALUE = re.compile(
+    r"(?i)\.[a-z]{1,5}(?::\d+)*$|^[./~@#-]|://|^\d|:$|@[\w-]+\.|^[^\W\d_]{1,4}[-_.]?\d{1,3}$|\\|\.\.|^v?\d+\."
+)
+
+
+def look_of(value: str) -> Look:
+    """Return how much `value`, in a sentence about a password, looks like one."""
+    runs = _LETTER_RUN.findall(value)
+    words = [run for run in runs if len(run) > 1]
+    if (
+        len(value) < 5
+        or not words
+        or values.is_hex(value)
+        or values.is_uuid(value)
+        or values.is_placeholder(value)
+        or values.is_reference(value)
+        or _NO_VALUE.search(value) is not None
+    ):
+        return Look.NONE
+    lower = [part.lower() for word in words for part in _HUMPS.findall(word)]
+    known = [
+        is_said(part) or part in _COUNTED or part in _TECHNICAL for part in lower if len(part) > 2
+    ]
+    leet = (_LEET.search(value) is not None and value.lower() != value) or _LEET_WORD.search(value)
+    digits = sum(map(str.isdigit, value))
+    strange = _STRANGE.search(value) is not None
+    joined = any(sign in value for sign in "-_.")
+    capital = _CAPITAL.search(value) is not None
+    if all(known) and not values.is_chosen(value):
+        dated = capital and joined and digits > 1 and len(words) > 1
+        return Look.MIXTURE if dated else Look.NONE
+    if is_technical(value) or _MIXED_NOT.match(value) or _OF_CODE.search(value):
+        return Look.NONE
+    if not digits:
+        if strange and len(words) > 1:
+            return Look.CHOSEN if capital else Look.MIXTURE
+        return Look.WORDS if is_words(value) or values.is_joined(value) else Look.NONE
+    if value.isupper() and not strange:
+        return Look.WORDS if "-" in value else Look.NONE
+    if values.is_identifier_of_something(value) and not leet:
+        return Look.NONE
+    if strange or (leet and not any(known)) or not value.isascii():
+        return Look.CHOSEN
+    if capital and not any(known) and (joined or digits > 1 or len(words[0]) > 5):
+        return Look.CHOSEN
+    if not joined and not any(known) and digits > 2:
+        return Look.CHOSEN
+    return Look.MIXTURE
+
+
+_HUMPS = re.compile(r"[^\W\d_a-zäöüß]?[a-zäöüßàáâéèêëíîïñóôúûç]+|[^\W\d_]+")
+_LEET_WORD = re.compile(r"[a-z]\d[a-z]{2,}|[a-z]{2,}\d[a-z]")
+_OF_CODE = re.compile(
+    r"^(?:self|this|cls|opts|options|cfg|config|os|sys|app|ctx|req|res|env|args|props|data)[.?]"
+    r"|[a-z][A-Z]\w*\.\w|\w\.\w*(?:_|[a-z][A-Z])"
+)
+_MIXED_NOT = re.compile(
+    r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|latin|x\d|v\d|python|node|windows"
+    r"|ubuntu|debian|ipv|iso|id_|ed\d|secp|pkcs|lib|win\d|log4|k8s|i18n|l10n|h26|mp[34]|s3|ec2|arm\d|web\d|wpa\d|wep\d|risc"
+    r"|ascii|x509)"
+)

@@ -27,7 +27,10 @@ _PLACEHOLDER = re.compile(
       ^ (?: <.{0,200}> | \[.{0,200}\] | \{.{0,200}\} | %[sdr(].{0,60} | __\w{1,60}__ | @\w{1,60}@ )$
     | ^ <redacted | \[?redacted | [.]{3} | [•*…]{3} | x{5} | \#\{ | <%
     | change_?-?me | replace_?-?(?:me|with|this) | place_?-?holder
-    | (?<![A-Za-z0-9])(?:your|my|an?|the)[-_ ] | ^(?-i:your[A-Z]|my[A-Z][A-Za-z]*$)
+    | ^(?:your|my|an?|the)[-_ ]
+    | (?<![A-Za-z0-9])(?:your|my|an?|the)[-_ ](?:\w{1,12}[-_ ]){0,2}
+      (?:pass|pw|secret|token|key|value|api|env|vault|auth|cred|user|db|database|real|actual|own|one)
+    | ^(?-i:your[A-Z]|my[A-Z][A-Za-z]*$)
     | ^example | example(?:key)?$ | example[-_. ] | [-_. ]example | dummy | sample
     | (?-i:fake|Fake|FAKE)
     | _here$ | -here$ | ^insert | ^todo | ^fixme
@@ -150,7 +153,7 @@ _DIGEST = re.compile(
     r"|^(?!\S*(?:key|token|secret|live|test|prod|sk|pat)[-_])(?:[a-z][a-z0-9.]{0,16}-){2,8}"
     r"[0-9a-f]{40,64}$|^-*\w{0,24}boundary|^v\d{1,4}\.\d{1,4}\.\d{1,4}-(?:[\w.]{1,20}\.)?\d{14}-[0-9a-f]{12}(?:\W|$)|^urn:|^[a-z]\w{0,40}::"
     r"|(?-i:^MI[A-Za-z0-9+/]{1,8}(?:BgkqhkiG9w0BAQEFAAO|0GCSqGSIb3DQEBAQUAA4))"
-    r"|(?-i:^M(?:FkwEwYHKoZIzj0CAQ|HYwEAYHKoZIzj0CAQ|CowBQYDK2Vw))"
+    r"|(?-i:^RW[A-Za-z0-9+/]{54}$)|(?-i:^M(?:FkwEwYHKoZIzj0CAQ|HYwEAYHKoZIzj0CAQ|CowBQYDK2Vw))"
 )
 """Hashes that say so or end the key of a cache, lines between the parts of a form, versions that Go
 makes of commits, names of resources, and public keys in DER (RFC 5280, 8410), which extensions of
@@ -158,7 +161,7 @@ browsers carry."""
 _CHECKSUM = re.compile(r"\b(?i:SHA-?\d{1,3}(?:-?\d{3})?|MD5|BLAKE2\w?|RMD160) \([^()\n]{0,120}$")
 _KEY_OF_ELEMENT = re.compile(
     r"(?:<[A-Za-z][\w.]{0,40}(?:\s[^<>]{0,60})?\s(?:data-)?|\b(?:React|data-)\s?)key(?:=[{\"'`]{0,3})?$"
-    r"|\"(?:x|y|n|x5t)\"\s?:\s?\"$"
+    r"|\"(?:x|y|n|x5t)\"\s?:\s?\"$|\bdid:key$"
 )
 _AGENT_ID = re.compile(
     r"^(?:toolu|msg|req|call|resp|chatcmpl|fp|srvtoolu|rs|fc|run|thread|asst|batch|file|cmpl|gen|ig"

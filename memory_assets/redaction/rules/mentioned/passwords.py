@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from memory_assets.redaction.rules.anchored.rule import likely_password, spoken_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.judging.phrases import is_words
+from memory_assets.redaction.rules.judging.phrases import Look, look_of
 from memory_assets.redaction.rules.wordlist import words
 
 _BEGINNINGS = words(
@@ -84,7 +84,7 @@ _AT = r"(?:\[?\d{1,2}:\d\d(?::\d\d)?\]?[ ]{1,2}(?=[\w.<-]{1,20}>?:[ ]))"
 _NEXT_LINE = re.compile(
     r"(?:[^\n]{0,40}?(?:(?P<asked>\?)|[:=] ?|<<-?\\?[\"']?\w{1,20}[\"']?|\"{3}|'{3}|[|>][+-]?|\\))?"
     r"[ \t]{0,4}\r?\n"
-    r"(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}[ \t>*:-]{0,24}"
+    r"(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}[ \t>*:›❯│┃-]{0,24}"
     rf"{_AT}?"
     r"(?:(?:[Aa]nswer|A|[Uu]ser|[Hh]uman|[Rr]eply|[Rr]esponse|Me|You|[Aa]ssistant"
     r"|(?(asked)[A-Za-z][\w.-]{0,20}|A)|(?<=\d[\d\]][ ])[\w.-]{1,20}):[ ]{1,2}"
@@ -130,7 +130,7 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
     """Return the ranges of the passwords that the keyword at `position` announces. Lists are not
     read again before `listed`."""
     keyword = _KEYWORD.match(text, position)
-    if keyword is None:
+    if keyword is None or "\u017f" in keyword.group():  # as letters go, a long s is none here
         return []
     if _MARKED.search(text, keyword.end(), keyword.end() + REACH) is None:
         return []
@@ -172,15 +172,14 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
         alone = _NEXT_LINE.match(text, start, start + REACH)
         if alone is not None and (
             _score(alone["value"]) + strong + _ASSIGNED_BITS >= _BITS
-            or (strong and _looks_chosen(alone["value"]))
+            or (strong and look_of(alone["value"]) >= Look.WORDS)
         ):
             return alone.span("value")
     if strong:
         below = _BELOW.match(text, start, start + REACH)
         if below is not None and (
             _score(below["value"]) + strong >= _BITS - _CLASS_BITS
-            or _looks_chosen(below["value"])
-            or is_words(below["value"])
+            or look_of(below["value"]) >= Look.WORDS
         ):
             return below.span("value")
     stop = _STOP.search(text, start, start + REACH)

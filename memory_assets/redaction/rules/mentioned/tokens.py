@@ -41,21 +41,21 @@ _SAID_AFTER = re.compile(
 """What precedes a value that is mentioned after a name, read backwards: also over the bracket of a
 list, or the hyphen of its first entry."""
 _ANNOUNCED = re.compile(
-    r"(?i)(?<![a-z])(?<!public[ _-])(?:(?P<key>keys?)"
+    r"(?i)(?-i:(?<![a-zA-Z])|(?<=[a-z])(?=[A-Z]))(?<!public[ _-])(?:(?P<key>keys?)"
     rf"|(?:(?:{'|'.join(sorted(KEY_QUALIFIERS))})[ _-]?key"
     r"|token|secret|credential)s?|password|pat)"
     rf"(?![a-z]){NO_SECRET}[^\n:]{{0,24}}"
     r"(?:(?::| is|=)[ \t]{0,4}(?:\"{3}|'{3}|<<[-~]?\w{1,20}|[|>][-+]?)?)\\?[ \t]{0,4}\r?\n"
     r"[ \t]{0,8}(?:(?:```\w{0,12})?\r?\n[ \t]{0,8}){0,2}"
-    r"[>`*\"'-]{0,3}[ \t]{0,4}$"
+    r"[>`*\"'│┃›❯|-]{0,3}[ \t]{0,4}$"
 )
 """A sentence that ends in a word for secrets, above a line that begins with the value."""
 _HEADING = re.compile(
-    r"(?i)(?:^|\n)[ \t>*#-]{0,8}(?:[a-z][a-z-]{1,15} ){0,2}"
+    r"(?i)(?:^|\n)[ \t>*#?▲◆◇●›-]{0,8}(?:[a-z][a-z-]{1,15} ){0,4}"
     r"(?:(?:api|access|secret|private|signing|encryption|master|license) key|token|secret"
-    r"|credential)s?[ \t]{0,8}\r?\n(?:[ \t]{0,8}\r?\n)?[ \t]{0,8}$"
+    r"|credential)s?[ \t]{0,8}\r?\n(?:[ \t]{0,8}\r?\n)?[ \t]{0,8}[│┃›❯>]?[ \t]{0,4}$"
 )
-"""A line of at most four words that is a label for the value below it."""
+"""A line of at most six words that is a label for the value below it."""
 _LISTED = re.compile(
     r"(?:^|\n)[ \t]*(?:[\w.-]{2,40} (?:- )?'[^'\n]{0,60}' ){0,2}[A-Za-z][\w.-]{2,40} (?:- )?'$"
 )
@@ -91,7 +91,7 @@ _BITS = 20
 """Bits of evidence after which a value with a name that speaks of secrets is one."""
 _SHORTEST_HEX = 32
 _SHORTEST_VENDORS = 20
-_DECORATION = " \t>*`\"'-"
+_DECORATION = " \t>*`\"'│┃›❯|-"
 _PIECE = re.compile(r"[A-Za-z0-9]{8}")
 """Occurs in every value that is judged; searching for it is cheap."""
 

@@ -1,5 +1,5 @@
 """Twelve questions and their answers, made from the sample sessions, in benchmarks/notes:
-`python -m memory_assets_tests.recall.twelve_questions` writes them there."""
+`python -m benchmarks.twelve_questions` writes them there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.pipeline.conftest import STAGES, run_stages
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "benchmarks/notes/twelve-questions.md"
+DOCUMENT = Path(__file__).resolve().parents[1] / "benchmarks/notes/twelve-questions.md"
 MARK = "<!-- answers -->\n"
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 """As of when the answers are, so that ages stay."""
