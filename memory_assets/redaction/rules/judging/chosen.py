@@ -43,7 +43,7 @@ _OTHER_THINGS = re.compile(
 )
 _NO_VALUE = re.compile(
     r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|%[sdrvi(]|^\d+[-./:,]"
-    r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w"
+    r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w|[-_.]v\d"
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
 _CODE_SHAPE = re.compile(r"[a-z]+\d*(?:[A-Z][a-z]*\d*)+|[A-Z_]+|[a-z]+(?:_[a-z]+)?\(?\)?")

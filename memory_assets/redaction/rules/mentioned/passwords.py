@@ -103,19 +103,6 @@ _NOT_CHOSEN = re.compile(
     r"|^v?\d+(?:\.\w+)+|^\W*[\d.,:–-]+[a-z%]{0,3}$|^(?:[a-z]+[-_])+\w{0,12}$|://|\\|\.\.|^-|^[a-z]+\d?/|^@"
 )
 _WORD_AND_NUMBER = re.compile(r"(?i)^[a-z]{1,12}[-_]?\d{0,2}$")
-_NEAR = re.compile(
-    r"(?<![^\s\"'`(\[“«])[^\s\"'`<>(){}\[\],;|:=&/\\。、，“”«»]{5,60}?"
-    r"(?=[.,;:!?)\]]{0,2}(?:[\s\"'`”»—]|$))"
-)
-_SIGNS_AT_END = re.compile(r"[!#$%^*~+]{0,3}")
-_AROUND = 100
-"""A value that looks chosen is a password if it stands so many characters from a word for passwords
-in its line: in 362,000 lines of sessions nothing else does but what `_OF_OTHERS` precedes."""
-_OF_OTHERS = re.compile(
-    r"(?i)(?<![a-z])(?:for|as|users?|username|account|host|server|on|at|in|by|from|versions?|id|named"
-    r"|called|of|line|port|file|via|see|than|since|until|commit|branch|node|chapter|section|page"
-    r"|room|ticket|issue|table|database|package|install|import|ids?:)[ ]{1,2}[\"'`(]?$"
-)
 _NO_WORD_OF_PROSE = re.compile(
     r"[A-Z]{2,}[-_]?\d+|(?i:python|windows|ubuntu|debian|secp|pkcs|lib)\w*"
 )
@@ -145,9 +132,8 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
     keyword = _KEYWORD.match(text, position)
     if keyword is None or "\u017f" in keyword.group():  # as letters go, a long s is none here
         return []
-    near = list(_near(text, keyword))
     if _MARKED.search(text, keyword.end(), keyword.end() + REACH) is None:
-        return near
+        return []
     strong = _STRONG_BITS if keyword["strong"] else 0.0
     one = _one_mention(text, keyword.end(), strong)
     mentions = [one] if one else []
@@ -155,33 +141,7 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
         several = _PLURAL.search(keyword.group()) is not None
         mentions += _list_after(text, one[1], several=several)
     listed_bits = strong or _STRONG_BITS * (keyword.group().lower() == "secrets")
-    return [*near, *mentions, *_pairs(text, keyword.end(), listed_bits)]
-
-
-def _near(text: str, keyword: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the values that look chosen or drawn beside a word for passwords, on its line."""
-    start, end = keyword.span()
-    if start and (text[start - 1].isalnum() or text[start - 1] in "_.-/$@#"):
-        return
-    first = max(text.rfind("\n", max(start - _AROUND, 0), start) + 1, start - _AROUND, 0)
-    last = text.find("\n", end, end + _AROUND)
-    last = min(end + _AROUND, len(text)) if last < 0 else last
-    if _MARKED.search(text, first, last) is None:
-        return
-    for candidate in _NEAR.finditer(text, first, last):
-        at, to = candidate.span()
-        if to <= start and text[to:start].isspace():
-            continue  # `the app01 password`
-        signs = _SIGNS_AT_END.match(text, to)
-        value = candidate.group() + (signs.group() if signs else "")
-        chosen = values.is_signed(value) or values.is_chosen(value) or _is_joined_by_sign(value)
-        if not (keyword["strong"] or chosen or text[end:at].strip(" :\"'`")):
-            continue  # a user
-        announced = at > start and bool(keyword["strong"])
-        if (chosen or _looks_chosen(value, announced=announced)) and not _OF_OTHERS.search(
-            text, max(at - 20, 0), at
-        ):
-            yield at, at + len(value)
+    return [*mentions, *_pairs(text, keyword.end(), listed_bits)]
 
 
 def _is_joined_by_sign(value: str) -> bool:
@@ -189,9 +149,8 @@ def _is_joined_by_sign(value: str) -> bool:
     return not value.isalpha() and "-" not in value and "." not in value and values.is_joined(value)
 
 
-def _looks_chosen(value: str, *, announced: bool = True) -> bool:
-    """Return True if `value`, in a line about passwords, can be nothing but one. Of what is drawn
-    that is true only if it is `announced` by words before it."""
+def _looks_chosen(value: str) -> bool:
+    """Return True if `value`, in a line about passwords, can be nothing but one."""
     return (
         _DIGIT.search(value) is not None
         and likely_password(value)
@@ -202,7 +161,7 @@ def _looks_chosen(value: str, *, announced: bool = True) -> bool:
             values.is_worded(value, quoted=False)
             or values.is_chosen(value)
             or values.is_hyphenated(value)
-            or (announced and not values.is_slug(value) and is_generated(value, _DRAWN_BITS))
+            or (not values.is_slug(value) and is_generated(value, _DRAWN_BITS))
         )
     )
 

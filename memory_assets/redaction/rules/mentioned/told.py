@@ -59,7 +59,7 @@ _CUE = re.compile(
     r"|protected)(?= with))"
     r"(?![a-z]))"
 )
-_PHRASAL = re.compile(r"(?i)pas+ ?phr|unlock|luks|keepass|code secret|\w+ words|opens")
+_PHRASAL = re.compile(r"pas+ ?phr|unlock|luks|keepass|code secret|\w+ words|opens")
 _NAMED_ON = re.compile(r"[A-Za-z0-9_(\[/%-]|\.\w|::")
 """What follows where a word for passwords is a part of a name."""
 _NEXT = re.compile(r"[ ]([a-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
@@ -85,15 +85,16 @@ _GIVES = (
     r"|using the word|still|now|noch|default(?:s|ed)? to|falls? back to)"
 )
 _LINK = re.compile(
-    rf"(?i)(?:(?<![\w-])(?:(?P<verb>(?:(?P<is>{_IS})|{_GIVES}){_NOW})|(?P<by>with|mit|avec|con|com)"
+    rf"(?:(?<![\w-])(?:(?P<verb>(?:(?P<is>{_IS})|{_GIVES}){_NOW})|(?P<by>with|mit|avec|con|com)"
     rf"|(?P<to>to|auf|a|à|zu|into|en){_NOW})(?::|(?=[ \r\n]))"
-    r"|(?P<sign>:|=|->|→|=>|[：是为為は는은]|~>)|(?P<asked>\?)|(?P<comma>,)(?=[ ](?!it['’s ]|that))"
+    r"|(?P<sign>:|=|->|→|=>|[：是为為は는은](?=[ \t\"'`「]{0,2}[!-~])|~>)"
+    r"|(?P<asked>\?)|(?P<comma>,)(?=[ ](?!it['’s ]|that))"
     r"|(?<=\w )(?=\([^()\n]{5,80}\))"
     r"|(?<=\w)(?=[ ][\"'`“«]))"
     r"[ \t]*(?:\r?\n[ \t>]*)?(?:(?:it['’]?s|that['’]?s|it is|its)[ ])?(?P<quote>[\"'`“«(*]{0,3})"
 )
 _CHANGES = re.compile(
-    r"(?i)\b(?:set|chang|reset|rotat|updat|switch|mov|ge?setzt|änder|geänder|cambi|mud|impost|remis"
+    r"\b(?:set|chang|reset|rotat|updat|switch|mov|ge?setzt|änder|geänder|cambi|mud|impost|remis"
     r"|mis|chang|modifi)\w*"
 )
 _UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
@@ -114,18 +115,18 @@ _END_OF_CLAUSE = re.compile(
     rf"|[.,;!?)]{{1,2}}\s|[ ]?[{_UNSPACED}]"
 )
 _PAIR = re.compile(
-    r"(?i)(?:(?<=^)|(?<=[\s:(=,]))(?P<who>as[ ]|with[ ]"
+    r"(?:(?<=^)|(?<=[\s:(=,]))(?P<who>as[ ]|with[ ]"
     r"|user(?:name)?[ :=]{1,2})?[\"'`]?[\w.@+-]{1,40}[\"'`]?"
     r"(?:(?P<sign>[ ]?/[ ]?|:)|[ ](?:and|with|und|mit|y|e|et)[ ](?:password[ ])?)[\"'`]?"
 )
-_HARD = re.compile(r"(?i)passw|\n[ \t]*\n|[{}<\[\]|]|(?<![-=~\n])>|=(?![ >])")
+_HARD = re.compile(r"passw|\n[ \t]*\n|[{}<\[\]|]|(?<![-=~\n])>|=(?![ >])")
 _SENTENCE = re.compile(
-    r"[.!?](?=\s)(?!\s+(?i:it|that|this|the new one|here|now|both|on|its|old|new|\S{1,20} / )\b)"
+    r"[.!?](?=\s)(?!\s+(?:it|that|this|the new one|here|now|both|on|its|old|new|\S{1,20} / )\b)"
 )
 _PROSE = re.compile(r"[^\n:={}()<>\[\]|→]{0,60}")
 """What may stand between a word for passwords and a sign, before the value."""
 _OF_OTHERS = re.compile(
-    r"(?i)(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line"
+    r"(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line"
     r"|port|file"
     r"|via|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
     r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name"
@@ -134,16 +135,16 @@ _OF_OTHERS = re.compile(
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
 _ITS = re.compile(
-    r"(?i)[ ](?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
+    r"[ ](?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
     r"|voor)[ ][^,.;:]*$"
 )
-_IN_OTHERS = re.compile(r"(?i)\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
+_IN_OTHERS = re.compile(r"\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
 _AS_PASSWORD = re.compile(
-    r"(?i)[\"'`”»*]{0,2}[ ](?:(?:works|is|was|serves|works fine|counts)[ ])?"
+    r"[\"'`”»*]{0,2}[ ](?:(?:works|is|was|serves|works fine|counts)[ ])?"
     r"(?:as|als|como|comme|come)[ ](?:[\w'’-]{1,14}[ ]){0,4}$"
 )
 _IS_PASSWORD = re.compile(
-    r"(?i)[\"'`”»*]{0,2}[ ](?:is|was|ist|war|es|est|è|é)[ ]"
+    r"[\"'`”»*]{0,2}[ ](?:is|was|ist|war|es|est|è|é)[ ]"
     r"(?:the|my|our|your|its|das|mein|la|el|le|mi|a)[ ](?:[\w.'’/-]{1,24}[ ]){0,3}$"
 )
 _PIN = re.compile(
@@ -158,7 +159,7 @@ _OF_CARD = re.compile(
     r"(?i)(?:^|\n|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|card|door"
     r"|recovery|unlock)[ ])$"
 )
-_OLD_OR_NEW = re.compile(r"(?i)\b(?:old|new|previous|former|last|alt|neu)\w? (?:\w+ )?\($")
+_OLD_OR_NEW = re.compile(r"\b(?:old|new|previous|former|last|alt|neu)\w? (?:\w+ )?\($")
 _INSIDE_NAMES = frozenset("_.-/$@#:&,")
 
 
@@ -175,22 +176,35 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
     kind = cue.lastgroup or "weak"
     if _is_inside_name(text, position) and not (kind == "number" and text[position - 1] == "_"):
         return
-    start = cue.end()
     if kind == "number" and not _is_number(text, cue):
         return
-    if kind == "strong" and _is_of_thing(text, start):
+    if kind == "strong" and _is_of_thing(text, cue.end()):
         kind = "thing"
+    first = max(position - BACK, 0)
+    around = text[first : cue.end() + REACH + _LONGEST]
+    for start, end in _told(around, position - first, cue.end() - first, kind):
+        yield first + start, first + end
+
+
+def _told(text: str, position: int, start: int, kind: str) -> Iterator[tuple[int, int]]:
+    """Yield what `text`, the surroundings of a word from `position` to `start`, tells."""
+    low = text.lower()
+    if len(low) != len(text):
+        low = text
     end = min(start + REACH, len(text))
-    hard = _HARD.search(text, start, end)
+    hard = _HARD.search(low, start, end)
     end = hard.start() + (text[hard.start()] in "=") if hard else end
-    if kind == "number":
-        yield from _numbers(text, start, end)
-        return
-    if cue.group().lower().startswith(("unlock", "passcode")):
-        yield from _numbers(text, start, end, by=True)
-    phrasal = kind != "weak" and _PHRASAL.match(text, position) is not None
-    yield from _linked(text, start, end, kind, phrasal)
-    yield from _apart(text, position, start, end, kind)
+    word = low[position:start]
+    if kind == "number" or word.startswith(("unlock", "passcode")):
+        yield from _numbers(text, low, start, end, by=kind != "number")
+        if kind == "number":
+            return
+    marked = _MARK.search(text, 0, end) is not None
+    phrasal = kind != "weak" and _PHRASAL.match(word) is not None
+    if kind == "strong" or marked or phrasal:
+        yield from _linked(text, low, start, end, kind, phrasal)
+    if marked:
+        yield from _apart(text, low, position, start, end, kind)
 
 
 def _is_inside_name(text: str, position: int) -> bool:
@@ -214,10 +228,12 @@ def _is_number(text: str, cue: re.Match[str]) -> bool:
     return _OF_CARD.search(text[max(cue.start() - 9, 0) : cue.start()]) is not None
 
 
-def _numbers(text: str, start: int, end: int, *, by: bool = False) -> Iterator[tuple[int, int]]:
+def _numbers(
+    text: str, low: str, start: int, end: int, *, by: bool = False
+) -> Iterator[tuple[int, int]]:
     """Yield the numbers that a sentence gives as a code."""
     places = [] if by else [start + text.startswith(" ", start)]
-    for link in _LINK.finditer(text, start, min(end + 4, len(text))):
+    for link in _LINK.finditer(low, start, min(end + 4, len(text))):
         glued = link["sign"] == ":" and link.group() == ":" and link.start() > start
         if not (
             link["to"]
@@ -225,7 +241,7 @@ def _numbers(text: str, start: int, end: int, *, by: bool = False) -> Iterator[t
             or (link["by"] and not by)
             or glued
             or "\n" in text[start : link.start()]
-            or _is_of_another(text, start, link)
+            or _is_of_another(low, start, link)
         ):
             places.append(link.end())
     for at in places:
@@ -238,14 +254,16 @@ def _numbers(text: str, start: int, end: int, *, by: bool = False) -> Iterator[t
             yield more.span("number")
 
 
-def _linked(text: str, start: int, end: int, kind: str, phrasal: bool) -> Iterator[tuple[int, int]]:
+def _linked(
+    text: str, low: str, start: int, end: int, kind: str, phrasal: bool
+) -> Iterator[tuple[int, int]]:
     """Yield what the word's sentence and its continuations give by a verb or a sign."""
-    for link in _LINK.finditer(text, start, min(end + 4, len(text))):
+    for link in _LINK.finditer(low, start, min(end + 4, len(text))):
         at = link.end()
         if at > end or at >= len(text):
             continue
         may_be_phrase = phrasal or (kind == "strong" and _ENGLISH.match(link.group()))
-        if may_be_phrase and "(" not in link["quote"] and _place(text, start, link, kind) > 2:
+        if may_be_phrase and "(" not in link["quote"] and _place(low, start, link, kind) > 2:
             length = phrase_length(
                 text, at, quoted=text[at - 1] in _QUOTES, phrasal=phrasal, sure=kind == "strong"
             )
@@ -265,8 +283,8 @@ def _linked(text: str, start: int, end: int, kind: str, phrasal: bool) -> Iterat
             continue
         if looks < LIKELY and _END_OF_CLAUSE.match(text, at + len(value)) is None:
             continue
-        place = _place(text, start, link, kind)
-        if _is_told(kind, place, looks) and not _is_of_another(text, start, link):
+        place = _place(low, start, link, kind)
+        if _is_told(kind, place, looks) and not _is_of_another(low, start, link):
             yield at, at + len(value)
 
 
@@ -296,7 +314,7 @@ def _is_plain(value: str, link: re.Match[str]) -> bool:
     )
 
 
-_ENGLISH = re.compile(r"(?i)\W*(?:is|was|are|it['’]?s|that['’]s|words|\W)")
+_ENGLISH = re.compile(r"\W*(?:is|was|are|it['’]?s|that['’]s|words|\W)")
 
 
 def _bare(token: str) -> str:
@@ -330,15 +348,22 @@ def _place(text: str, start: int, link: re.Match[str], kind: str) -> int:
 _GIVEN, _OUTRIGHT, _MOST_PLACE = 3, 4, 5
 _LONG = 20
 """Letters of words in one that no word has."""
+_LONGEST = 160
+"""Characters of a value, and of the clause that ends with it, beyond `REACH`."""
+_MARK = re.compile(
+    r"[^\W\d_]\d|\d[^\W\d_]|[^\W_][-!#$&*^~%+?;@_.,/][^\W_]|[a-z][A-Z]|[^\W\d_]{3}[!#$]"
+)
+"""Occurs in every value that no verb gives."""
 _QUOTES = frozenset("\"'`“«")
 
 
-def _apart(text: str, position: int, start: int, end: int, kind: str) -> Iterator[tuple[int, int]]:
+def _apart(
+    text: str, low: str, position: int, start: int, end: int, kind: str
+) -> Iterator[tuple[int, int]]:
     """Yield the values around the word that nothing else can be, and those before it that it
     names."""
-    line = text.rfind("\n", max(position - BACK, 0), position) + 1
-    begin = max(line, position - BACK, 0)
-    stop = _SENTENCE.search(text, start, end)
+    begin = text.rfind("\n", 0, position) + 1
+    stop = _SENTENCE.search(low, start, end)
     end = stop.start() if stop else end
     for token in _APART.finditer(text, begin, end):
         at = token.start()
@@ -348,7 +373,7 @@ def _apart(text: str, position: int, start: int, end: int, kind: str) -> Iterato
         looks = shape(value)
         if looks < UNUSUAL - (at < position):
             continue
-        place = _place_apart(text, at, at + len(value), position, start, kind, looks)
+        place = _place_apart(low, at, at + len(value), position, start, kind, looks)
         if _is_told(kind, place, looks):
             yield at, at + len(value)
 
