@@ -47,7 +47,6 @@ _NO_VALUE = re.compile(
     r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w|[-_.]v\d"
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
-_CODE_SHAPE = re.compile(r"[a-z]+\d*(?:[A-Z][a-z]*\d*)+|[A-Z_]+|[a-z]+(?:_[a-z]+)?\(?\)?")
 _LONG_WORD = 10
 _LONG_DRAWN, _DRAWN = 14, 8
 
