@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
+from memory_assets.tool_names import kind_of_tool
 
 _UNSEEN = re.compile(
     "["
@@ -35,6 +36,13 @@ _LINES = re.compile("\r\n|[\u0085\u2028\u2029]")
 _FENCE = re.compile(r"^ *(?:```|~~~)")
 HEADING = re.compile(r"^#{1,6} +(?=\S)|(?<=[\s…])#{2,6} +(?=\S)")
 _MARKS = re.compile(r"(?P<code>`{1,3})(?P<coded>[^`]+)(?P=code)|\*\*(?P<strong>(?=\S)[^*]+?)\*\*")
+_USED = re.compile(r" \[(?P<tools>[A-Za-z][\w., …-]*)(?:: (?P<files>.+))?\]\Z")
+_DONE: dict[str, str] = {
+    "shell": "Ran",
+    "write": "Changed",
+    "read": "Read",
+    "search": "Searched for",
+}
 _MARK = re.compile(r"(?i)(<\s*/?\s*)recalled-memory")
 
 
@@ -121,6 +129,19 @@ def unmarked(text: str) -> str:
         else:
             lines.append(line if in_code else _MARKS.sub(_inner, HEADING.sub("", line)))
     return "\n".join(lines)
+
+
+def unlisted(text: str) -> str:
+    """Return a turn's line in a list without the names of tools at its end; files stay. What was
+    only done, not said, begins with a verb in place of the tool."""
+    used = _USED.search(text)
+    if used is None:
+        return text
+    said, files = text[: used.start()], f" ({used['files']})" if used["files"] else ""
+    tool, colon, target = said.partition(": ")
+    if colon and tool in used["tools"].split(", ") and (verb := _DONE.get(kind_of_tool(tool))):
+        return f"{verb} {target}"
+    return f"{said}{files}"
 
 
 def _inner(mark: re.Match[str]) -> str:

@@ -36,7 +36,7 @@ def lasting(seconds: float) -> str:
 
 
 def totals(current: Mapping[str, Any]) -> str:
-    """Return how many sessions, records, turns and chunks are in memory, as one line."""
+    """Return how many sessions and turns are in memory, and what is not, as one line."""
     stages = current["stages"]
     chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
     sessions = SessionCounts(**current["sessions"])
@@ -48,10 +48,9 @@ def totals(current: Mapping[str, Any]) -> str:
     return (
         f"{counted(sessions.total, 'session')}{f' ({of_whom})' * bool(of_whom)} in "
         f"{counted(len(current['projects']), 'project')}: "
-        f"{counted(redacted.get('rows') or 0, 'record')}, "
         f"{counted(chunks.get('turns') or 0, 'turn')}, "
-        f"{counted(chunks.get('rows') or 0, 'chunk')}, "
-        f"{counted(redacted.get('redactions') or 0, 'redaction')}, {without_text}{held} held back."
+        f"{redacted.get('redactions') or 0:,} secrets or personal data taken out, "
+        f"{without_text}{held or 'nothing'} held back."
     )
 
 
@@ -61,7 +60,7 @@ def found_so_far(current: Mapping[str, Any]) -> str:
     if not covered["keywords"]:
         return "Nothing can be found yet."
     cut = covered["read"] - covered["waiting"] - covered["quarantined"]
-    chunks = f"{counted(covered['keywords'], 'chunk')} of {cut} of {covered['read']} sessions"
+    chunks = f"{counted(covered['keywords'], 'passage')} of {cut} of {covered['read']} sessions"
     by_meaning = f", {covered['indexed']:,} by their meaning" * covered["vectors"]
     return f"{chunks} can be found by their words{by_meaning}."
 

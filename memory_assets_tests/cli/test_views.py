@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memory_assets.cli.printing.layout import Layout, cells
+from memory_assets.serving.visible_text import unlisted
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
 
@@ -148,6 +149,21 @@ def test_any_text_keeps_its_characters_and_the_width(text: str) -> None:
         lines = list(Layout(width).said("Asked", text))
         assert all(cells(line) < width for line in lines)
         assert "".join(lines).replace("Asked", "").replace(" ", "") == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("All green. [Bash]", "All green."),
+        ("Two fixed… [Bash, Edit: a.py, [id].tsx]", "Two fixed… (a.py, [id].tsx)"),
+        ("Bash: git commit [Bash]", "Ran git commit"),
+        ("Note: done [mcp__git.log, Read]", "Note: done"),
+        ("See note [1]", "See note [1]"),
+    ],
+)
+def test_a_turn_in_a_list_names_no_tools(line: str, said: str) -> None:
+    """Its files stay, and what was done where nothing was said."""
+    assert unlisted(line) == said
 
 
 def test_lines_of_code_keep_their_indent() -> None:

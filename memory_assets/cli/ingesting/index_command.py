@@ -213,8 +213,8 @@ def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
                     said = True
                     if seconds > rendering.WORTH_SAYING_SECONDS:
                         console.print(
-                            f"Searchable by words after {seconds:.0f} s; meaning follows. If you "
-                            "stop now, the next `memory index` goes on."
+                            f"Searchable by words after {seconds:.0f} s. Search by meaning comes "
+                            "next; stop when you like, `memory index` goes on."
                         )
             bar.update(task, completed=number)
 

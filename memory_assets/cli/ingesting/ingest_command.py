@@ -302,8 +302,8 @@ def _run(
                 seconds[event.name] = round(time.perf_counter() - started, 2)
                 if event is WORDS and seconds[event.name] > rendering.WORTH_SAYING_SECONDS:
                     console.print(
-                        f"Searchable by words after {seconds[event.name]:.0f} s; summaries and "
-                        "meaning follow. If you stop now, the next ingest goes on."
+                        f"Searchable by words after {seconds[event.name]:.0f} s. Summaries and "
+                        "search by meaning come next; stop when you like, `memory ingest` goes on."
                     )
             note(event)
 

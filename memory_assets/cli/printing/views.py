@@ -28,6 +28,7 @@ from memory_assets.serving.answer_lines import (
     run_lines,
     shortened,
 )
+from memory_assets.serving.visible_text import unlisted
 from memory_assets.status import counted, lasting
 
 if TYPE_CHECKING:
@@ -244,11 +245,15 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             yield from ["", layout.heading(kind.capitalize())]
             shown = items if layout.full else items[:_MOST_ITEMS]
             for item in shown:
-                yield from layout.hanging(_reference(item), layout.prose(item["text"]))
+                yield from layout.hanging(_reference(item), layout.prose(_line(item)))
             if len(shown) < len(items):
                 yield f"  … {counted(len(items), kind.rstrip('s'))} in all; --full lists them"
     short = terminal.short(f"session::{session}")
     yield from ["", f"memory show {short}:0: a turn; memory resume {short}: go on"]
+
+
+def _line(item: Mapping[str, Any]) -> str:
+    return unlisted(item["text"]) if item["kind"] == "turn" else str(item["text"])
 
 
 def _reference(item: Mapping[str, Any]) -> str:
@@ -272,7 +277,7 @@ def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         for day, items in groupby(part["items"], key=_day):
             yield layout.heading(day)
             for item in items:
-                yield from layout.hanging(_item_head(item), layout.prose(item["text"]))
+                yield from layout.hanging(_item_head(item), layout.prose(_line(item)))
     if not answer["sessions"]:
         yield "Nothing there."
 

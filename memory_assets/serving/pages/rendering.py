@@ -34,7 +34,7 @@ from memory_assets.serving.pages.tags import (
     with_tags,
     without_dagster_links,
 )
-from memory_assets.serving.visible_text import Frame, unmarked, visible
+from memory_assets.serving.visible_text import Frame, unlisted, unmarked, visible
 from memory_assets.status import lasting
 
 _HERE = Path(__file__).parent
@@ -107,6 +107,7 @@ def _environment() -> Environment:
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
         "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
         "grouped": lambda number: f"{number:,}",
+        "unlisted": unlisted,
         "unmarked": unmarked,
         "head": lambda text: one_line(text, 100),
         "prose": prose,
