@@ -110,6 +110,13 @@ TOLD = (
     ("o código do alarme é 3308, o PIN 9914", "3308"),
     ("门禁的密码：旧 kaminari3，新：Kaminari_4go。", "Kaminari_4go"),
     ("heron9parade works as password for the replica", "heron9parade"),
+    ("| password | rote_kessel |", "rote_kessel"),
+    ("| Password | Kupfer-Kessel |\n| User | bob |", "Kupfer-Kessel"),
+    ("| user | bob |\n| **Password** | gruene_wolke |", "gruene_wolke"),
+    ("│ passphrase │ Ofen-Rohr │", "Ofen-Rohr"),
+    ("|passwort|sturm_wind|\n|port|22|", "sturm_wind"),
+    ('I fill in "Password" with "kesselrot"', "kesselrot"),
+    ('And I set "Password" to "gartenzaun"', "gartenzaun"),
 )
 SAID = (
     "The passphrase is never written to disk by the agent.",
