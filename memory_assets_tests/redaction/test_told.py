@@ -117,6 +117,11 @@ TOLD = (
     ("|passwort|sturm_wind|\n|port|22|", "sturm_wind"),
     ('I fill in "Password" with "kesselrot"', "kesselrot"),
     ('And I set "Password" to "gartenzaun"', "gartenzaun"),
+    ("密码是Admin123", "Admin123"),
+    ("パスワードは9f8e7d6c5b4a3928です", "9f8e7d6c5b4a3928"),
+    ("пароль = root4321x", "root4321x"),
+    ("口令：Sommer2023", "Sommer2023"),
+    ("סיסמה: admin2024", "admin2024"),
 )
 SAID = (
     "The passphrase is never written to disk by the agent.",
@@ -216,6 +221,9 @@ SAID = (
     "le mot de passe est obligatoire",
     "tests with pass rate gpt-4o and side-by-side",
     "password:\n  min: 8\n  encoder: PBKDF2WithHmac",
+    "密码: bcrypt2",
+    "пароль: $DB_PASS2",
+    "токен: user_v2_token",
 )
 
 
