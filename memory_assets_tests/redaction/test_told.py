@@ -122,6 +122,10 @@ TOLD = (
     ("пароль = root4321x", "root4321x"),
     ("口令：Sommer2023", "Sommer2023"),
     ("סיסמה: admin2024", "admin2024"),
+    ("pw sunsetBoulevard88", "sunsetBoulevard88"),
+    ("wachtwoord is groeneFietsBel27", "groeneFietsBel27"),
+    ("credentials are bob / kesselRotGelb99", "kesselRotGelb99"),
+    ("pwd GRUENKOHL83", "GRUENKOHL83"),
 )
 SAID = (
     "The passphrase is never written to disk by the agent.",
@@ -224,6 +228,8 @@ SAID = (
     "密码: bcrypt2",
     "пароль: $DB_PASS2",
     "токен: user_v2_token",
+    "password validation uses myParserBox12",
+    "fix password bug in COVID19 page",
 )
 
 

@@ -128,11 +128,11 @@ def _numbered(value: str, pieces: list[str]) -> int:
     numbered = _NUMBERED.fullmatch(value)
     if numbered is not None:
         word = value[: numbered.start("number")]
-        if len(_LETTERS.findall(word)) > 1:
-            return UNUSUAL if value[0].isupper() else WORD
-        if word.isupper():
-            return WORD
         many = len(numbered["number"]) > 1
+        if len(_LETTERS.findall(word)) > 1:
+            return UNUSUAL if value[0].isupper() or many else WORD
+        if word.isupper():
+            return UNUSUAL if many and len(word) > _SHORTEST else WORD
         return CLEAR if many else LIKELY if len(word) >= _LONG_WORD else UNUSUAL
     if is_generated(value, _LONG_DRAWN):
         return CERTAIN
