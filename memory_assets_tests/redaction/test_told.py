@@ -126,6 +126,18 @@ TOLD = (
     ("wachtwoord is groeneFietsBel27", "groeneFietsBel27"),
     ("credentials are bob / kesselRotGelb99", "kesselRotGelb99"),
     ("pwd GRUENKOHL83", "GRUENKOHL83"),
+    ("login bob Kessel77", "Kessel77"),
+    ("login: admin Gurkensalat31", "Gurkensalat31"),
+    ("login as eva.k, Himbeere77", "Himbeere77"),
+    ("Use 559123 as your verification code", "559123"),
+    ("Enter 4821 as the door code", "4821"),
+    ("hasło to rote_kessel", "rote_kessel"),
+    ("we changed the password to blauer_mond today", "blauer_mond"),
+    ("the password is Haus=Meer9", "Haus"),
+    ("password for bob: Kupfer/Kessel9", "Kupfer"),
+    ("the password is #Kessel99x", "Kessel99x"),
+    ("my pw is Birne::Tonne42", "Birne"),
+    ("The root password is Wald|Hummel7, keep it", "Wald"),
 )
 SAID = (
     "The passphrase is never written to disk by the agent.",
@@ -230,6 +242,10 @@ SAID = (
     "токен: user_v2_token",
     "password validation uses myParserBox12",
     "fix password bug in COVID19 page",
+    "login page Section42",
+    "we use 8080 as the default port",
+    "the password is config/Secret9",
+    "the password is user=Bob12",
 )
 
 
