@@ -88,7 +88,7 @@ _GIVES = (
 _LINK = re.compile(
     rf"(?:(?<![\w-])(?:(?P<verb>(?:(?P<is>{_IS})|{_GIVES}){_NOW})|(?P<by>with|mit|avec|con|com)"
     rf"|(?P<to>to|auf|a|à|zu|into|en){_NOW})(?::|(?=[ \r\n]))"
-    r"|(?P<sign>:|=|->|→|=>|[：是为為は는은](?=[ \t\"'`「]{0,2}[!-~])|~>)"
+    r"|(?P<sign>:|=|->|→|=>|[：是为為は는은](?=[ \t\"'`「]{0,2}[!-~])|~>|(?<=[а-я] )[—–](?=[ ]))"
     r"|(?P<asked>\?)|(?P<comma>,)(?=[ ](?!it['’s ]|that))"
     r"|(?<=\w )(?=\([^()\n]{5,80}\))"
     r"|(?<=\w)(?=[ ][\"'`“«]))"
@@ -144,7 +144,7 @@ _OF_OTHERS = re.compile(
 )
 _ITS = re.compile(
     r"[ ](?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
-    r"|voor)[ ][^,.;:]*$"
+    r"|voor)[ ](?![^\n]* where )[^,.;:]*$"
 )
 _IN_OTHERS = re.compile(r"\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
 _AS_PASSWORD = re.compile(
@@ -159,6 +159,12 @@ _PIN = re.compile(
     r"(?:\d{6}(?:-\d{6}){7}|\d{4,10}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
     r"(?![a-zA-Z\d%#-]|[.,:]\d)#?"
 )
+_UNIT = re.compile(
+    r"[ ]?[x×*][ ]?\d|[ ](?:px|r?em|pt|[kcm]?m|k?g|m?s|min|[km]?hz|[kmg]i?b|sec(?:ond)?s?|minutes"
+    r"|hours|days|bytes|bits|pixels|percent|times|characters|chars|items|entries|rows)\b",
+    re.IGNORECASE,
+)
+"""What follows a number that is a size or an amount."""
 _BEFORE_CODE = re.compile(
     r"(?<![^\s\"'`*(])(?P<number>\d{4,8})[\"'`*]{0,3} (?:is|was|as) (?:(?:your|my|our|the|a) )?"
     r"(?:[a-z-]{1,14} )?$"
@@ -266,6 +272,8 @@ def _numbers(
     for at in places:
         number = _PIN.match(text, at)
         if number is None or number.group() in _COUNTED or len(set(number.group())) < 2:
+            continue
+        if _UNIT.match(text, number.end()) is not None:
             continue
         yield number.span()
         more = _ANOTHER_PIN.match(text, number.end(), end)
