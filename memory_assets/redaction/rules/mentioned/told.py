@@ -297,12 +297,13 @@ def _linked(
             if length:
                 yield at, at + length
                 continue
-        odd = (
-            _ODD.match(text, at)
-            if kind == "strong" and _place(low, start, link, kind) > 2
-            else None
-        )
-        if odd is not None and _is_odd(odd.group()) and _END_OF_CLAUSE.match(text, odd.end()):
+        odd = _ODD.match(text, at) if kind == "strong" else None
+        if (
+            odd is not None
+            and _is_odd(odd.group())
+            and _END_OF_CLAUSE.match(text, odd.end())
+            and _place(low, start, link, kind) > 2
+        ):
             yield odd.span()
             continue
         token = _TOKEN.match(text, at, min(at + 80, len(text)))
