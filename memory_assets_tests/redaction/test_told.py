@@ -103,6 +103,13 @@ TOLD = (
     ("passwd app <<EOF\nab:harborlamp\nab:harborlamp\nEOF", "ab:harborlamp"),
     ("tokens:\n- 8f3kd02mslq9\n# old\n- 93jf02kfl8f3kd02ms", "93jf02kfl8f3kd02ms"),
     ("db_pass:\n  - kupferkessel9", "kupferkessel9"),
+    ("log in with Himbeere3.14 on the pi", "Himbeere3.14"),
+    ("the password type was Tr0ub4dor&3", "Tr0ub4dor&3"),
+    ("I've put the NAS password back from Quarry&Moss to Birch&Fern_7", "Birch&Fern_7"),
+    ("Das WLAN-Kennwort hat er auf Giraffenhals_77 gesetzt", "Giraffenhals_77"),
+    ("o código do alarme é 3308, o PIN 9914", "3308"),
+    ("门禁的密码：旧 kaminari3，新：Kaminari_4go。", "Kaminari_4go"),
+    ("heron9parade works as password for the replica", "heron9parade"),
 )
 SAID = (
     "The passphrase is never written to disk by the agent.",
@@ -197,6 +204,10 @@ SAID = (
     "read -s x\ndone",
     "The secret to good coffee is Arabica.",
     "let me in: it is Port8443",
+    "The unlock code is UnlockCode3",
+    "the pass is Pass2Render",
+    "le mot de passe est obligatoire",
+    "tests with pass rate gpt-4o and side-by-side",
     "password:\n  min: 8\n  encoder: PBKDF2WithHmac",
 )
 

@@ -146,25 +146,17 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     it again from every keyword inside it would be quadratic.
     """
     after = _AFTER.match(text, position)
-    if after is None:
-        return None
     preceding = text[max(position - 49, 0) : position]
-    if (
-        after.lastgroup == "space"
-        and "-" not in preceding
-        and text[after.end("name") + 1 : after.end("name") + 2] not in _QUOTES
-    ):
-        return None  # no flag, and no `PASSWORD '...'` either
+    if after is None or _has_no_sign(text, after, preceding):
+        return None
     before = _NAME_BEFORE.match(preceding[::-1])
     head = before.group()[::-1] if before is not None else ""
     first, name = position - len(head), head + after["name"]
     if not _is_assignment(text, first, name, after):
         return None
     kind = name_kind(name.strip(".-"))
-    if kind is NameKind.PLAIN or (
-        name.endswith("key")
-        and values.is_key_of_element(text[max(position - 80, 0) : position + len("key")])
-    ):
+    around = text[max(position - 80, 0) : position + len("key")]
+    if kind is NameKind.PLAIN or (name.endswith("key") and values.is_key_of_element(around)):
         return None
     span = _value_span(text, first, after.end())
     if span is None:
@@ -191,16 +183,27 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         (text[start - 6 : start - 1].lower() == "basic" and values.is_basic_credential(value))
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
-        or (kind is NameKind.PASSWORD and _is_element(text, first, name, value, end))
-        or (quoted and kind is NameKind.PASSWORD and _is_capital_word(text, first, name, value))
-        or (kind is NameKind.PASSWORD and _is_word_in_query(text, first, value))
         or (_OF_PHRASES.search(name) is not None and _is_of_words(value, quoted))
-        or (kind is NameKind.PASSWORD and _is_in_settings(text, first, name, value, after["sep"]))
+        or (
+            kind is NameKind.PASSWORD
+            and (
+                _is_element(text, first, name, value, end)
+                or (quoted and _is_capital_word(text, first, name, value))
+                or _is_word_in_query(text, first, value)
+                or _is_in_settings(text, first, name, value, after["sep"])
+            )
+        )
     ):
         return passed
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
         return passed
     return Assignment(end, start, end, RULES[kind])
+
+
+def _has_no_sign(text: str, after: re.Match[str], preceding: str) -> bool:
+    """Return whether a blank follows the name, and it is no flag, nor `PASSWORD '...'`."""
+    first = text[after.end("name") + 1 : after.end("name") + 2]
+    return after.lastgroup == "space" and "-" not in preceding and first not in _QUOTES
 
 
 def _end_of_joined(text: str, end: int) -> int:

@@ -18,8 +18,9 @@ from memory_assets.redaction.rules.judging.phrases import (
 from memory_assets.redaction.rules.judging.written import is_identifier
 
 NOTHING, WORD, UNUSUAL, LIKELY, CLEAR, CERTAIN = range(6)
-"""No password; a word that nobody says of passwords; a form that names have as well; one that
-names seldom have; one that sentences have only for passwords; and one that nothing else has."""
+"""How much a value looks like a password: not at all; like a plain word; in a form that names have
+as well; in one that names seldom have; in one that sentences have only for passwords; in one that
+nothing else has."""
 
 _SHORTEST, _LONGEST = 5, 60
 _LETTERS = re.compile(r"[A-ZÄÖÜ]?[^\W\dA-Z_]+|[A-Z]+|[^\W\d_]+")
@@ -46,7 +47,6 @@ _NO_VALUE = re.compile(
     r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w|[-_.]v\d"
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
-_CODE_SHAPE = re.compile(r"[a-z]+\d*(?:[A-Z][a-z]*\d*)+|[A-Z_]+|[a-z]+(?:_[a-z]+)?\(?\)?")
 _LONG_WORD = 10
 _LONG_DRAWN, _DRAWN = 14, 8
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.anchored.rule import likely_password, spoken_password
+from memory_assets.redaction.rules.anchored.rule import spoken_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.phrases import Look, look_of
@@ -41,7 +41,6 @@ _KEYWORD = re.compile(
         "has?o", "hasło"
     )
 )
-_DIGIT = re.compile(r"\d")
 _VALUE = re.compile(r"[^\s\"'`<>(){}\[\],;|:=&。、，]{5,100}")
 _AFTER_SIGN = re.compile(r"={1,2}[^\s\"'`<>(){}\[\],;|:&]{1,60}")
 """What follows an equals sign inside a value."""
@@ -103,15 +102,11 @@ _NOT_CHOSEN = re.compile(
     r"|^v?\d+(?:\.\w+)+|^\W*[\d.,:–-]+[a-z%]{0,3}$|^(?:[a-z]+[-_])+\w{0,12}$|://|\\|\.\.|^-|^[a-z]+\d?/|^@"
 )
 _WORD_AND_NUMBER = re.compile(r"(?i)^[a-z]{1,12}[-_]?\d{0,2}$")
-_NO_WORD_OF_PROSE = re.compile(
-    r"[A-Z]{2,}[-_]?\d+|(?i:python|windows|ubuntu|debian|secp|pkcs|lib)\w*"
-)
 _NEVER = -99.0
 _MARKED = re.compile(
     r"\d|[a-z][A-Z]|[A-Za-z][!#$%^*+~@][A-Za-z]|[a-z]{4}(?:-[a-z]{4,11}-|\.[a-z]{4,11}\.)[a-z]{4}"
 )
 """Occurs in every value that is judged; searching for it is cheap."""
-_DRAWN_BITS = 15.0
 _BITS = 8.0
 _STRONG_BITS = 6.0
 _ASSIGNED_BITS = 10.0
@@ -147,23 +142,6 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
 def _is_joined_by_sign(value: str) -> bool:
     """Return True if `value` is words with a sign of passwords between them."""
     return not value.isalpha() and "-" not in value and "." not in value and values.is_joined(value)
-
-
-def _looks_chosen(value: str) -> bool:
-    """Return True if `value`, in a line about passwords, can be nothing but one."""
-    return (
-        _DIGIT.search(value) is not None
-        and likely_password(value)
-        and not values.is_hex(value)
-        and not values.is_uuid(value)
-        and _NO_WORD_OF_PROSE.fullmatch(value) is None
-        and (
-            values.is_worded(value, quoted=False)
-            or values.is_chosen(value)
-            or values.is_hyphenated(value)
-            or (not values.is_slug(value) and is_generated(value, _DRAWN_BITS))
-        )
-    )
 
 
 def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None:
