@@ -30,11 +30,11 @@ _BEFORE_PASS = "|".join(
             for system in words(
                 "db database mongo mysql postgres redis sql ldap root admin vpn wifi wi-fi ssh sudo"
                 " ftp sftp smtp imap mail grafana jenkins router server user login account service"
-                " keepass box host default staging prod truststore keystore"
-                " and with requires needs the my new old"
+                " keepass box host default staging prod truststore keystore smb nas bluetooth"
+                " printer its and with requires needs the my new old"
             )
         ),
-        ", ", "; ", "/ ", r"\(",
+        ", ", "; ", "/ ", "'s ", r"\(",
     )
 )  # fmt: skip
 """What stands before "pass" where it is a password: tests pass, too."""

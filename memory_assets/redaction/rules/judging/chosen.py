@@ -43,7 +43,7 @@ _OTHER_THINGS = re.compile(
     r"|mp[34]|cve|s3|ec2|gpt|claude|\d+[a-z]{1,3}$)\w*"
 )
 _NO_VALUE = re.compile(
-    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|%[sdrvi(]|^\d+[-./:,]"
+    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|(?<!\w)%[sdrvi(]|%[sdrvi]$|^\d+[-./:,]"
     r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w|[-_.]v\d"
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
