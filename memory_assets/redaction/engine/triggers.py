@@ -28,7 +28,8 @@ ENTITIES, PRINTABLE, CONTINUED = 128, 256, 512
 """Flags of what else a text needs: a view, or a search for personal data."""
 ANYTHING = 1023
 
-
+BEYOND_ASCII = b"??"
+"""The anchor, in the ASCII copy of a text, of rules that begin with words in other scripts."""
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
 MENTION, TABLE, ADDRESS = "mention", "table", "address"
 ALSO_WORD, VENDOR = "also-word", "vendor"

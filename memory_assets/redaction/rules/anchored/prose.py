@@ -25,6 +25,12 @@ from memory_assets.redaction.rules.mentioned.told import FOREIGN, told_at
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _SAID = r"(?P<secret>[^\s\"'`()\[\]]{6,200}?)(?=[.,;:]{0,2}(?:[\s\"'`)\]]|$))"
 _ASCII = r"(?P<secret>[!#-&*+\-/-9<-Z^-z|~]{4,80})"
+_FOREIGN = "|".join(
+    dict.fromkeys(
+        form for word in FOREIGN.split("|") for form in (word, word.capitalize(), word.upper())
+    )
+)
+"""Each case apart: a search that ignores case takes fifteen times as long."""
 _GIVEN = r"[\"']?\s{0,4}(?:=>|[:=：])\s{0,4}[\"'`“]?"
 
 
@@ -121,7 +127,7 @@ PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
-    rule_above("foreign-password", "??", told_at, f"(?i:{FOREIGN})",
+    rule_above("foreign-password", "??", told_at, _FOREIGN,
                "ops пароль " + FILL[3:15]),
     rule("foreign-secret", "??", bool,
          r"(?:ключ|токен|密钥)[^\n:=]{0,24}[:=][ ]?(?P<secret>[0-9a-f]{32,64})(?!\w)",

@@ -70,7 +70,7 @@ def _from_and_to(value: str) -> bool:
 
 SPOKEN: tuple[AnchoredRule, ...] = (
     rule_above("spoken-password", "pass", told_at,
-               rf"(?i)(?:{_BEFORE_PASS})pass(?![a-z/_.-]|{_NO_PASS})",
+               rf"(?i)(?:{_BEFORE_PASS})pass(?!{_NO_PASS})[^a-z/_.-]",
                "db pass for staging = " + FILL[:12]),
     rule("spoken-password", "password from ", _from_and_to,
          rf"(?i)password from [\"'`]?(?P<secret>[^\s\"'`]{{5,60}} to [^\s\"'`]{{5,60}}?){_END}",
