@@ -13,6 +13,8 @@ TOLD = (
     ("pass is Harbor4711!, until Friday", "Harbor4711"),
     ("nas pass (Harbor4711!)", "Harbor4711"),
     ("gate code 5512# or ring", "5512"),
+    ("Kupferkessel99! is the pw.", "Kupferkessel99"),
+    ("`pw` is `Kupferkessel99!`", "Kupferkessel99"),
     ("use password sonne%insel9", "sonne%insel9"),
     ("the password is python3Kessel!", "python3Kessel"),
     ("my pw is Linux&Kessel9", "Linux&Kessel9"),

@@ -15,6 +15,7 @@ from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
 from memory_assets.redaction.engine.triggers import (
     ADDRESS,
     ADDRESSES,
+    AFTER_A_WORD,
     ALSO_WORD,
     ANCHORED,
     ASKING,
@@ -96,7 +97,9 @@ def mention_triggers() -> tuple[Trigger, ...]:
     for word, whole in MENTIONED:
         source = b"(?i:" + re.escape(word) + b")"
         if whole:
-            source = rb"(?:^|[^A-Za-z])" + source + rb"[ \t:=?]"
+            source = rb"(?:^|[^A-Za-z])" + source
+            triggers.append(Trigger(source + rb"\z", MENTION, len(word)))
+            source += AFTER_A_WORD
         triggers.append(Trigger(source, MENTION, len(word) + whole))
     for word in TOLD:
         source = rb"(?:^|[^a-z])(?i:" + re.escape(word) + b")"

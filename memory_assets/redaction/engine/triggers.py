@@ -76,9 +76,13 @@ class Clues(NamedTuple):
 NO_CLUES = Clues()
 
 
+AFTER_A_WORD = rb"[ \t:=?.,;)'\"`\r\n]"
+"""What may follow a word for passwords that is whole, if the text does not end there."""
 _MENTIONS = re.compile(
     b"(?="
-    + b"|".join(re.escape(word) + rb"(?=[ \t:=?])" * whole for word, whole in MENTIONED)
+    + b"|".join(
+        re.escape(word) + (b"(?=" + AFTER_A_WORD + rb"|\Z)") * whole for word, whole in MENTIONED
+    )
     + b"|"
     + b"|".join((*NOUNS, *TOLD, b"base64"))
     + b")"

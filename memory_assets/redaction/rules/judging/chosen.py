@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
@@ -51,6 +52,7 @@ _LONG_WORD = 10
 _LONG_DRAWN, _DRAWN = 14, 8
 
 
+@lru_cache(maxsize=512)  # a value stands in the surroundings of many words
 def shape(value: str) -> int:
     """Return how much `value`, without quotes, looks like a chosen password: `NOTHING` to
     `CERTAIN`."""
