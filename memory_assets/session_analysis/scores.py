@@ -75,12 +75,14 @@ _VERDICT = Phrase(
     r"deployed|live|working|active)\b|"
     r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
-_DOUBTFUL = Phrase(
+DOUBTFUL = Phrase(
     r"\b(?:might|maybe|perhaps|possibly|could be|may be|seems? (?:like|to)|I think|"
     r"I suspect|wonder|would|will)\b|\?$"
 )
-_GUESSED = Phrase(
-    rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting)\b"
+GUESSED = Phrase(
+    rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting|unsure|"
+    r"uncertain|unclear|(?:not|n't) (?:\w+ )?(?:sure|certain|clear|convinced)|"
+    r"(?:I|we) (?:do not|don't|cannot|can't) (?:\w+ )?(?:know|tell|say)|I (?:doubt|guess|wonder))\b"
 )
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
 _ABOUT_WORK = Phrase(
@@ -154,8 +156,8 @@ def cause_score(one: Said) -> float:
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
     sure = one.closing or one.recap
     score += 0.5 if sure else -0.8
-    score -= 3.0 if _GUESSED.search(text) else 0.0
-    score -= (1.2 if sure else 2.0) if _DOUBTFUL.search(text) else 0.0
+    score -= 3.0 if GUESSED.search(text) else 0.0
+    score -= (1.2 if sure else 2.0) if DOUBTFUL.search(text) else 0.0
     score -= 0.6 if len(text) > 220 else 0.0
     score -= 0.6 if score < 2 and _LABELLED.search(text) else 0.0
     score -= 1.0 if _CHANGES.match(text) else 0.0
