@@ -179,15 +179,18 @@ _PAST = (
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
     r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
 )
+_MENDED = r"(?:(?<=fixed)|(?<=resolved)|(?<=corrected)|(?<=repaired)|(?<=patched))"
+_DEED = rf"{_PAST}\b(?!\s*[-–—:]\s)(?:{_MENDED}|(?! that\b))"
+"""What was done: "wrote that ..." tells what was said, "fixed that ..." what was amiss."""
 DID = Phrase(
     r"^\W*(?:\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ "
     r"|[^—–.?!:]{3,60}(?: [—–-]+|:) (?=\w+ [^\s(—–-]))?"
     rf"(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
     rf"(?:(?:and|also|then|successfully) )*"
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
-    rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
+    rf"{_DEED}|"
     rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
-    rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
+    rf"{_DEED}|"
     rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|"
     r"^\W*the (?:fix|change|solution) (?:is|was) an? (?:\S+ ){0,3}"
     r"(?:change|removal|addition|edit|fix|tweak|swap|line)\b"
@@ -197,7 +200,7 @@ _WAS_DONE = Phrase(
     rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which)\b)[\w./'@#-]+ )"
     rf"{{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
 )
-_CLAUSE_END = re.compile(r" [–—-] |; ")
+_CLAUSE_END = re.compile(rf" [–—-] |; |{_MENDED} that ", re.IGNORECASE)
 _WITHOUT_OBJECT = Phrase(
     r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
     r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"
