@@ -28,14 +28,16 @@ _PICKED = Phrase(
     r"(?P<verb>(?:do|go with|go for|take|pick|choose|try|prefer|like it to do|want) )?"
     r"(?:option |number |approach |#)?"
     r"(?P<labels>(?:[a-e]|\d)(?:(?:, ?and |, ?| and | ?& ?)(?:[a-e]|\d))*)"
-    r"(?: (?:for now|please|then|makes sense|works|(?:is|sounds|(?:does )?seems?|looks)(?: \w+)? "
+    r"(?: works(?: (?:for me|fine|well))?\W*"
+    r"| (?:for now|please|then|makes sense|(?:is|sounds|(?:does )?seems?|looks)(?: \w+)? "
     r"(?:good|great|fine|best|better|right|ok(?:ay)?|nice|reasonable|simple[rst]*|safe[rst]*))\b.*"
     r"|[.!]?|(?(verb)[.,;!].*|, (?:but|and|then|please)\b.*))$"
 )
 _LABEL_FIRST = re.compile(
     r"(?:(?:[Yy]es|[Oo]k)[, ]+)?(?:to )?(?:[Oo]ption )?"
     r"(?P<labels>(?:[B-E]|\d|(?<=ption )A)[.):,;]?|A[.):,;])\s+"
-    r"(?:[Pp]lease|[Ww]ith|[Aa]lso|[Tt]hen|[Ff]or now|[Ll]et'?s|[Aa]nd (?:then|also|please|with)|"
+    r"(?:[Pp]lease|[Ww]ith|(?:[Aa]lso|[Tt]hen)(?! (?:\w+s|was|had|will|can|could|would)\b)|"
+    r"[Ff]or now|[Ll]et'?s|[Aa]nd (?:then|also|please|with)|"
     r"[Bb]ut (?!(?:it|that|this|is|i|I)\b))\b(?=(?:\W+\w+){2})"
 )
 """A label, and words that take it and add something: others may speak of what it stands for."""
@@ -204,7 +206,8 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     if named is None or not offers or _CLARIFIES.search(end):
         return
     rest = "" if _AGREES.match(words) else words[named.end("labels") :].replace("’", "'")
-    if _REFUSES.search(rest) or _OTHER_LABEL.search(rest):
+    plainly = named.groupdict().get("verb") is not None
+    if _OTHER_LABEL.search(rest) or (not plainly and _REFUSES.search(rest)):
         return
     options = _options(message.text)
     labels = re.findall(r"[a-e]|\d", re.sub(r"\band\b", "", named["labels"].lower()))

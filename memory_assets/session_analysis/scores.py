@@ -76,13 +76,14 @@ _VERDICT = Phrase(
     r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
 DOUBTFUL = Phrase(
-    r"\b(?:might|maybe|perhaps|possibly|could be|may be|seems? (?:like|to)|I think|"
-    r"I suspect|wonder|would|will)\b|\?$"
+    r"\b(?:might|maybe|perhaps|possibly|could (?:\w+ )?be|may (?:\w+ )?be|seems? (?:like|to)|"
+    r"I think|I suspect|wonder|would|will)\b|\?$"
 )
 GUESSED = Phrase(
     rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting|unsure|"
     r"uncertain|unclear|(?:not|n't) (?:\w+ )?(?:sure|certain|clear|convinced)|"
-    r"(?:I|we) (?:do not|don't|cannot|can't) (?:\w+ )?(?:know|tell|say)|I (?:doubt|guess|wonder))\b"
+    r"(?:I|we) (?:do not|don't|cannot|can't) (?:\w+ )?(?:know|tell|say)|no (?:evidence|proof|sign)|"
+    r"I (?:doubt|guess|wonder|believe|assume))\b|^\W*whether\b"
 )
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
 _ABOUT_WORK = Phrase(

@@ -292,6 +292,8 @@ def test_a_stated_cause_is_a_discovery(script: Make, said: str, title: str) -> N
         ("Look at the hinge", "The hinge squeaks because the salt eats it.", 0),
         ("Why does it squeak?", "The hinge might squeak because the salt eats it.", 0),
         ("Why does it squeak?", "I am not sure whether the squeak is caused by the salt.", 0),
+        ("Why does it squeak?", "I believe that the squeak is caused by the salt.", 0),
+        ("Why does it squeak?", "Whether the squeak is caused by the salt remains open.", 0),
         ("Why does it squeak?", "It is unclear if the squeak is caused by the salt here.", 0),
         ("Why does it squeak?", "The squeak is probably caused by the salt in the hinge.", 0),
         ("The gate doesn't open", "Winter salt ate the hinge, so opening the gate bends it.", 1),
