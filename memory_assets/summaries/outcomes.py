@@ -49,7 +49,8 @@ _LISTS_CHANGES = Phrase(
 _FIRST_WORD = re.compile(r"[\w./-]+\w")
 _LEFT_ALONE = Phrase(
     r"\b(?:unchanged|untouched|unmodified)\b|\bleft (?:\w+ )?(?:alone|as)\b|"
-    r"(?:\b(?:not|no|never|without)|n't) (?:\w+ ){0,3}?(?:chang|touch|edit|modif|alter|need|necess)"
+    r"\balready (?:correct|right|fine)\b|\bnothing to\b|\bas(?: it)? is(?=\W*$|[:;,.])|"
+    r"(?:\b(?:not|no|never|without)|n't) (?:\w+ ){0,3}?(?:chang|touch|edit|modif|alter)"
 )
 """What says of a file that nothing was done to it."""
 _NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")

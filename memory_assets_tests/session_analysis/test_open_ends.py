@@ -27,6 +27,7 @@ REDACT = load_redactor_of_tests().redact
         "Nothing was pushed to the server.",
         "Restart the daemon to load the new key.",
         "Reload Claude Code so that it reads the new key.",
+        "Nothing has been committed because the key is missing.",
         "Both keys are cut; nothing was committed or pushed.",
         "Remaining items of the audit are open: one, two, and a guard that warns instead of fails.",
     ],

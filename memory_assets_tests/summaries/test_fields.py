@@ -328,6 +328,8 @@ def test_a_no_is_told_only_if_no_later_turn_changes_anything(
         ("`gate.py`: I did not touch it, the hinge is fine there.", "Changed gate.py."),
         ("gate.py (unchanged): two bolts, a hinge and a lock.", "Changed gate.py."),
         ("gate.py: left as it was with two bolts and a hinge.", "Changed gate.py."),
+        ("gate.py: nothing to do, the hinge is fine there.", "Changed gate.py."),
+        ("gate.py: no longer needs a key for the hinge.", "gate.py: no longer needs a key"),
         ("gate.py: no changes were needed for the second hinge.", "Changed gate.py."),
         ("Fixed that the gate failed on an empty quay.", "Fixed that the gate failed on an"),
         ("I've fixed that no lamp could be lit at night.", "I've fixed that no lamp"),
