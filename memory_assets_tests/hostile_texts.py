@@ -18,7 +18,6 @@ from memory_assets.models import Record, RedactedRecord
 from memory_assets.observations import observe
 from memory_assets.redacted_text import seal
 from memory_assets.redaction import Redactor
-from memory_assets.redaction.policy import shell_commands
 from memory_assets.serving.visible_text import visible
 from memory_assets.session_analysis import session_turns
 from memory_assets.session_analysis import shell as analysed_shell
@@ -196,7 +195,6 @@ class Stages:
         return {"read: json": self._read, **redacting, **deriving}
 
     def _redact(self, kind: str, text: str) -> float:
-        shell_commands.parsed.cache_clear()
         record = RECORDS[kind](text)
         session = self._redactor.session("s")
         begin = time.thread_time()

@@ -13,6 +13,7 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import View, print_view
 from memory_assets.requests.arguments import Arguments
+from memory_assets.serving.answer_lines import with_directories
 
 R = TypeVar("R", bound=Arguments)
 Lines = Callable[[dict[str, Any]], Iterable[str]]
@@ -50,11 +51,12 @@ def answered(
         answer = memory.ask(asked)
     finally:
         gc.enable()
+    told = notes(with_directories(answer, memory.catalog.sources.project_roots))
     if view is not None and not as_json:
         print_view(view, memory, answer, full=getattr(asked, "full", False), paged=paged)
-        rendering.print_lines(notes(answer), stderr=True)
+        rendering.print_lines(told, stderr=True)
     else:
-        rendering.print_recalled(answer, as_json, lines(answer), notes(answer))
+        rendering.print_recalled(answer, as_json, lines(answer), told)
     return answer
 
 

@@ -108,6 +108,7 @@ def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
         return lambda settings: serve_stdio(settings, write=bool(given))
     module = next((module for module, names in _ASKING.items() if name in names), None)
     if module is not None:
+        gc.disable()  # what is imported stays; `answered` enables it
         command = getattr(import_module(f"memory_assets.cli.{module}"), name)
         return _with_request(command, command.request, given)
     return None

@@ -12,6 +12,8 @@ from memory_assets.session_analysis.phrases import Phrase
 from memory_assets.session_analysis.scores import (
     CAUSE,
     DID,
+    DOUBTFUL,
+    GUESSED,
     NOW,
     cause_score,
     states_nothing,
@@ -71,7 +73,7 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
         and ((CAUSE.search(one.plain) and not one.sentence.item) or _is_introduced(one) or answers)
         and readable(one.plain)
         and one.record.seq > looked
-        and not (DID.search(one.plain) or _NO_CAUSE.search(one.plain))
+        and not any(rule.search(one.plain) for rule in (DID, GUESSED, _NO_CAUSE))
         and not POINTS_BACK.match(cause_of(one))
     ]
     score, _, best = max(scored, key=lambda entry: entry[:2], default=(0.0, 0, None))
@@ -88,6 +90,8 @@ def _score(one: Said) -> float:
 def _answers(one: Said) -> bool:
     """Return True if a sentence gives a reason near the beginning of a reply."""
     if not one.closing or one.place > _FIRST or one.sentence.item or NOW.search(one.plain):
+        return False
+    if DOUBTFUL.search(one.plain):
         return False
     return cause_score(one) >= 1 and _ANSWERS.search(one.plain) is not None
 

@@ -23,28 +23,48 @@ _JSON = r"\"(?:[^\"\\]|\\.)"
 _ASKED_FOR = re.compile(rf"\"id\":\"(?P<id>[\w-]+)\"[^{{}}]*?\"question\":(?P<question>{_JSON}*\")")
 _GIVEN = re.compile(rf"\"(?P<id>[\w-]+)\":\{{\"answers\":\[(?P<answer>{_JSON}{{1,300}}\")")
 _PICKED = Phrase(
-    r"\W*(?:(?:ok(?:ay)?|yes|yeah|no|or|so|then|hmm+|sure)[,. ]+)*"
+    r"\W*(?:(?:ok(?:ay)?|yes|yeah|or|so|then|hmm+|sure)[,. ]+|no[,.] ?)*"
     r"(?:(?:let'?s|i'?d|i|we|please|can you|you can|just) ){0,2}"
     r"(?P<verb>(?:do|go with|go for|take|pick|choose|try|prefer|like it to do|want) )?"
     r"(?:option |number |approach |#)?"
     r"(?P<labels>(?:[a-e]|\d)(?:(?:, ?and |, ?| and | ?& ?)(?:[a-e]|\d))*)"
-    r"(?: (?:for now|please|then|sounds|is (?:good|fine|best)|does seem|seems|looks|makes sense|"
-    r"works)\b.*"
+    r"(?: works(?: (?:for me|fine|well))?\W*"
+    r"| (?:for now|please|then|makes sense|(?:is|sounds|(?:does )?seems?|looks)(?: \w+)? "
+    r"(?:good|great|fine|best|better|right|ok(?:ay)?|nice|reasonable|simple[rst]*|safe[rst]*))\b.*"
     r"|[.!]?|(?(verb)[.,;!].*|, (?:but|and|then|please)\b.*))$"
 )
 _LABEL_FIRST = re.compile(
-    r"(?:(?:[Yy]es|[Oo]k)[, ]+)?(?:to )?(?:[Oo]ption )?(?P<labels>[A-E]|\d)[.):,]?\s+"
-    r"(?=(?:\w+\W+){2}|[^\x00-\x7f]{4})"
+    r"(?:(?:[Yy]es|[Oo]k)[, ]+)?(?:to )?(?:[Oo]ption )?"
+    r"(?P<labels>(?:[B-E]|\d|(?<=ption )A)[.):,;]?|A[.):,;])\s+"
+    r"(?:[Pp]lease|[Ww]ith|(?:[Aa]lso|[Tt]hen)(?! (?:\w+s|was|had|will|can|could|would)\b)|"
+    r"[Ff]or now|[Ll]et'?s|[Aa]nd (?:then|also|please|with)|"
+    r"[Bb]ut (?!(?:it|that|this|is|i|I)\b))\b(?=(?:\W+\w+){2})"
 )
-"""A label, and what the human has to say to it."""
+"""A label, and words that take it and add something: others may speak of what it stands for."""
+_REFUSES = Phrase(
+    r"n't\b|\b(?:no|not|never|none|neither|nor|cannot|dont|bad|wrong|wors[et]|too \w+|slow\w*|"
+    r"los(?:e|es|ing|t|s)|terribl[ey]|poor\w*|ugly|overkill|hate|dislike|fear|worr\w+|doubt\w*|"
+    r"unacceptable|reject\w*|avoid\w*|against|over|fail\w*|crash\w*|br[eo]ak?\w*|unless|risky?)\b"
+)
+_OTHER_LABEL = re.compile(r"\b[A-E]\b")
 _AGREES = Phrase(
     r"\W*(?:yes|yep|yeah|yup|ok(?:ay)?|sure|go(?: ahead| for it)?|do it|sounds good|agreed|"
     r"please do|好的?|可以|はい|お願いします|それで|ja)\W*$"
 )
 _RECOMMENDS = re.compile(
-    r"\b(?:[Rr]ecommend(?:ation|ing)?|[Pp]refer(?:ence)?|lean(?:ing)?)\b[^\n]{0,30}?"
-    r"\b(?:[Oo]ption )?(?P<labels>[A-E]|\d)\b(?![.,]\d)"
+    r"\b(?:[Rr]ecommend(?:ation|ing)?|[Pp]refer(?:ence)?|lean(?:ing)?)\b\W+(?:(?:is|would be|to|"
+    r"towards?|go|going|with|for|do|doing|us(?:e|ing)|tak(?:e|ing)|[Oo]ption|approach)\W+)*"
+    r"(?P<labels>[A-E]|\d)\b(?![.,]\d)"
 )
+_GO_AHEAD = Phrase(
+    r"(?:^|[—–,;:] )\W*(?:so,? |then,? )?(?:which one|ok(?:ay)?|agreed|proceed|go ahead|"
+    r"sounds? (?:good|right|ok(?:ay)?)|(?:(?:shall|should|can|may) (?:i|we)|(?:do you )?want me to|"
+    r"would you like me to) (?:proceed|go ahead|go (?:with|for)|do|implement|build|use|take)"
+    r"(?: with)?(?: (?:it|that|this|so|(?:option )?(?P<label>[a-e]|\d)))?(?: then| now| here)?)"
+    r"\W*\?\W*$"
+)
+"""Questions that end a message and that a yes answers by what was recommended."""
+_PART = re.compile(r"(?<=[.!?])\s+|\n+")
 _OPTION = Phrase(
     r"\s*(?:[-*+•|]\s+)?(?:#{1,4}\s+)?(?:\*\*)?\(?(?:option )?(?P<label>[a-e]|\d)"
     r"(?:[.):]|\*\*)+\s*(?:[-–—:]\s*)?(?P<text>\S.{6,})$"
@@ -174,16 +194,20 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     if message is None or words.endswith(("?", "？")):
         return
     end = message.text[-_ASKING:]
-    asks, advised = "?" in end or "？" in end, _RECOMMENDS.search(end)
-    offers = advised is not None or _OFFERS.search(end) is not None
+    asks = "?" in end or "？" in end
+    offers = (_RECOMMENDS.search(end) or _OFFERS.search(end)) is not None
     named = _PICKED.match(words) if len(words) <= 160 else None
     if named is not None:
         offers = offers and (asks or bool(named["verb"]))
     elif _AGREES.match(words):
-        named = advised if asks else None
+        named = _advised(end)
     elif len(words) <= _LONGEST_PICK and not _ASKS.search(words):
         named = _LABEL_FIRST.match(words)
     if named is None or not offers or _CLARIFIES.search(end):
+        return
+    rest = "" if _AGREES.match(words) else words[named.end("labels") :].replace("’", "'")
+    plainly = named.groupdict().get("verb") is not None
+    if _OTHER_LABEL.search(rest) or (not plainly and _REFUSES.search(rest)):
         return
     options = _options(message.text)
     labels = re.findall(r"[a-e]|\d", re.sub(r"\band\b", "", named["labels"].lower()))
@@ -196,6 +220,24 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
     question = [compose("Asked: {}", one) for one in asked[-1:]]
     account = [compose("The user chose among options."), *question]
     yield stated("decision", (before, turn), prompt, title, account, picked, [TRADE_OFF])
+
+
+def _advised(end: str) -> re.Match[str] | None:
+    """Return the one recommendation in the end of a message that a yes takes up: none where the
+    sentence speaks against or of two, or where the last question asks for something else."""
+    parts = _PART.split(end.rstrip().replace("’", "'"))
+    advice = [
+        match
+        for part in parts
+        if not _REFUSES.search(part) and len({*_OTHER_LABEL.findall(part)}) <= 1
+        for match in [_RECOMMENDS.search(part)]
+        if match is not None
+    ]
+    asked = _GO_AHEAD.search(parts[-1])
+    labels = {match["labels"] for match in advice}
+    if asked is None or len(labels | ({asked["label"].upper()} if asked["label"] else set())) != 1:
+        return None
+    return advice[0] if advice else None
 
 
 def _last_message(turn: Turn) -> RedactedRecord | None:

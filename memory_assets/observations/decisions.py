@@ -75,7 +75,9 @@ _FORBIDS = Phrase(
     r"|\b(?:should|must|want to|need to|going to|let'?s) (?:move away from|get rid of|do away with|"
     r"avoid) (?!(?:it|this|that|one)\b)\w+"
     r"|\bshould be (?:the|an?) (?:primary|secondary|default|fallback|source of truth)\b"
-    r"|\bstanding (?:item|rule|instruction)\b|やっぱり"
+    r"|\bstanding (?:item|rule|instruction)\b"
+    r"|やっぱり(?!.*(?:エラー|失敗|動か|ダメ|だめ))[^。]{0,40}(?:やめ(?:る|て|よう|ます|ましょう)|にする|"
+    r"にします|にして|使う|使います|使って)(?:ください|下さい|ね|よ)*(?=\W|$)"
     r"|\b(?:bitte|du|wir) [^.!?]{0,60}\b(?:nicht|keine?n?)\b"
     r"|(?:不要|别(?!人|的|处)|不准|禁止|必须|不能)(?!.*(?:吗|？|么))|只(?:需要?|要|能|用|做|留)[^，。]{3,}就"
     r"|ないで|しないこと|禁止|使わな|だけ[^。は]{0,12}して|必ず"
@@ -93,6 +95,16 @@ _REVERSES = Phrase(
     r"i(?:'ve| have)? changed my mind|let'?s (?:go back|revert|undo)|やっぱり?|还是|算了)"
 )
 """How prompts begin that take back what was decided before."""
+_RULES_ANEW = Phrase(
+    r"\b(?:let(?:'?s)?|allow\w*|permit\w*|forbid\w*|use|may|can|should|must|never|always|don'?t|"
+    r"do not|instead|drop|keep|scratch that|changed my mind)\b|[用吧别让改]|不要|可以|允许|禁止|"
+    r"算了|やめ|使[うっわ]|にし|にする|ください"
+)
+_REPORTS = Phrase(
+    r"\b(?:saw|see|noticed|found|error\w*|fix\w*|fail\w*|bugs?|broken?|crash\w*|still|why|check|"
+    r"whether|wrote)\b|[?？吗]|报错|错误|失败|不行|出现|为什么|问题|修|エラー|動か|ダメ|だめ|でした|ました"
+)
+"""What a prompt says that allows, forbids or uses something, and one that tells of a fault."""
 _SHARED, _FEWEST_SHARED = 0.15, 3
 """Share of the words, and how many, that a decision has in common with what takes it back."""
 _UNSURE = Phrase(
@@ -138,7 +150,11 @@ def taken_back(decision: RedactedText, later: Iterable[Turn]) -> bool:
     words = vocabulary_of(decision)
     for turn in later:
         if turn.typed is not None and _REVERSES.match(turn.typed.text):
-            others = vocabulary_of(own_words(turn.typed.text))
+            told = own_words(turn.typed.text)
+            plain = told.replace("’", "'")
+            if _REPORTS.search(plain) or not _RULES_ANEW.search(plain):
+                continue
+            others = vocabulary_of(told)
             shared = len(words & others)
             if shared >= max(_FEWEST_SHARED, _SHARED * min(len(words), len(others))):
                 return True

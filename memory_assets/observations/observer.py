@@ -14,7 +14,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said, withdrawn
 
-OBSERVER_ID = "observer-20"
+OBSERVER_ID = "observer-21"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _MOST_FACTS = 8
@@ -52,8 +52,8 @@ def _moments(session: SessionTurns) -> Iterator[Moment]:
         for decision in decisions(turn, turns[place - 1] if place else None):
             known = decision.title in decided
             if not known and not taken_back(decision.title, turns[place + 1 :]):
+                decided.add(decision.title)
                 yield decision
-            decided.add(decision.title)
 
 
 def _observation(session: SessionTurns, moment: Moment) -> Observation:

@@ -204,7 +204,10 @@ class AgentMemory:
         if not (work or remembers):
             return nothing
         if len(about) > 1:
-            work.insert(0, f"Of several projects of that name: {', '.join(about)}.")
+            from memory_assets.serving.answer_lines import by_directory
+
+            roots = engines.catalog.sources.project_roots()
+            work.insert(0, f"Of several projects of that name: {by_directory(about, roots)}.")
         return self._calls.context(
             about,
             asked.conversation or "",

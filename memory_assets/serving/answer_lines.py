@@ -325,6 +325,19 @@ def shortened(count: int) -> str:
     return str(count)
 
 
+def by_directory(projects: Iterable[str], roots: Mapping[str, str]) -> str:
+    """Return projects as a list of their directories, by name where none is known."""
+    return ", ".join(roots.get(project) or project for project in projects)
+
+
+def with_directories(
+    answer: Mapping[str, Any], roots: Callable[[], Mapping[str, str]]
+) -> dict[str, Any]:
+    """Return an answer for a person: of several projects of one name, the directories."""
+    projects = str(answer.get("project") or "").split(", ")
+    return {**answer, "project": by_directory(projects, roots())} if projects[1:] else {**answer}
+
+
 def project_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield which projects an answer is about, if the name that was given is that of several."""
     if ", " in (answer["project"] or ""):

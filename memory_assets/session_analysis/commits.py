@@ -56,6 +56,12 @@ _REBASES = re.compile(
     r"|\bgt (?:sync|restack|modify|submit)\b"
 )
 """What gives earlier commits other SHAs."""
+_BEGINS_BRANCH = re.compile(
+    r"\bgit\b[^\n;&|]* (?:checkout -[bB]|switch (?:-[cC]|--create)|"
+    r"branch -[mM](?: [^\s;&|]+)?)"
+    r" [^\s;&|]+(?: HEAD)?\s*(?:[;&\n]|$)"
+)
+"""What gives the commit that is checked out another branch's name."""
 _SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
 _SHORTEST_SHA = 7
 _LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
@@ -162,7 +168,6 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
             printed = made_in(record, command)
             for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
                 gone[stayed.popitem()[1].made.sha] = RESET
-            amends = [one for one in segments(command) if "--amend" in one.words]
             if not printed and stayed and not record.is_error and _amends_quietly(command, record):
                 earlier = stayed.popitem()[1]
                 sha = "".join(_ACKNOWLEDGED.findall(record.text)[-1:])
@@ -170,9 +175,9 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
                 same = MadeCommit(sha, earlier.made.subject)
                 gone[earlier.made.sha] = same.sha or AMENDED
                 stayed[same.subject] = CommitCall(same, turn, record, record.text, earlier.message)
-            for one in printed:
+            for one, amends in zip(printed, _amending(command, len(printed)), strict=True):
                 replaced = stayed.pop(one.subject, None)
-                if replaced is None and amends and _may_amend(stayed, one, amends[0], record):
+                if replaced is None and amends and _may_amend(stayed, one, amends, record, command):
                     replaced = stayed.popitem()[1]
                 told = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not told else command
@@ -183,19 +188,33 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
     return list(stayed.values()), {old: new for old, new in gone.items() if old and old not in kept}
 
 
+def _amending(command: RedactedText, printed: int) -> list[Segment | None]:
+    """Return for each commit that a command printed the segment that amended; None for one that
+    another segment made, or where it cannot be told which made it."""
+    making = [
+        one for one in segments(command) if "--amend" in one.words or _git_verb(one) in _VERBS
+    ]
+    amends = [one if "--amend" in one.words else None for one in making]
+    if len(amends) == printed:
+        return amends
+    return [amends[0] if amends and all(amends) else None] * printed
+
+
 def _may_amend(
     stayed: dict[RedactedText, CommitCall],
     made: MadeCommit,
     amends: Segment,
     record: RedactedRecord,
+    command: RedactedText,
 ) -> bool:
     """Return False if what git printed of an amended commit under another subject shows that it was
-    not the last one that the session made: git was to keep its subject, it is on another branch, or
-    it was written at another time."""
+    not the last one that the session made: git was to keep its subject, it is on another branch
+    that the command did not begin there, or it was written at another time."""
     if not stayed or "--no-edit" in amends.words:
         return False
     last = next(reversed(stayed.values()))
-    if made.branch and last.made.branch and made.branch != last.made.branch:
+    another = made.branch and last.made.branch and made.branch != last.made.branch
+    if another and not _BEGINS_BRANCH.search(command):
         return False
     at, first = _written_at(record), _written_at(last.record) or last.record.timestamp
     return at is None or first is None or abs(at - first) <= _MADE_WITHIN

@@ -40,8 +40,12 @@ _OPEN = Phrase(
     r"\bto-?dos?\b(?=\W*(?::|$)| (?:is|are|remain\w*|left|for the)\b)|"
     r"\b(?:still|currently) (?:fails?|failing|broken|needs?|does(?:n't| not)|cannot|can't)\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: |"
-    r"\bnothing (?:is |was |has been )?(?:pushed|committed|deployed)\b|"
-    r"^\W*(?:quit and )?(?:restart|relaunch|reload) \w|\bneeds? a restart\b|"
+    r"(?<!that )\bnothing (?:is |was |has been )?(?:pushed|committed|deployed)"
+    r"(?: or \w+)?(?: yet| so far| anywhere| to (?:\S+ )?\S*\w)?\b"
+    r"(?! (?!(?:because|since|as|and)\b)\w)(?!, but\b)|"
+    r"^\W*(?:quit and )?(?:restart|relaunch|reload) (?:(?:the|your|this|it|both|all)\b|"
+    r"(?:(?!(?:is|are|was|of|not|will|can)\b)[\w.-]+ ){1,3}(?:to|so that)\b)|"
+    r"\bneeds? a restart\b|"
     r"^\W*(?:下一步|接下来|次の?ステップ|次は)"
 )
 _DONE = Phrase(r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:also )?(?:done|ran|wrote|made|\w+ed)\b")
@@ -62,7 +66,8 @@ _NOT_LEFT = Phrase(
     r"(?:\bdone|fixed|resolved|addressed|pass\w*|complete\w*|updated|removed)\b|"
     r"\b(?:fixed|resolved|addressed|removed|updated|cleared|handled|finished) (?:all |both )?"
     r"(?:of )?(?:the |your )?(?:remaining|outstanding|pending|last)\b|"
-    r"\b(?:doesn't|don't|does not|do not|needn't) (?:yet )?(?:need|have) to\b|"
+    r"\b(?:doesn't|don't|does not|do not|needn't) (?:yet )?(?:need|have) (?:to|a restart)\b|"
+    r"\b(?:not|n't|no longer) (?:needed|necessary|required)\b|"
     r"\b(?:pre-?existing|intentionally|deliberately|by design|as (?:requested|asked|you asked)|"
     r"other than|instead of|rather than)\b"
 )

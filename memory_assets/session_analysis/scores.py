@@ -75,12 +75,15 @@ _VERDICT = Phrase(
     r"deployed|live|working|active)\b|"
     r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
-_DOUBTFUL = Phrase(
-    r"\b(?:might|maybe|perhaps|possibly|could be|may be|seems? (?:like|to)|I think|"
-    r"I suspect|wonder|would|will)\b|\?$"
+DOUBTFUL = Phrase(
+    r"\b(?:might|maybe|perhaps|possibly|could (?:\w+ )?be|may (?:\w+ )?be|seems? (?:like|to)|"
+    r"I think|I suspect|wonder|would|will)\b|\?$"
 )
-_GUESSED = Phrase(
-    rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting)\b"
+GUESSED = Phrase(
+    rf"{OTHER_GUESSES}|\b(?:likely|probably|almost certainly|theoretically|suggesting|unsure|"
+    r"uncertain|unclear|(?:not|n't) (?:\w+ )?(?:sure|certain|clear|convinced)|"
+    r"(?:I|we) (?:do not|don't|cannot|can't) (?:\w+ )?(?:know|tell|say)|no (?:evidence|proof|sign)|"
+    r"I (?:doubt|guess|wonder|believe|assume))\b|^\W*whether\b"
 )
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
 _ABOUT_WORK = Phrase(
@@ -154,8 +157,8 @@ def cause_score(one: Said) -> float:
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
     sure = one.closing or one.recap
     score += 0.5 if sure else -0.8
-    score -= 3.0 if _GUESSED.search(text) else 0.0
-    score -= (1.2 if sure else 2.0) if _DOUBTFUL.search(text) else 0.0
+    score -= 3.0 if GUESSED.search(text) else 0.0
+    score -= (1.2 if sure else 2.0) if DOUBTFUL.search(text) else 0.0
     score -= 0.6 if len(text) > 220 else 0.0
     score -= 0.6 if score < 2 and _LABELLED.search(text) else 0.0
     score -= 1.0 if _CHANGES.match(text) else 0.0
@@ -177,15 +180,18 @@ _PAST = (
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
     r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
 )
+_MENDED = r"(?:(?<=fixed)|(?<=resolved)|(?<=corrected)|(?<=repaired)|(?<=patched))"
+_DEED = rf"{_PAST}\b(?!\s*[-–—:]\s)(?:{_MENDED}|(?! that\b))"
+"""What was done: "wrote that ..." tells what was said, "fixed that ..." what was amiss."""
 DID = Phrase(
     r"^\W*(?:\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ "
     r"|[^—–.?!:]{3,60}(?: [—–-]+|:) (?=\w+ [^\s(—–-]))?"
     rf"(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
     rf"(?:(?:and|also|then|successfully) )*"
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
-    rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
+    rf"{_DEED}|"
     rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
-    rf"{_PAST}\b(?!\s*[-–—:]\s| that\b)|"
+    rf"{_DEED}|"
     rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|"
     r"^\W*the (?:fix|change|solution) (?:is|was) an? (?:\S+ ){0,3}"
     r"(?:change|removal|addition|edit|fix|tweak|swap|line)\b"
@@ -195,7 +201,7 @@ _WAS_DONE = Phrase(
     rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which)\b)[\w./'@#-]+ )"
     rf"{{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
 )
-_CLAUSE_END = re.compile(r" [–—-] |; ")
+_CLAUSE_END = re.compile(rf" [–—-] |; |{_MENDED} that ", re.IGNORECASE)
 _WITHOUT_OBJECT = Phrase(
     r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
     r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"

@@ -47,6 +47,12 @@ _LISTS_CHANGES = Phrase(
     r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
 )
 _FIRST_WORD = re.compile(r"[\w./-]+\w")
+_LEFT_ALONE = Phrase(
+    r"\b(?:unchanged|untouched|unmodified)\b|\bleft (?:\w+ )?(?:alone|as)\b|"
+    r"\balready (?:correct|right|fine)\b|\bnothing to\b|\bas(?: it)? is(?=\W*$|[:;,.])|"
+    r"(?:\b(?:not|no|never|without)|n't) (?:\w+ ){0,3}?(?:chang|touch|edit|modif|alter)"
+)
+"""What says of a file that nothing was done to it."""
 _NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
 
 _CAVEAT = Phrase(
@@ -107,6 +113,8 @@ def _listed_score(one: Said, changed: Sequence[str]) -> float:
         return 0.0
     listed = one.sentence.item and _LISTS_CHANGES.search(one.sentence.lead or one.sentence.heading)
     begins = _FIRST_WORD.match(one.plain)
+    if _LEFT_ALONE.search(one.plain):
+        return 0.0
     if not listed and not (begins and begins[0].rsplit("/", 1)[-1] in changed):
         return 0.0
     return 2.1 + one.last if _NAMED.match(one.text) or " now " in one.plain else 0.0

@@ -113,9 +113,12 @@ def test_a_question_has_whole_words_that_need_no_quotes(title: str, words: list[
 
 
 def test_what_several_sessions_asked_is_suggested_once(tmp_path: Path) -> None:
-    """Also where it is the question of a project's newest session and of an older one."""
+    """Also where it is the question of a project's newest session and of an older one; what has
+    only words that any question has is not."""
     worked = Worked(tmp_path)
-    for number, prompt in enumerate(("Rename the tables", "Drop the views", "Rename the tables")):
+    for number, prompt in enumerate(
+        ("Rename the tables", "Drop the views", "Rename the tables", "Tell me what it is")
+    ):
         session_id = f"{number:0>8}-0000-4000-8000-000000000001"
         line = claude_line(session_id, 0, prompt, "/srv/shop", START)
         write_lines(tmp_path / "projects" / "-srv-shop" / f"{session_id}.jsonl", [line])

@@ -133,6 +133,10 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("New standing rule: oil the gate each spring", True),
         ("I just want to oil the gate before the first ship", False),
         ("やっぱり門は白にしてください。", True),
+        ("やっぱり鎖を使うのはやめて、縄を使います。", True),
+        ("やっぱり動かない、エラーが出ます", False),
+        ("やっぱりダメでした。門が開きません", False),
+        ("やっぱり門がうるさいです", False),
     ],
 )
 def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
@@ -174,7 +178,21 @@ CHAIN = (
         ("A and B", ""),
         ("B is what I had in mind, but tell me more first", ""),
         ("let's go with b. what would that look like?", ""),
-        ("B hang it before the winter", CHAIN),
+        ("B, please hang it before the winter", CHAIN),
+        ("Option B and then oil the hinges", CHAIN),
+        ("no, B", CHAIN),
+        ("no B", ""),
+        ("B hang it before the winter", ""),
+        ("B loses messages on a crash, so no", ""),
+        ("B is not acceptable, it is far too slow", ""),
+        ("B would be wrong here because it loses data", ""),
+        ("B. Never. It loses messages.", ""),
+        ("B sounds like a nightmare to me", ""),
+        ("B also has problems of its own", ""),
+        ("B works only on dry land", ""),
+        ("let's go with b. It never breaks", CHAIN),
+        ("B please, no wait, that is slow", ""),
+        ("B with the old smith failed last year", ""),
         ("Yes to B also oil the hinges, please", CHAIN),
         ("B tell me what it weighs", ""),
         ("do b walk along the quay before", ""),
@@ -206,6 +224,16 @@ def test_options_that_the_human_picks_by_their_label_are_a_decision(
         ("I recommend **B**.", "yes", 0),
         ("I recommend **B**. Proceed?", "no", 0),
         ("I recommend a look at both. Proceed?", "yes", 0),
+        ("I recommend B, shall I go ahead with B?", "yes", 1),
+        ("I don't recommend A here. My recommendation is B. OK?", "yes", 1),
+        ("I would not recommend B because it is slow. Shall I go ahead with A?", "yes", 0),
+        ("I recommend against option B. Should I implement A then?", "yes", 0),
+        ("I don't recommend B here. Want me to do A?", "yes", 0),
+        ("My recommendation is not B but A. OK?", "yes", 0),
+        ("I prefer to avoid B. Shall I do A?", "yes", 0),
+        ("I recommend B. Do you want me to stop here?", "yes", 0),
+        ("I recommend B. Should I use A?", "yes", 0),
+        ("I recommend B or A. OK?", "yes", 0),
     ],
 )
 def test_an_option_that_was_recommended_is_chosen_by_a_yes(
@@ -224,6 +252,34 @@ def test_a_decision_that_a_later_prompt_takes_back_is_none(script: Make) -> None
     assert [one.title for one in session.say("Fine.").observed()] == [said]
     session.prompt("On second thought, let the gate of the harbor be painted white.").say("Fine.")
     assert session.observed() == []
+    assert [one.title for one in session.prompt(said).say("Fine.").observed()] == [said]
+
+
+@pytest.mark.parametrize(
+    ("rule", "report"),
+    [
+        (
+            "Never write the original files of the import to the network disk cache.",
+            "Actually I just saw that the import wrote the original files to the network disk "
+            "cache, fix it!",
+        ),
+        (
+            "The gate of the harbor must never be painted white.",
+            "Actually the gate of the harbor is still painted white, you must mend that",
+        ),
+        ("不要把原始文件写到网络磁盘缓存。", "还是把原始文件写到网络磁盘缓存了，报错"),
+        (
+            "The gate of the harbor must never be painted white.",
+            "Actually the harbor has a gate painted white",
+        ),
+    ],
+)
+def test_a_report_that_a_decision_is_not_kept_takes_nothing_back(
+    script: Make, rule: str, report: str
+) -> None:
+    """Only a prompt does that itself allows, forbids or uses something."""
+    session = script().prompt(rule).say("Fine.").prompt(report).say("Oh.")
+    assert rule in [one.title for one in session.observed("decision")]
 
 
 def test_options_stand_in_tables_and_below_want_to(script: Make) -> None:

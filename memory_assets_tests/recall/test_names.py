@@ -13,7 +13,7 @@ from memory_assets.recall.names import id_named, project_named, session_named
 from memory_assets.requests.actions import FrictionRequest, HowRequest
 from memory_assets.requests.questions import SessionsRequest, TimelineRequest, UsageRequest
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.answer_lines import project_notes
+from memory_assets.serving.answer_lines import project_notes, with_directories
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
@@ -211,6 +211,8 @@ def test_all_directories_of_a_name_are_meant_and_said(memory: Memory) -> None:
     listed = memory.ask(SessionsRequest(project="tide-sync"))
     assert _sessions(listed) == ["1", "2"] and listed["project"] == TWO
     assert list(project_notes(listed)) == [f"Of several projects of that name: {TWO}."]
+    (said,) = project_notes(with_directories(listed, memory.catalog.sources.project_roots))
+    assert said == "Of several projects of that name: ~/tide-sync, /srv/tide-sync."
     assert memory.ask(UsageRequest(project="Tide-Sync"))["project"] == TWO
     how = memory.ask(HowRequest("make tide", project="tide-sync"))
     assert how["sessions"] == 2 and how["project"] == TWO

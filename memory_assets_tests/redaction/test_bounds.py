@@ -18,7 +18,7 @@ import pytest
 
 from memory_assets.embedding import load_word_pieces
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
-from memory_assets.redaction.policy import shell_commands, vault_commands
+from memory_assets.redaction.policy import vault_commands
 from memory_assets.redaction.policy.command_files import files_read, files_shown, written
 from memory_assets_tests.hostile_texts import Shape, Stages, growth, shapes
 from memory_assets_tests.redaction.test_sensitive_files import BODY, CALL, POLICY, after
@@ -238,7 +238,6 @@ SIZE = 1_500
 
 
 def _read(command: str) -> None:
-    shell_commands.parsed.cache_clear()
     list(written(command))
     list(files_shown(command))
     files_read(command)

@@ -26,6 +26,9 @@ REDACT = load_redactor_of_tests().redact
         "TODO: move the keys to the store.",
         "Nothing was pushed to the server.",
         "Restart the daemon to load the new key.",
+        "Reload Claude Code so that it reads the new key.",
+        "Nothing has been committed because the key is missing.",
+        "Both keys are cut; nothing was committed or pushed.",
         "Remaining items of the audit are open: one, two, and a guard that warns instead of fails.",
     ],
 )
@@ -57,6 +60,14 @@ def test_what_is_left_to_do_is_open(sentence: str) -> None:
         "cfd9454: the review follow-ups, a comment and two cases.",
         "The local settings do not need to be committed, so they are not yet.",
         "It parses to-do lists in Markdown.",
+        "Restart is not needed.",
+        "Reload of the page is not necessary since the lock polls the key.",
+        "Restart loops of the lock end after three tries.",
+        "The daemon does not need a restart for the new key.",
+        "Nothing is committed by accident.",
+        "Nothing was pushed twice.",
+        "Nothing was deployed without its key.",
+        "We said that nothing was pushed, but it was pushed at noon.",
     ],
 )
 def test_what_only_sounds_so_is_not(sentence: str) -> None:

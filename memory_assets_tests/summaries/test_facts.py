@@ -59,6 +59,51 @@ def test_amending_a_commit_of_somebody_else_replaces_none(
 
 
 @pytest.mark.parametrize(
+    ("command", "output", "stayed"),
+    [
+        (
+            "git commit -m 'Add queue' && git commit --amend -m 'Add a queue'",
+            "[main 11beef0] Add queue\n[main 22beef0] Add a queue",
+            ("4be91c7 Zero", "22beef0 Add a queue"),
+        ),
+        (
+            "git commit --amend -m One && git commit -m 'Add a queue'",
+            "[main 11beef0] One\n[main 22beef0] Add a queue",
+            ("11beef0 One", "22beef0 Add a queue"),
+        ),
+        (
+            "git commit -q -m 'Add queue' && git commit --amend -m 'Add a queue'",
+            "[main 22beef0] Add a queue",
+            ("4be91c7 Zero", "22beef0 Add a queue"),
+        ),
+        (
+            "git checkout -b feat && git commit --amend -m One",
+            "[feat 11beef0] One",
+            ("11beef0 One",),
+        ),
+        ("git switch -c feat; git commit --amend -m One", "[feat 11beef0] One", ("11beef0 One",)),
+        (
+            "git checkout feat && git commit --amend -m One",
+            "[feat 11beef0] One",
+            ("4be91c7 Zero", "11beef0 One"),
+        ),
+        (
+            "git checkout -b feat origin/feat && git commit --amend -m One",
+            "[feat 11beef0] One",
+            ("4be91c7 Zero", "11beef0 One"),
+        ),
+    ],
+)
+def test_only_the_commit_that_was_amended_is_replaced(
+    script: Make, command: str, output: str, stayed: tuple[str, ...]
+) -> None:
+    """Of several commands in a call the one that amends says so; a branch that the call begins
+    holds the commit, too."""
+    session = script().prompt("commit").run("git commit -m Zero", "[main 4be91c7] Zero")
+    assert session.run(command, output).summary().commits == stayed
+
+
+@pytest.mark.parametrize(
     ("command", "output", "made"),
     [
         (

@@ -20,6 +20,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.visible_text import visible
+from memory_assets.session_analysis.phrases import names
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets.writing_systems import marks_in_words
 
@@ -32,6 +33,13 @@ _NEWEST = 20
 """The number of newest sessions from which a title to search for is taken."""
 _QUESTION_WORDS = 10
 _MEGABYTE = 1e6
+_EMPTY = names(
+    "a an and are be branch by can changes do does first fix for from go have hello help hi how i "
+    "if in is issue it its let look make me my now of on open or out please read repo review see "
+    "so tell test thanks that the them then there these this to up us use was we what which why "
+    "with you your"
+)
+"""Words that say nothing of what a session was about."""
 _FIRST_QUESTIONS = 3
 """Questions that are suggested after a first ingest."""
 
@@ -128,7 +136,7 @@ def _question(components: Components, project: str, session_id: str) -> str:
         return ""
     for summary in summaries.to_pylist():
         words = question_of(str(summary["title"] or ""))
-        if summary["prompts"] and len(words) > 1:
+        if summary["prompts"] and len(words) > 1 and {word.lower() for word in words} - _EMPTY:
             return " ".join(words)
     return ""
 

@@ -126,7 +126,8 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
     last = -1
     for at in sorted(chosen):
         if last >= 0:
-            parts.append(" " if at == last + 1 < len(own) else _GAP)
+            goes_on = at == last + 1 < len(own) and chosen[last] == sentences[last].text
+            parts.append(" " if goes_on else _GAP)
         elif at > 0 and not parts:
             parts.append("…")
         parts.append(chosen[at])

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.requests.questions import UsageGroup, UsageRequest
-from memory_assets.serving.answer_lines import usage_notes
+from memory_assets.serving.answer_lines import usage_notes, with_directories
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.charts import heat_map
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values
@@ -59,5 +59,7 @@ def _answers(memory: Memory, asked: UsageRequest, *, chosen: bool) -> Mapping[st
         "answer": answers[0],
         "answers": answers,
         "heat": heat_map(days, last_day(days), "tokens"),
-        "notes": list(usage_notes(answers[0])),
+        "notes": list(
+            usage_notes(with_directories(answers[0], memory.catalog.sources.project_roots))
+        ),
     }

@@ -28,6 +28,18 @@ from memory_assets.redaction.rules.mentioned.told import FOREIGN, told_at
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _SAID = r"(?P<secret>[^\s\"'`()\[\]]{6,200}?)(?=[.,;:]{0,2}(?:[\s\"'`)\]]|$))"
 _ASCII = r"(?P<secret>[!#-&*+\-/-9<-Z^-z|~]{4,80})"
+
+
+def _each_case(words: str) -> str:
+    """Return alternatives with each case apart: a search that ignores case takes fifteen times as
+    long."""
+    return "|".join(
+        dict.fromkeys(
+            form for word in words.split("|") for form in (word, word.capitalize(), word.upper())
+        )
+    )
+
+
 _GIVEN = r"[\"']?\s{0,4}(?:=>|[:=：])\s{0,4}[\"'`“]?"
 
 
@@ -142,7 +154,7 @@ PROSE: tuple[AnchoredRule, ...] = (
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
     rule_above("foreign-password", "??", _given_after,
-               f"(?i:(?:токен|ключ|密钥)|(?P<password>{FOREIGN}))",
+               f"{_each_case('токен|ключ|密钥')}|(?P<password>{_each_case(FOREIGN)})",
                "ops пароль " + FILL[3:15]),
     rule("foreign-secret", "??", bool,
          r"(?:ключ|токен|密钥)[^\n:=]{0,24}[:=][ ]?(?P<secret>[0-9a-f]{32,64})(?!\w)",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
@@ -44,7 +45,7 @@ _OTHER_THINGS = re.compile(
     r"|\d+[a-z]{1,3}$)\w*"
 )
 _NO_VALUE = re.compile(
-    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|%[sdrvi(]|^\d+[-./:,]"
+    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|(?<!\w)%[sdrvi(]|%[sdrvi]$|^\d+[-./:,]"
     r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w|[-_.]v\d"
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
@@ -52,6 +53,7 @@ _LONG_WORD = 10
 _LONG_DRAWN, _DRAWN = 14, 8
 
 
+@lru_cache(maxsize=512)  # a value stands in the surroundings of many words
 def shape(value: str) -> int:
     """Return how much `value`, without quotes, looks like a chosen password: `NOTHING` to
     `CERTAIN`."""

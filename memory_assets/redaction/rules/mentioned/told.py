@@ -32,7 +32,7 @@ KEYWORDS = tuple(
         "login code", "security code", "keypad code", "your code", "digo d", "codice ", "log on",
         "logon", "ssh in", "ssh as", "anmeld", "zugang", "keystore", "keychain", "bitlocker",
         "veracrypt", "wpa", "wlan", "hotspot", "security answer", "decrypt", "with user",
-        "as user", "connect as", "encrypted with", "protected with",
+        "as user", "connect as", "encrypted with", "protected with", "pass is ", "pass was ",
     )
 )  # fmt: skip
 """Lower-case words, besides those of `passwords.py`, after which a password is told."""
@@ -43,7 +43,7 @@ FOREIGN = (
 _CUE = re.compile(
     r"(?i)(?P<strong>(?:pas+[wcp]|pass?(?:o|wo)r|kennwort|contrase|wachtwoord|senha"
     r"|mots? de passe|mdp\b|has.o\b|heslo|l.senord|pwd?\b|parola d.ordine|palavra-passe"
-    r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]*|pass(?![a-z])"
+    r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]{0,12}|pass(?![a-z])"
     rf"|(?!暗証|密钥|токен|ключ)(?:{FOREIGN}))"
     r"|(?P<number>暗証番号|pin(?:[- ]?code)?(?![a-z\d])|puk(?![a-z\d])"
     r"|(?:door|alarm|gate|access|safe|verification|one-time|2fa|mfa|pairing|login|security|keypad"
@@ -157,7 +157,7 @@ _IS_PASSWORD = re.compile(
 )
 _PIN = re.compile(
     r"(?:\d{6}(?:-\d{6}){7}|\d{4,10}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
-    r"(?![a-zA-Z\d%#-]|[.,:]\d)#?"
+    r"#?(?![a-zA-Z\d%#-]|[.,:]\d)"
 )
 _UNIT = re.compile(
     r"[ ]?[x×*][ ]?\d|[ ](?:px|r?em|pt|[kcm]?m|k?g|m?s|min|[km]?hz|[kmg]i?b|sec(?:ond)?s?|minutes"
