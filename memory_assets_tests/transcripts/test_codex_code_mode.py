@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memory_assets.models import Record
-from memory_assets.transcripts.codex.scripts import tool_calls
+from memory_assets.transcripts.codex.scripts import Opaque, tool_calls
 from memory_assets_tests.transcripts.conftest import CodexLines, Read
 
 PATCH = "*** Begin Patch\n*** Update File: src/cart.ts\n@@\n-a\n+b\n*** End Patch\n"
@@ -87,6 +87,12 @@ def of_kind(records: list[Record], kind: str, tool: str = "exec") -> list[Record
             "const t = tools; await t?.exec_command?.({...{a: 1}, cmd: 'make -j' + 4 + ' all'})",
             ["make -j4 all"],
         ),
+        ("await tools[`exec_command`]({cmd: 'ls'})", ["ls"]),
+        ("await tools.exec_command({cmd: 'git log ' + (n || '-3')})", ["git log ${n || '-3'}"]),
+        ("const a = ['ls']; await tools.exec_command({cmd: a['0']})", ["ls"]),
+        ("const a = ['ls']; await tools.exec_command({cmd: a['0000000009']})", []),
+        ("const a = ['ls']; await tools.exec_command({cmd: a['9999999999']})", []),
+        (f"const a = ['ls']; await tools.exec_command({{cmd: a['{'1' * 5_000}']}})", []),
     ],
 )
 def test_commands_are_read_from_the_script(
@@ -100,6 +106,42 @@ def test_commands_are_read_from_the_script(
 
 
 @pytest.mark.parametrize(
+    ("code", "commands"),
+    [
+        (
+            'const run = (cmd, dir="/srv") => tools.exec_command({cmd: `cd ${dir} && ${cmd}`});'
+            'run("a"); run("b", "/b"); run("c", place); run("d", undefined)',
+            ["cd /srv && a", "cd /b && b", "cd ${dir} && c", "cd /srv && d"],
+        ),
+        ('function f(c="make test") { tools.exec_command({cmd: c}) } f()', ["make test"]),
+        ('(async (c="make test") => tools.exec_command({cmd: c}))()', ["make test"]),
+        (
+            'const f = ({cmd="ls", dir: d="/srv"}={cmd: "a"}) => '
+            "tools.exec_command({cmd: `cd ${d} && ${cmd}`}); f(); f({}); f({dir: '/x'})",
+            ["cd /srv && a", "cd /srv && ls", "cd /x && ls"],
+        ),
+        (
+            "const f = (a, b=`${a} -v`) => tools.exec_command({cmd: b});"
+            'f("x"); f("y"); f("z", "w")',
+            ["x -v", "y -v", "w"],
+        ),
+        ('const {dir="/srv"} = given; tools.exec_command({cmd: `ls ${dir}`})', ["ls /srv"]),
+        (
+            'for (const {c="ls", d} of [{d: 1}, {c: "du", d: 2}]) '
+            "tools.exec_command({cmd: `${c} ${d}`})",
+            ["ls 1", "du 2"],
+        ),
+        ('const f = (t=tools) => t.exec_command({cmd: "ls"}); f()', ["ls"]),
+        ('function f(g=(c) => tools.exec_command({cmd: c})) { g("ls") } f()', ["ls"]),
+    ],
+)
+def test_a_default_stands_for_what_is_missing(code: str, commands: list[str]) -> None:
+    """Of a parameter or a part of one; never for an argument that is given but not known."""
+    arguments = [call.argument for call in tool_calls(code)]
+    assert [value["cmd"] for value in arguments if isinstance(value, dict)] == commands
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "(((" * 9_000,
@@ -109,11 +151,37 @@ def test_commands_are_read_from_the_script(
         'let a="x";' + "a=a+a;" * 80 + "tools.exec_command({cmd:a})",
         "a=[1];" + "a=[...a,...a];" * 80 + "a.map(c => tools.exec_command({cmd:c}))",
         '"' * 30_001 + "tools.",
+        "a=" * 9_000 + "1",
+        "function f(){};" + "f(" * 9_000,
+        "function f(a=" * 2_000 + "1",
+        "tools.exec_command({...}, [...])",
+        "tools.exec_command([.../*a*/])",
     ],
 )
 def test_no_code_is_too_odd(code: str) -> None:
     """Nested, unclosed and exploding code costs little and raises nothing."""
     assert all(len(str(call.argument)) < 500_000 for call in tool_calls(code))
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (f"a='{'x' * 100_000}'", "a+''"),
+        (f"a='{'x' * 100_000}'", "`${a}`"),
+        (f"a=['{'x' * 100_000}']", "a.join()"),
+        (f"a=[{'1,' * 4_000}]", "[...a,...a]"),
+        (f"a={{{','.join(f'k{n}:1' for n in range(4_000))}}}", "{...a}"),
+        (f"a={{{','.join(f'k{n}:1' for n in range(4_000))}}}", "Object.entries(a)"),
+        (f"a='[{'1,' * 4_000}1]'", "JSON.parse(a)"),
+    ],
+)
+def test_the_values_of_a_script_have_a_bound_together(data: str, value: str) -> None:
+    """Each alone is known; of two hundred only the first are."""
+    arguments = [call.argument for call in tool_calls(f"{data};" + f"tools.f({value});" * 200)]
+    known = [argument for argument in arguments if not isinstance(argument, Opaque)]
+    assert len(arguments) == 200
+    assert 1 <= len(known) < 150
+    assert 4_000 * len(known) <= sum(map(len, known)) <= 8_000_000
 
 
 @pytest.mark.parametrize(

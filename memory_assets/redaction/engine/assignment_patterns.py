@@ -101,9 +101,15 @@ def _after_names() -> Iterator[Trigger]:
         ("", SPEAKING - PASSWORDS, "", token),
         ("", SPEAKING - PASSWORDS, "", f"(?:{_QUOTE})?{scheme}"),
         (called, SPEAKING, "pair", _QUOTED_VALUE),
-        ("", SPEAKING, "call", _QUOTED_VALUE),
-        ("", SPEAKING, "typed", _QUOTED_VALUE),
-        ("", SPEAKING, "xml", _ANY_VALUE),
+        *(
+            ("", half, group, value)  # Vectorscan scans for all words at once ten times as slowly
+            for group, value in (
+                ("call", _QUOTED_VALUE),
+                ("typed", _QUOTED_VALUE),
+                ("xml", _ANY_VALUE),
+            )
+            for half in (PASSWORDS, SPEAKING - PASSWORDS)
+        ),
         ("", SPEAKING, "label", _ANY_VALUE),
         ("", SPEAKING, "serial", _QUOTED_VALUE),
         (f"-{_NAME}*", SPEAKING, "pair", _QUOTED_VALUE),

@@ -34,6 +34,7 @@ from memory_assets.redaction.engine.triggers import (
     ANCHORED,
     ASKING,
     ASSIGNED,
+    BEYOND_ASCII,
     JOINED,
     MENTION,
     NO_CLUES,
@@ -72,6 +73,11 @@ class HyperscanTriggers:
         templates = tuple(templates)
         self._rules = tuple(anchored)
         self._triggers = _kept_triggers(templates, self._rules, cache)
+        self._foreign = tuple(
+            (rule.pattern, Trigger(b"", ANCHORED, len(BEYOND_ASCII), rule=number))
+            for number, rule in enumerate(self._rules)
+            if rule.anchor == BEYOND_ASCII
+        )
         self._asks = tuple(trigger.rule for trigger in self._triggers if trigger.kind == ASKING)
         self._keywords = keyword_triggers()
         self._run_clues = RunClues(templates)
@@ -107,10 +113,13 @@ class HyperscanTriggers:
                 asks |= JOINED
         reports = places(data)
         ends = runs(data)
-        if not (reports or ends):
-            return Clues(asks=asks, joints=line_ends) if asks else NO_CLUES
         run_ends: dict[int, tuple[int, int]] = {}
         structure: list[tuple[int, Trigger]] = []
+        if BEYOND_ASCII in data and not text.isascii():
+            for pattern, trigger in self._foreign:
+                structure += (
+                    (word.start() + trigger.back, trigger) for word in pattern.finditer(text)
+                )
         if reports:
             asks |= self._sort(data, reports, structure, run_ends)
         if ends:

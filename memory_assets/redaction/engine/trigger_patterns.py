@@ -15,10 +15,12 @@ from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
 from memory_assets.redaction.engine.triggers import (
     ADDRESS,
     ADDRESSES,
+    AFTER_A_WORD,
     ALSO_WORD,
     ANCHORED,
     ASKING,
     ASSIGNED,
+    BEYOND_ASCII,
     COLOURED,
     CONTINUED,
     COOKIE,
@@ -52,9 +54,9 @@ from memory_assets.redaction.views import decodings
 
 _FURTHEST_ANCHOR = 2_000
 _FREQUENT = words(
-    "_tok access api auth backup cat code demo echo email env env. http id: it's keep key login "
-    'name" name: need pass passw pat pin prod put secr secret set ssh switch token try turn type '
-    "use used user users uses using vpn want with"
+    "_tok access api auth backup cat code demo echo email env env. field http id id: it's keep key "
+    'label login name name" name: need pass passw pat pin prod put secr secret set ssh switch '
+    "title token try turn type use used user users uses using vpn want with"
 )
 """Anchors of up to six characters that occur 25 times in a megabyte of sessions or more, but for
 those of the dearest patterns. To look for all others that are words alone, 4,000 places in a
@@ -67,7 +69,9 @@ _COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook")
 def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
     """Return the triggers of the anchored rules, of cookies and of addresses."""
     triggers = [Trigger(b"(?i:cookie)", COOKIE, len("cookie")), Trigger(b"://", ADDRESS, 3)]
-    triggers.extend(_anchored(number, rule) for number, rule in enumerate(rules))
+    triggers.extend(
+        _anchored(number, rule) for number, rule in enumerate(rules) if rule.anchor != BEYOND_ASCII
+    )
     return tuple(triggers)
 
 
@@ -93,10 +97,13 @@ def mention_triggers() -> tuple[Trigger, ...]:
     for word, whole in MENTIONED:
         source = b"(?i:" + re.escape(word) + b")"
         if whole:
-            source = rb"(?:^|[^A-Za-z])" + source + rb"[ \t:=?]"
+            source = rb"(?:^|[^A-Za-z])" + source
+            triggers.append(Trigger(source + rb"\z", MENTION, len(word)))
+            source += AFTER_A_WORD
         triggers.append(Trigger(source, MENTION, len(word) + whole))
     for word in TOLD:
-        triggers.append(Trigger(b"(?i:" + re.escape(word) + b")", MENTION, len(word)))
+        source = rb"(?:^|[^a-z])(?i:" + re.escape(word) + b")"
+        triggers.append(Trigger(source, MENTION, len(word)))
     return tuple(triggers)
 
 

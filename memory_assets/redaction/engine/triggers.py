@@ -28,7 +28,8 @@ ENTITIES, PRINTABLE, CONTINUED = 128, 256, 512
 """Flags of what else a text needs: a view, or a search for personal data."""
 ANYTHING = 1023
 
-
+BEYOND_ASCII = b"??"
+"""The anchor, in the ASCII copy of a text, of rules that begin with words in other scripts."""
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
 MENTION, TABLE, ADDRESS = "mention", "table", "address"
 ALSO_WORD, VENDOR = "also-word", "vendor"
@@ -75,9 +76,13 @@ class Clues(NamedTuple):
 NO_CLUES = Clues()
 
 
+AFTER_A_WORD = rb"[ \t:=?.,;)'\"`\r\n]"
+"""What may follow a word for passwords that is whole, if the text does not end there."""
 _MENTIONS = re.compile(
     b"(?="
-    + b"|".join(re.escape(word) + rb"(?=[ \t:=?])" * whole for word, whole in MENTIONED)
+    + b"|".join(
+        re.escape(word) + (b"(?=" + AFTER_A_WORD + rb"|\Z)") * whole for word, whole in MENTIONED
+    )
     + b"|"
     + b"|".join((*NOUNS, *TOLD, b"base64"))
     + b")"

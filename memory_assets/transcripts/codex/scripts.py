@@ -11,15 +11,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from itertools import islice, product
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory_assets.transcripts.codex import javascript as js
 from memory_assets.transcripts.fields import names as words
-from memory_assets.transcripts.lines import clean_text
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 MOST_CALLS = 200
 """Calls taken from one script, those that a loop makes included."""
@@ -28,14 +27,18 @@ _LONGEST = 500_000
 _LONGEST_JOINED = 200_000
 _MOST_ITEMS = 10_000
 _DEEPEST = 30
+_BUDGET = 8_000_000
+"""Characters that the values of one passage may have; beyond, values are not known. What takes
+time or memory is counted in characters too, so that one figure bounds both."""
+_PER_NODE = 80
+_PER_MEMBER = 16
+_PER_JSON = 8
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _CALLS_TOOLS = re.compile(r"\btools\s*(?:\.|\[|\?\.)|\}\s*=\s*tools\b")
-_ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
-_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "", "\n": ""}
-_SIMPLE["\r\n"] = ""
-_FUNCTIONS = words("arrow_function function_expression function_declaration")
 _OF_EACH = words("map forEach flatMap filter some every")
 _KEEPS_TEXT = words("trim trimStart trimEnd toString")
 _WRAPPERS = words("await_expression parenthesized_expression")
+_DEFAULTS = words("assignment_pattern object_assignment_pattern")
 
 
 class Opaque(NamedTuple):
@@ -43,6 +46,8 @@ class Opaque(NamedTuple):
 
     code: str
 
+
+_MISSING = Opaque("undefined")
 
 Value = str | list["Value"] | dict[str, "Value"] | Opaque
 
@@ -61,11 +66,6 @@ class _Choice(NamedTuple):
     values: tuple[Value, ...]
 
 
-_Pattern = list[tuple[str, str]]
-"""Names that a parameter or a declaration binds, each after the key of its part; "" is the whole
-value."""
-
-
 def calls_tools(text: str) -> bool:
     """Return whether a text is code that calls tools, or may be."""
     return "tools" in text and _CALLS_TOOLS.search(text) is not None
@@ -73,71 +73,21 @@ def calls_tools(text: str) -> bool:
 
 def tool_calls(script: str) -> list[ToolCall]:
     """Return the calls of tools in a script, in the order of the text, at most `MOST_CALLS`."""
-    root = _parsed_script(script)
-    reading = _Reading({}, {})
+    source = script[:_LONGEST].encode(errors="replace")
+    root = js.parsed(source)
+    reading = _Reading(source, {}, {})
     reading.walk(root)
     if reading.functions:  # calls of local functions say what their parameters are
-        reading = _Reading(reading.functions, reading.given)
+        reading = _Reading(source, reading.functions, reading.given)
         reading.walk(root)
     return reading.calls[:MOST_CALLS]
 
 
 def literals(script: str) -> Iterator[str]:
     """Yield the text of each literal of a script that holds no code."""
-    for node in _nodes(_parsed_script(script)):
-        if node.type == "string" or (node.type == "template_string" and not _code_in(node)):
-            yield _unescaped(_text(node)[1:-1])
-
-
-@cache
-def _parser() -> Parser:
-    import tree_sitter_javascript
-    from tree_sitter import Language, Parser  # 40 ms, which most files need not take
-
-    return Parser(Language(tree_sitter_javascript.language()))
-
-
-def _parsed_script(script: str) -> Node:
-    return _parser().parse(script[:_LONGEST].encode(errors="replace")).root_node
-
-
-def _nodes(root: Node) -> Iterator[Node]:
-    """Yield a node and all below it, in the order of the text."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(reversed(node.named_children))
-
-
-def _text(node: Node | None) -> str:
-    return (node.text or b"").decode() if node is not None else ""
-
-
-def _name(node: Node | None) -> str:
-    """Return the name that an expression is, or ""."""
-    return _text(node) if _type(node) == "identifier" else ""
-
-
-def _part(node: Node | None, name: str) -> Node | None:
-    return node.child_by_field_name(name) if node is not None else None
-
-
-def _type(node: Node | None) -> str:
-    return node.type if node is not None else ""
-
-
-def _items(node: Node | None) -> list[Node]:
-    """Return the elements of a list, without comments."""
-    return [item for item in node.named_children if item.type != "comment"] if node else []
-
-
-def _code_in(template: Node) -> list[Node]:
-    return [part for part in template.named_children if part.type == "template_substitution"]
-
-
-def _opaque(node: Node | None) -> Opaque:
-    return Opaque(" ".join(_text(node)[:400].split())[:200])
+    for node in js.nodes(js.parsed(script[:_LONGEST].encode(errors="replace"))):
+        if node.type == "string" or (node.type == "template_string" and not js.code_in(node)):
+            yield js.literal(node)
 
 
 class _Reading:
@@ -145,8 +95,12 @@ class _Reading:
     local functions' calls, as a passage before it saw them."""
 
     def __init__(
-        self, functions: dict[str, list[_Pattern]], given: dict[str, list[list[Value]]]
+        self,
+        source: bytes,
+        functions: dict[str, list[js.Pattern]],
+        given: dict[str, list[list[Value]]],
     ) -> None:
+        self._source = source
         self.calls: list[ToolCall] = []
         self.functions = dict(functions)
         """Local functions, with the names in each of their parameters."""
@@ -159,58 +113,82 @@ class _Reading:
         self._choice: dict[int, int] = {}
         self._met: dict[int, int] = {}
         self._depth = 0
+        self._left = _BUDGET
+        self._defaults = set[int]()
+        """Where the defaults stand that calls or declarations have taken in."""
 
     def walk(self, root: Node) -> None:
         """Take in names, loops and calls."""
-        for node in _nodes(root):
+        for node in js.nodes(root):
             if len(self.calls) >= MOST_CALLS:
                 return
             if node.type == "variable_declarator":
-                self._assign(_part(node, "name"), _part(node, "value"))
+                self._assign(js.part(node, "name"), js.part(node, "value"))
             elif node.type == "assignment_expression":
-                self._assign(_part(node, "left"), _part(node, "right"))
+                self._assign(js.part(node, "left"), js.part(node, "right"))
+            elif node.type in _DEFAULTS:
+                default = js.part(node, "right")
+                if default is not None and default.start_byte not in self._defaults:
+                    self._assign(js.part(node, "left"), default)
             elif node.type == "function_declaration":
-                self._function(_text(_part(node, "name")), node)
-            elif node.type == "for_in_statement" and _text(_part(node, "operator")) == "of":
-                values = self._elements(_part(node, "right"))
-                self._bind(_pattern(_part(node, "left")), values, self._next_group())
+                self._function(js.text(js.part(node, "name")), node)
+            elif node.type == "for_in_statement" and js.text(js.part(node, "operator")) == "of":
+                values = self._elements(js.part(node, "right"))
+                self._bind(js.pattern_of(js.part(node, "left")), values, self._next_group())
             elif node.type == "call_expression":
                 self._call(node)
 
     # --- what names stand for ----------------------------------------------------------
 
     def _assign(self, target: Node | None, value: Node | None) -> None:
-        name = _name(target)
-        if name and _type(value) in _FUNCTIONS:
+        name = js.name_of(target)
+        if name and js.kind(value) in js.FUNCTIONS:
             self._function(name, value)
         elif name:
-            if _name(value) in self._tools:
+            if js.name_of(value) in self._tools:
                 self._tools.add(name)
             known = self._value(value)
             if not isinstance(known, Opaque) or name not in self._names:
                 self._names[name] = known
-        elif _name(value) in self._tools:
-            self._aliases |= {name: tool for tool, name in _pattern(target)}
-        elif _type(target) in ("object_pattern", "array_pattern"):
-            self._bind(_pattern(target), [self._value(value)], self._next_group())
+        elif js.name_of(value) in self._tools:
+            self._aliases |= {name: tool for tool, name, _ in js.pattern_of(target).names}
+        elif js.kind(target) in ("object_pattern", "array_pattern"):
+            self._bind(js.pattern_of(target), [self._value(value)], self._next_group())
 
     def _function(self, name: str, function: Node | None) -> None:
-        self.functions[name] = _parameters(function)
+        self.functions[name] = js.parameters_of(function)
         calls = self._given_before.get(name, [])
         group = self._next_group()
         for place, pattern in enumerate(self.functions[name]):
-            values = [call[place] if place < len(call) else Opaque("") for call in calls]
+            values = [call[place] if place < len(call) else _MISSING for call in calls]
             self._bind(pattern, values, group)
 
     def _next_group(self) -> int:
         self._groups += 1
         return self._groups
 
-    def _bind(self, pattern: _Pattern, values: Sequence[Value], group: int) -> None:
+    def _bind(self, pattern: js.Pattern, values: Sequence[Value], group: int) -> None:
         """Let the names of a pattern stand for a value in each pass of a loop."""
-        for key, name in pattern if values else ():
+        if not values or not self._spend(len(pattern.names) * len(values) * _PER_MEMBER):
+            return
+        values = self._or_default(values, pattern.default, group)
+        for key, name, default in pattern.names:
             parts = [_member(value, key) for value in values] if key else values
-            self._names[name] = _Choice(group, tuple(parts))
+            self._names[name] = _Choice(group, tuple(self._or_default(parts, default, group)))
+
+    def _or_default(
+        self, values: Sequence[Value], default: Node | None, group: int
+    ) -> Sequence[Value]:
+        """Return values with the default, as it is in their pass, where they are missing."""
+        if default is None or default.type in js.FUNCTIONS or js.name_of(default) in self._tools:
+            return values
+        self._defaults.add(default.start_byte)
+        present = list[Value]()
+        for place, value in enumerate(values):
+            self._choice = {group: place}
+            present.append(self._value(default) if value == _MISSING else value)
+        self._choice = {}
+        return present
 
     def _elements(self, node: Node | None) -> list[Value]:
         value = self._value(node)
@@ -219,26 +197,33 @@ class _Reading:
     # --- calls -------------------------------------------------------------------------
 
     def _call(self, call: Node) -> None:
-        function, arguments = _part(call, "function"), _part(call, "arguments")
-        method = _text(_part(function, "property"))
+        function, arguments = js.part(call, "function"), js.part(call, "arguments")
+        method = js.text(js.part(function, "property"))
         if tool := self._tool(function):
             self._record(tool, arguments)
-        elif _name(function) in self.functions:
-            given = [self._value(item) for item in _items(arguments)[:_DEEPEST]]
-            self.given.setdefault(_name(function), []).append(given)
-        elif method in _OF_EACH and (passed := _items(arguments)) and passed[0].type in _FUNCTIONS:
-            values = self._elements(_part(function, "object"))
+        elif js.name_of(function) in self.functions:
+            given = self.given.setdefault(js.name_of(function), [])
+            if len(given) < MOST_CALLS:
+                given.append([self._value(item) for item in self._inside(arguments)[:_DEEPEST]])
+        elif (
+            method in _OF_EACH
+            and (passed := js.items(arguments))
+            and passed[0].type in js.FUNCTIONS
+        ):
+            values = self._elements(js.part(function, "object"))
             places: list[Value] = [str(number) for number in range(len(values))]
             group = self._next_group()
-            for pattern, of_each in zip(_parameters(passed[0]), (values, places), strict=False):
+            for pattern, of_each in zip(
+                js.parameters_of(passed[0]), (values, places), strict=False
+            ):
                 self._bind(pattern, of_each, group)
 
     def _tool(self, function: Node | None) -> str:
         """Return the name of the tool that a call calls, or ""."""
-        if _name(_part(function, "object")) not in self._tools:
-            return self._aliases.get(_name(function), "")
-        index, name = _part(function, "index"), _text(_part(function, "property"))
-        return _text(index)[1:-1] if _type(index) == "string" else name
+        if js.name_of(js.part(function, "object")) not in self._tools:
+            return self._aliases.get(js.name_of(function), "")
+        index, name = js.part(function, "index"), js.text(js.part(function, "property"))
+        return js.literal(index) if index is not None else name
 
     def _record(self, name: str, arguments: Node | None) -> None:
         """Take in a call, once for each pass of its loops."""
@@ -255,14 +240,29 @@ class _Reading:
         self._choice = {}
 
     def _first(self, arguments: Node | None) -> Value:
-        return self._value(items[0]) if (items := _items(arguments)) else Opaque("")
+        return self._value(items[0]) if (items := self._inside(arguments)) else Opaque("")
 
     # --- values ------------------------------------------------------------------------
 
+    def _spend(self, cost: int) -> bool:
+        """Take a cost from the budget; return whether there was as much."""
+        self._left -= cost
+        return self._left >= 0
+
+    def _inside(self, node: Node | None) -> list[Node]:
+        """Return the elements of a list, if the budget has room for them."""
+        affordable = node is not None and self._spend(node.named_child_count * _PER_MEMBER)
+        return js.items(node) if affordable else []
+
+    def _opaque(self, node: Node) -> Opaque:
+        start = node.start_byte
+        code = self._source[start : min(node.end_byte, start + 1_600)].decode(errors="replace")
+        return Opaque(" ".join(code[:400].split())[:200])
+
     def _value(self, node: Node | None) -> Value:
-        while _type(node) in _WRAPPERS and (inside := _items(node)):
+        while js.kind(node) in _WRAPPERS and (inside := self._inside(node)):
             node = inside[0]
-        if node is None or self._depth > _DEEPEST:
+        if node is None or self._depth > _DEEPEST or not self._spend(_PER_NODE):
             return Opaque("")
         self._depth += 1
         try:
@@ -273,13 +273,14 @@ class _Reading:
     def _known(self, node: Node) -> Value:
         value: Value | None = None
         if node.type == "string":
-            value = _unescaped(_text(node)[1:-1])
+            value = js.literal(node)
+            self._spend(len(value))
         elif node.type == "number":
-            value = _text(node)
+            value = js.text(node)
         elif node.type == "template_string":
             value = self._filled(node, raw=False)
-        elif node.type == "identifier":
-            value = self._named(_text(node))
+        elif node.type in ("identifier", "shorthand_property_identifier"):
+            value = self._named(js.text(node))
         elif node.type == "array":
             value = self._list(node)
         elif node.type == "object":
@@ -287,13 +288,19 @@ class _Reading:
         elif node.type == "binary_expression":
             value = self._sum(node)
         elif node.type == "member_expression":
-            value = _member(self._value(_part(node, "object")), _text(_part(node, "property")))
+            value = _member(
+                self._value(js.part(node, "object")), js.text(js.part(node, "property"))
+            )
         elif node.type == "subscript_expression":
-            key = self._value(_part(node, "index"))
-            value = _member(self._value(_part(node, "object")), key if isinstance(key, str) else "")
+            key = self._value(js.part(node, "index"))
+            value = _member(
+                self._value(js.part(node, "object")), key if isinstance(key, str) else ""
+            )
         elif node.type == "call_expression":
             value = self._result(node)
-        return _opaque(node) if value is None or isinstance(value, Opaque) else value
+        if value is None or isinstance(value, Opaque) or self._left < 0:
+            return self._opaque(node)
+        return value
 
     def _named(self, name: str) -> Value | None:
         known = self._names.get(name)
@@ -305,121 +312,100 @@ class _Reading:
 
     def _filled(self, template: Node, *, raw: bool) -> Value:
         """Return a template's text, with what its code stands for where that is known."""
-        whole, parts = template.text or b"", list[Value]()
-        at = 1
-        for code in [*_code_in(template), None]:
-            end = code.start_byte - template.start_byte if code is not None else len(whole) - 1
-            said = whole[at:end].decode(errors="replace")
-            parts.append(said if raw else _unescaped(said))
+        parts, at = list[Value](), template.start_byte + 1
+        if not self._spend(template.end_byte - at):
+            return Opaque("...")
+        for code in [*js.code_in(template), None]:
+            end = code.start_byte if code is not None else template.end_byte - 1
+            said = self._source[at:end].decode(errors="replace")
+            parts.append(said if raw else js.unescaped(said))
             if code is not None:
-                parts.append(self._value(next(iter(_items(code)), None)))
-                at = code.end_byte - template.start_byte
-        return _joined("", parts)
+                parts.append(self._first(code))
+                at = code.end_byte
+        return self._joined("", parts)
 
     def _sum(self, node: Node) -> Value | None:
         """Return a sum in which a text is known."""
         parts = list[Value]()
         left: Node | None = node
         while left is not None and left.type == "binary_expression":
-            if _text(_part(left, "operator")) != "+":
+            if js.text(js.part(left, "operator")) != "+":
                 return None
-            parts.append(self._value(_part(left, "right")))
-            left = _part(left, "left")
+            parts.append(self._value(js.part(left, "right")))
+            left = js.part(left, "left")
         parts.append(self._value(left))
-        return _joined("", reversed(parts)) if any(isinstance(p, str) for p in parts) else None
+        return self._joined("", reversed(parts)) if any(isinstance(p, str) for p in parts) else None
 
     def _list(self, node: Node) -> list[Value]:
         elements = list[Value]()
-        for item in _items(node)[:_MOST_ITEMS]:
+        for item in self._inside(node)[:_MOST_ITEMS]:
             spread = item.type == "spread_element"
-            value = self._value(_items(item)[0] if spread else item)
-            elements += value if spread and isinstance(value, list) else [value]
+            value = self._first(item) if spread else self._value(item)
+            if not spread or not isinstance(value, list):
+                elements.append(value)
+            elif self._spend(len(value) * _PER_MEMBER):
+                elements += value
             del elements[_MOST_ITEMS:]
         return elements
 
     def _object(self, node: Node) -> dict[str, Value]:
         members = dict[str, Value]()
-        for item in _items(node):
+        for item in self._inside(node):
             if item.type == "spread_element":
-                value = self._value(_items(item)[0])
-                members |= value if isinstance(value, dict) else {}
+                value = self._first(item)
+                if isinstance(value, dict) and self._spend(len(value) * _PER_MEMBER):
+                    members |= value
             elif item.type == "pair":
-                members[_key(_part(item, "key"))] = self._value(_part(item, "value"))
+                members[js.key_of(js.part(item, "key"))] = self._value(js.part(item, "value"))
             elif item.type == "shorthand_property_identifier":
-                members[_text(item)] = self._named(_text(item)) or _opaque(item)
+                members[js.text(item)] = self._value(item)
         return members
 
     def _result(self, call: Node) -> Value | None:
         """Return what a call gives: of `Object.entries`, `JSON.parse`, `join` and the like."""
-        function, arguments = _part(call, "function"), _part(call, "arguments")
-        method, of = _text(_part(function, "property")), _part(function, "object")
-        if _name(of) == "String" and method == "raw" and _type(arguments) == "template_string":
+        function, arguments = js.part(call, "function"), js.part(call, "arguments")
+        method, of = js.text(js.part(function, "property")), js.part(function, "object")
+        if (
+            js.name_of(of) == "String"
+            and method == "raw"
+            and js.kind(arguments) == "template_string"
+        ):
             return self._filled(arguments, raw=True) if arguments is not None else None
-        if _name(of) == "Object":
-            return _parts(self._first(arguments), method)
-        if _name(of) == "JSON" and method == "parse":
-            return _parsed(self._first(arguments))
+        if js.name_of(of) == "Object":
+            value = self._first(arguments)
+            counted = isinstance(value, dict) and self._spend(len(value) * _PER_MEMBER * 4)
+            return _parts(value, method) if counted else None
+        if js.name_of(of) == "JSON" and method == "parse":
+            value = self._first(arguments)
+            counted = isinstance(value, str) and self._spend(len(value) * _PER_JSON)
+            return _parsed(value) if counted else None
         value = self._value(of)
         if method == "join" and isinstance(value, list):
             between = self._first(arguments)
-            return _joined(between if isinstance(between, str) else ",", value)
+            return self._joined(between if isinstance(between, str) else ",", value)
         if method == "concat" and isinstance(value, str):
-            return _joined("", [value, *map(self._value, _items(arguments)[:_DEEPEST])])
+            added = map(self._value, self._inside(arguments)[:_DEEPEST])
+            return self._joined("", [value, *added])
         return value if method in _KEEPS_TEXT and isinstance(value, str) else None
 
-
-def _parameters(function: Node | None) -> list[_Pattern]:
-    """Return the names in each parameter of a function."""
-    if alone := _part(function, "parameter"):
-        return [_pattern(alone)]
-    return [_pattern(parameter) for parameter in _items(_part(function, "parameters"))]
-
-
-def _pattern(node: Node | None) -> _Pattern:
-    """Return the names that a parameter, or the left side of a declaration, binds."""
-    if _type(node) == "assignment_pattern":
-        node = _part(node, "left")
-    if node is None or node.type not in ("array_pattern", "object_pattern"):
-        return [("", _text(node))]
-    pattern, place = _Pattern(), 0
-    for child in node.children:
-        place += child.type == ","
-        part = _part(child, "left") or child
-        if node.type == "array_pattern" and part.type == "identifier":
-            pattern.append((str(place), _text(part)))
-        elif part.type == "shorthand_property_identifier_pattern":
-            pattern.append((_text(part), _text(part)))
-        elif part.type == "pair_pattern":
-            bound = _part(part, "value")
-            pattern.append((_key(_part(part, "key")), _text(_part(bound, "left") or bound)))
-    return pattern
-
-
-def _key(node: Node | None) -> str:
-    return _unescaped(_text(node)[1:-1]) if _type(node) == "string" else _text(node)
+    def _joined(self, between: str, values: Iterable[Value]) -> Value:
+        """Return values as one text, unless it is too long."""
+        pieces, length = list[str](), 0
+        for value in values:
+            pieces.append(_as_text(value))
+            added = len(pieces[-1]) + len(between)
+            length += added
+            if not self._spend(added + _PER_MEMBER) or length > _LONGEST_JOINED:
+                return Opaque("...")
+        return between.join(pieces)
 
 
 def _member(value: Value, key: str) -> Value:
     if isinstance(value, dict):
-        return value.get(key, Opaque(key))
-    if isinstance(value, list) and key.isdecimal() and int(key[:9]) < len(value):
+        return value.get(key, _MISSING)
+    if isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
         return value[int(key)]
-    return Opaque(key)
-
-
-def _unescaped(literal: str) -> str:
-    """Return the value of a string literal's inside."""
-    if "\\" not in literal:
-        return literal
-
-    def value(escape: re.Match[str]) -> str:
-        code = escape.group(1)
-        if len(code) > 1 and code[0] in "ux":
-            number = int(code[1:].strip("{}"), 16)
-            return chr(number) if number <= 0x10FFFF else "\ufffd"
-        return _SIMPLE.get(code, code)
-
-    return clean_text(_ESCAPE.sub(value, literal))
+    return _MISSING
 
 
 def _parts(value: Value, of: str) -> Value:
@@ -447,17 +433,6 @@ def _of_json(value: object) -> Value:
     if isinstance(value, list):
         return [_of_json(item) for item in value[:_MOST_ITEMS]]
     return value if isinstance(value, str) else str(value)
-
-
-def _joined(between: str, values: Iterable[Value]) -> Value:
-    """Return values as one text, unless it is too long."""
-    pieces, length = list[str](), 0
-    for value in values:
-        pieces.append(_as_text(value))
-        length += len(pieces[-1]) + len(between)
-        if length > _LONGEST_JOINED:
-            return Opaque("...")
-    return between.join(pieces)
 
 
 def _as_text(value: Value) -> str:

@@ -48,12 +48,14 @@ _MOST_OTHERS = 4
 _ITEM = re.compile(
     r"[ \t|>]*(?P<mark>(?:[-*•+]|\d{1,3}[.)])[ \t]{1,4})?"
     r"(?:[\"'`]?(?P<key>[\w.-]{1,60})[\"'`]?[ \t]?(?::|=>?)[ \t]{0,8})?"
-    r"(?:[bru]|[|>][+-]?$)?[\[({]?(?:[\w.@-]{1,40}(?::(?=\S)"
+    r"(?:[bru](?=[\"'])|[|>][+-]?$)?[\[({]?(?:[\w.@-]{1,40}(?::(?=\S)"
     r"|[ \t]{1,24}(?=\S)))?[\"'`]?(?P<value>[^\s\"'`,;<>{}\[\]()]{4,400})[\"'`]?[\])},;]{0,2}"
     r"[ \t]*\\?\r?"
 )
 _LITERAL_LINE = re.compile(r"[ \t]*[brf]?[\"'](?P<value>[^\"'\\]{1,200})[\"'][ \t]*\r?")
 _USER = re.compile(r"[\w.-]+:(?=.)")
+_CALL = re.compile(r"\w\($")
+"""A bracket of arguments, and not of an array of the shell or of a tuple."""
 _IDENTIFIER = re.compile(r"(?:[a-z]+_)+[a-z]*\d{0,3}")
 _LONGEST_NAME = 40
 _LAST_NAME = re.compile(r"[\w.-]*\Z")
@@ -148,11 +150,12 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     if name_kind(qualifier + stem) is NameKind.PLAIN:
         return
     indent = len(line) - len(line.lstrip(" \t"))
-    is_call = head.group().rstrip().endswith("(")
+    opened = head.group().rstrip()
+    is_call = _CALL.search(opened) is not None
     if stem == "password" and (block := _block(text, head, indent)):
         yield block
         return
-    if is_call and (literals := _literals(text, head.end(), name)):
+    if opened.endswith("(") and (literals := _literals(text, head.end(), name)):
         yield from literals
         return
     others = 0

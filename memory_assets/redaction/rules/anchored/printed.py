@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule,
     typed_password,
 )
-from memory_assets.redaction.rules.judging.phrases import is_said
+from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
 
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _WRITES = (
@@ -42,6 +42,11 @@ def _is_printed(value: str) -> bool:
 def _is_prompted(value: str) -> bool:
     """Return True if `value`, behind a prompt for passwords or in a form, is one: also a word."""
     return typed_password(value) and login_password(value) and not is_said(value)
+
+
+def _is_beside(value: str) -> bool:
+    """Return True if `value`, the cell beside one that says "password", has the form of one."""
+    return likely_password(value) or is_mixture(value) or is_words(value)
 
 
 PRINTED: tuple[AnchoredRule, ...] = (
@@ -100,6 +105,15 @@ PRINTED: tuple[AnchoredRule, ...] = (
            "SET PASSWORD FOR app = \n"),
           ("with password", r"with password\s{1,24}'", "WITH PASSWORD\n"),
           ("identified by", r"identified by\s{1,24}'", "IDENTIFIED BY\n"))),
+    *(rule("paired-secret", word, _is_beside,
+           rf"(?i)(?:(?<=[|│] )|(?<=[|│])|(?<=[|│] \*\*)){word}\**[ \t]{{0,40}}[|│]"
+           r"[ \t]{0,8}[`\"*]{0,3}(?P<secret>[^\s|│`*\"]{5,100})"
+           r"[`\"*]{0,3}[ \t]{0,40}[|│]?[ \t]*(?=\r?\n|$)",
+           f"| {word} | {FILL[:12]} |")
+      for word in ("password", "passphrase", "passwort")),
+    rule("set-password", 'password"', _is_typed,
+         r"(?i)password\" (?:with|as|to) \"(?P<secret>[^\"\n]{4,100})\"",
+         'I fill in "Password" with "' + FILL[:12] + '"'),
     *(rule("command-secret", anchor, _is_prompted,
            rf"(?i) {flag}[ =][\"']?\w{{0,20}}(?:password|passwd|secret|pw)="
            r"(?P<secret>[^\s\"'@<;&$]{4,200})", f"curl {sample} password={FILL[:12]}")

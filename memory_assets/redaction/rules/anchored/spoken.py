@@ -30,11 +30,11 @@ _BEFORE_PASS = "|".join(
             for system in words(
                 "db database mongo mysql postgres redis sql ldap root admin vpn wifi wi-fi ssh sudo"
                 " ftp sftp smtp imap mail grafana jenkins router server user login account service"
-                " keepass box host default staging prod truststore keystore"
-                " and with requires needs the my new old"
+                " keepass box host default staging prod truststore keystore smb nas bluetooth"
+                " printer its and with requires needs the my new old"
             )
         ),
-        ", ", "; ", "/ ", r"\(",
+        ", ", "; ", "/ ", "'s ", r"\(",
     )
 )  # fmt: skip
 """What stands before "pass" where it is a password: tests pass, too."""
@@ -70,7 +70,7 @@ def _from_and_to(value: str) -> bool:
 
 SPOKEN: tuple[AnchoredRule, ...] = (
     rule_above("spoken-password", "pass", told_at,
-               rf"(?i)(?:{_BEFORE_PASS})pass(?![a-z/_.-]|{_NO_PASS})",
+               rf"(?i)(?:{_BEFORE_PASS})pass(?!{_NO_PASS})[^a-z/_.-]",
                "db pass for staging = " + FILL[:12]),
     rule("spoken-password", "password from ", _from_and_to,
          rf"(?i)password from [\"'`]?(?P<secret>[^\s\"'`]{{5,60}} to [^\s\"'`]{{5,60}}?){_END}",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
@@ -40,10 +41,11 @@ _NUMBERED = re.compile(r"[^\W\d_]{4,}(?P<number>\d{1,8})[!?.]?")
 _OTHER_THINGS = re.compile(
     r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|ed\d|ascii|x\d|web\d|risc|arm"
     r"|latin|v\d|python|node|windows|ubuntu|debian|ipv|iso|id_|secp|pkcs|lib|win\d|log4|k8s|i18n|h26"
-    r"|mp[34]|cve|s3|ec2|gpt|claude|\d+[a-z]{1,3}$)\w*"
+    r"|mp[34]|cve|s3|ec2|gpt|claude|x?chacha\d+-poly|(?:ticket|issue|bug|story|task|case|incident)-\d"
+    r"|\d+[a-z]{1,3}$)\w*"
 )
 _NO_VALUE = re.compile(
-    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|%[sdrvi(]|^\d+[-./:,]"
+    r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|(?<!\w)%[sdrvi(]|%[sdrvi]$|^\d+[-./:,]"
     r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w|[-_.]v\d"
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
@@ -51,6 +53,7 @@ _LONG_WORD = 10
 _LONG_DRAWN, _DRAWN = 14, 8
 
 
+@lru_cache(maxsize=512)  # a value stands in the surroundings of many words
 def shape(value: str) -> int:
     """Return how much `value`, without quotes, looks like a chosen password: `NOTHING` to
     `CERTAIN`."""
@@ -128,11 +131,11 @@ def _numbered(value: str, pieces: list[str]) -> int:
     numbered = _NUMBERED.fullmatch(value)
     if numbered is not None:
         word = value[: numbered.start("number")]
-        if len(_LETTERS.findall(word)) > 1:
-            return UNUSUAL if value[0].isupper() else WORD
-        if word.isupper():
-            return WORD
         many = len(numbered["number"]) > 1
+        if len(_LETTERS.findall(word)) > 1:
+            return UNUSUAL if value[0].isupper() or many else WORD
+        if word.isupper():
+            return UNUSUAL if many and len(word) > _SHORTEST else WORD
         return CLEAR if many else LIKELY if len(word) >= _LONG_WORD else UNUSUAL
     if is_generated(value, _LONG_DRAWN):
         return CERTAIN

@@ -123,10 +123,14 @@ def is_told_of(word: str) -> bool:
 def is_technical(value: str) -> bool:
     """Return True if `value` is the name of a type, an algorithm, a store or a program, also with a
     number: `varchar255`, `Chrome90`, `PBKDF2WithHmac`; not with a word besides
-    (`docker99kessel`)."""
+    (`docker99kessel`, `python3Kessel!`)."""
     first, *others = _LETTERS.findall(value) or [""]
-    words = [other for other in others if other.islower() and len(other) >= _SHORTEST_WORD]
-    return _LETTERS.match(value) is not None and _TECHNICAL.issuperset([first.lower(), *words])
+    besides = [
+        other.lower()
+        for other in others
+        if len(other) >= _SHORTEST_WORD and (other.islower() or not value.isalnum())
+    ]
+    return _LETTERS.match(value) is not None and _TECHNICAL.issuperset([first.lower(), *besides])
 
 
 def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: bool) -> int:

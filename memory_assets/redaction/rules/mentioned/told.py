@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from memory_assets.redaction.rules.judging.chosen import CERTAIN, LIKELY, UNUSUAL, shape
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.judging.phrases import phrase_length
+from memory_assets.redaction.rules.judging.phrases import is_listed, is_said, phrase_length
 from memory_assets.redaction.rules.wordlist import word_set
 
 REACH = 180
@@ -32,7 +32,7 @@ KEYWORDS = tuple(
         "login code", "security code", "keypad code", "your code", "digo d", "codice ", "log on",
         "logon", "ssh in", "ssh as", "anmeld", "zugang", "keystore", "keychain", "bitlocker",
         "veracrypt", "wpa", "wlan", "hotspot", "security answer", "decrypt", "with user",
-        "as user", "connect as", "encrypted with", "protected with",
+        "as user", "connect as", "encrypted with", "protected with", "pass is ", "pass was ",
     )
 )  # fmt: skip
 """Lower-case words, besides those of `passwords.py`, after which a password is told."""
@@ -43,7 +43,7 @@ FOREIGN = (
 _CUE = re.compile(
     r"(?i)(?P<strong>(?:pas+[wcp]|pass?(?:o|wo)r|kennwort|contrase|wachtwoord|senha"
     r"|mots? de passe|mdp\b|has.o\b|heslo|l.senord|pwd?\b|parola d.ordine|palavra-passe"
-    r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]*|pass(?![a-z])"
+    r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]{0,12}|pass(?![a-z])"
     rf"|(?!暗証|密钥|токен|ключ)(?:{FOREIGN}))"
     r"|(?P<number>暗証番号|pin(?:[- ]?code)?(?![a-z\d])|puk(?![a-z\d])"
     r"|(?:door|alarm|gate|access|safe|verification|one-time|2fa|mfa|pairing|login|security|keypad"
@@ -76,7 +76,8 @@ _NOW = (
 )
 _IS = (
     r"(?:is|was|are|be|been|becomes?|became|remains|stays|equals|reads|ist|war|bleibt|lautet"
-    r"|hei(?:ß|ss)t|est|es|era|è|é|jest|je|it['’]s|(?<=[.,;!?(-] )its|that['’]?s|c['’]est"
+    r"|hei(?:ß|ss)t|est|es|era|è|é|jest|(?<=has.o )to|je|it['’]s"
+    r"|(?<=[.,;!?(-] )its|that['’]?s|c['’]est"
     r"|pw['’]?s|password['’]s)"
 )
 _GIVES = (
@@ -87,7 +88,7 @@ _GIVES = (
 _LINK = re.compile(
     rf"(?:(?<![\w-])(?:(?P<verb>(?:(?P<is>{_IS})|{_GIVES}){_NOW})|(?P<by>with|mit|avec|con|com)"
     rf"|(?P<to>to|auf|a|à|zu|into|en){_NOW})(?::|(?=[ \r\n]))"
-    r"|(?P<sign>:|=|->|→|=>|[：是为為は는은](?=[ \t\"'`「]{0,2}[!-~])|~>)"
+    r"|(?P<sign>:|=|->|→|=>|[：是为為は는은](?=[ \t\"'`「]{0,2}[!-~])|~>|(?<=[а-я] )[—–](?=[ ]))"
     r"|(?P<asked>\?)|(?P<comma>,)(?=[ ](?!it['’s ]|that))"
     r"|(?<=\w )(?=\([^()\n]{5,80}\))"
     r"|(?<=\w)(?=[ ][\"'`“«]))"
@@ -111,7 +112,7 @@ _APART = re.compile(
 _END_OF_CLAUSE = re.compile(
     r"[.,;:!?)\"'`”»*]{0,3}(?:\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which|that"
     r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then"
-    r"|gesetzt)\b))"
+    r"|yesterday|today|tonight|last|this|again|gestern|heute|hier|ayer|ieri|gesetzt)\b))"
     rf"|[.,;!?)]{{1,2}}\s|[ ]?[{_UNSPACED}]"
 )
 _PAIR = re.compile(
@@ -119,6 +120,13 @@ _PAIR = re.compile(
     r"|user(?:name)?[ :=]{1,2})?[\"'`]?[\w.@+-]{1,40}[\"'`]?"
     r"(?:(?P<sign>[ ]?/[ ]?|:)|[ ](?:and|with|und|mit|y|e|et)[ ](?:password[ ])?)[\"'`]?"
 )
+_LOGIN = re.compile(r"(?::| as| with|)[ ](?P<who>[\w.@+-]{2,40}),?[ ]")
+"""The user between the word for logging in and the password."""
+_ODD = re.compile(
+    r"(?=\S{0,60}\d)(?=\S{0,60}[A-Z])"
+    r"(?:#[^\W_]{5,40}|[^\W\d_][^\W_]{2,30}(?:[=/|]|\.\.|::)[^\W_]{2,30})[!#$*]?"
+)
+"""A value with a sign that elsewhere begins or divides what is no password."""
 _HARD = re.compile(r"passw|\n[ \t]*\n|[{}<\[\]|]|(?<![-=~\n])>|=(?![ >])")
 _SENTENCE = re.compile(
     r"[.!?](?=\s)(?!\s+(?:it|that|this|the new one|here|now|both|on|its|old|new|\S{1,20} / )\b)"
@@ -136,7 +144,7 @@ _OF_OTHERS = re.compile(
 )
 _ITS = re.compile(
     r"[ ](?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
-    r"|voor)[ ][^,.;:]*$"
+    r"|voor)[ ](?![^\n]* where )[^,.;:]*$"
 )
 _IN_OTHERS = re.compile(r"\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
 _AS_PASSWORD = re.compile(
@@ -149,7 +157,17 @@ _IS_PASSWORD = re.compile(
 )
 _PIN = re.compile(
     r"(?:\d{6}(?:-\d{6}){7}|\d{4,10}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
-    r"(?![a-zA-Z\d%#-]|[.,:]\d)#?"
+    r"#?(?![a-zA-Z\d%#-]|[.,:]\d)"
+)
+_UNIT = re.compile(
+    r"[ ]?[x×*][ ]?\d|[ ](?:px|r?em|pt|[kcm]?m|k?g|m?s|min|[km]?hz|[kmg]i?b|sec(?:ond)?s?|minutes"
+    r"|hours|days|bytes|bits|pixels|percent|times|characters|chars|items|entries|rows)\b",
+    re.IGNORECASE,
+)
+"""What follows a number that is a size or an amount."""
+_BEFORE_CODE = re.compile(
+    r"(?<![^\s\"'`*(])(?P<number>\d{4,8})[\"'`*]{0,3} (?:is|was|as) (?:(?:your|my|our|the|a) )?"
+    r"(?:[a-z-]{1,14} )?$"
 )
 _COUNTED = "01234567890123"
 _ANOTHER_PIN = re.compile(
@@ -179,8 +197,12 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
     kind = cue.lastgroup or "weak"
     if _is_inside_name(text, position) and not (kind == "number" and text[position - 1] == "_"):
         return
-    if kind == "number" and not _is_number(text, cue):
-        return
+    if kind == "number":
+        before = _BEFORE_CODE.search(text, max(position - 60, 0), position)
+        if before is not None and before["number"] not in _COUNTED:
+            yield before.span("number")
+        if not _is_number(text, cue):
+            return
     if kind == "strong" and _is_of_thing(text, cue.end()):
         kind = "thing"
     first = max(position - BACK, 0)
@@ -251,6 +273,8 @@ def _numbers(
         number = _PIN.match(text, at)
         if number is None or number.group() in _COUNTED or len(set(number.group())) < 2:
             continue
+        if _UNIT.match(text, number.end()) is not None:
+            continue
         yield number.span()
         more = _ANOTHER_PIN.match(text, number.end(), end)
         if more is not None:
@@ -273,6 +297,14 @@ def _linked(
             if length:
                 yield at, at + length
                 continue
+        odd = (
+            _ODD.match(text, at)
+            if kind == "strong" and _place(low, start, link, kind) > 2
+            else None
+        )
+        if odd is not None and _is_odd(odd.group()) and _END_OF_CLAUSE.match(text, odd.end()):
+            yield odd.span()
+            continue
         token = _TOKEN.match(text, at, min(at + 80, len(text)))
         if token is None:
             continue
@@ -289,6 +321,14 @@ def _linked(
         place = _place(low, start, link, kind)
         if _is_told(kind, place, looks) and not _is_of_another(low, start, link):
             yield at, at + len(value)
+
+
+def _is_odd(value: str) -> bool:
+    """Return True if `value` looks chosen but for the sign in it, and no part of it is a word of
+    what is said of passwords or of code."""
+    words = re.findall(r"[^\W\d_]{3,}", value.lower())
+    looks = shape(re.sub(r"[=/|]|\.\.|::", "!", value.lstrip("#")))
+    return looks >= UNUSUAL and not any(map(is_listed, words))
 
 
 def _is_told(kind: str, place: int, looks: int) -> bool:
@@ -358,6 +398,8 @@ _MARK = re.compile(
 )
 """Occurs in every value that no verb gives."""
 _QUOTES = frozenset("\"'`“«")
+_LOGINS = word_set("login logins Login")
+_ADMINS = word_set("admin root")
 
 
 def _apart(
@@ -389,6 +431,9 @@ def _place_apart(
         for pair in _PAIR.finditer(text, start, at):
             if pair.end() == at:
                 return 3 if pair["who"] or pair["sign"] else 2
+        login = _LOGIN.fullmatch(text, start, at) if text[position:start] in _LOGINS else None
+        if login is not None and (login["who"] in _ADMINS or not is_said(login["who"])):
+            return 2
         if not text[start:at].strip(" \"'`"):
             return 3 if kind == "strong" and _END_OF_CLAUSE.match(text, stop) else 2
     else:

@@ -1,0 +1,147 @@
+"""The syntax of JavaScript, as far as code mode's scripts need it: nodes, literals, parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory_assets.transcripts.fields import names as words
+from memory_assets.transcripts.lines import clean_text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MOST_PARAMETERS = 30
+"""Parameters of a function that are looked at."""
+_ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
+_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "", "\n": ""}
+_SIMPLE["\r\n"] = ""
+FUNCTIONS = words("arrow_function function_expression function_declaration")
+_NAMES = words("identifier shorthand_property_identifier_pattern")
+
+
+class Bound(NamedTuple):
+    """A name that a parameter or a declaration binds to a part of a value, or by the key "" to all
+    of it; and what it is where that is missing."""
+
+    key: str
+    name: str
+    default: Node | None = None
+
+
+class Pattern(NamedTuple):
+    """The names that a parameter or a declaration binds, and what is bound where all is missing."""
+
+    names: list[Bound]
+    default: Node | None = None
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter_javascript
+    from tree_sitter import Language, Parser  # 40 ms, which most files need not take
+
+    return Parser(Language(tree_sitter_javascript.language()))
+
+
+def parsed(source: bytes) -> Node:
+    """Return the tree of a script in UTF-8."""
+    return _parser().parse(source).root_node
+
+
+def nodes(root: Node) -> Iterator[Node]:
+    """Yield a node and all below it, in the order of the text."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.named_children))
+
+
+def text(node: Node | None) -> str:
+    """Return the source of a node, all of it: only for nodes that hold few others."""
+    return (node.text or b"").decode() if node is not None else ""
+
+
+def name_of(node: Node | None) -> str:
+    """Return the name that an expression is, or ""."""
+    return text(node) if kind(node) in _NAMES else ""
+
+
+def part(node: Node | None, name: str) -> Node | None:
+    """Return the child that has a name in the grammar."""
+    return node.child_by_field_name(name) if node is not None else None
+
+
+def kind(node: Node | None) -> str:
+    """Return the type that a node has in the grammar, or ""."""
+    return node.type if node is not None else ""
+
+
+def items(node: Node | None) -> list[Node]:
+    """Return the elements of a list, without comments."""
+    return [item for item in node.named_children if item.type != "comment"] if node else []
+
+
+def code_in(template: Node) -> list[Node]:
+    """Return the `${...}` of a template."""
+    return [part for part in template.named_children if part.type == "template_substitution"]
+
+
+def parameters_of(function: Node | None) -> list[Pattern]:
+    """Return the names in each parameter of a function."""
+    if alone := part(function, "parameter"):
+        return [pattern_of(alone)]
+    parameters = items(part(function, "parameters"))
+    return [pattern_of(parameter) for parameter in parameters[:MOST_PARAMETERS]]
+
+
+def pattern_of(node: Node | None) -> Pattern:
+    """Return the names that a parameter, or the left side of a declaration, binds."""
+    whole = None
+    if kind(node) == "assignment_pattern":
+        node, whole = part(node, "left"), part(node, "right")
+    if node is None or node.type not in ("array_pattern", "object_pattern"):
+        return Pattern([Bound("", name_of(node))], whole)
+    names, place = list[Bound](), 0
+    for child in node.children:
+        place += child.type == ","
+        bound = part(child, "value") if child.type == "pair_pattern" else child
+        name = name_of(part(bound, "left") or bound)
+        key = str(place) if node.type == "array_pattern" else name
+        if child.type == "pair_pattern":
+            key = key_of(part(child, "key"))
+        if name:
+            names.append(Bound(key, name, part(bound, "right")))
+    return Pattern(names, whole)
+
+
+def key_of(node: Node | None) -> str:
+    """Return the key of a member; of a computed one, which may be long code, where it stands."""
+    if node is not None and node.type == "computed_property_name":
+        return f"[{node.start_byte}]"
+    return literal(node) or text(node)
+
+
+def literal(node: Node | None) -> str:
+    """Return the text of a literal that holds no code, or ""."""
+    if node is None or node.type not in ("string", "template_string") or code_in(node):
+        return ""
+    return unescaped(text(node)[1:-1])
+
+
+def unescaped(literal: str) -> str:
+    """Return the value of a string literal's inside."""
+    if "\\" not in literal:
+        return literal
+
+    def value(escape: re.Match[str]) -> str:
+        code = escape.group(1)
+        if len(code) > 1 and code[0] in "ux":
+            number = int(code[1:].strip("{}"), 16)
+            return chr(number) if number <= 0x10FFFF else "\ufffd"
+        return _SIMPLE.get(code, code)
+
+    return clean_text(_ESCAPE.sub(value, literal))
