@@ -36,9 +36,9 @@ _PICKED = Phrase(
 _LABEL_FIRST = re.compile(
     r"(?:(?:[Yy]es|[Oo]k)[, ]+)?(?:to )?(?:[Oo]ption )?"
     r"(?P<labels>(?:[B-E]|\d|(?<=ption )A)[.):,;]?|A[.):,;])\s+"
-    r"(?:[Pp]lease|[Ww]ith|(?:[Aa]lso|[Tt]hen)(?! (?:\w+s|was|had|will|can|could|would)\b)|"
-    r"[Ff]or now|[Ll]et'?s|[Aa]nd (?:then|also|please|with)|"
-    r"[Bb]ut (?!(?:it|that|this|is|i|I)\b))\b(?=(?:\W+\w+){2})"
+    r"(?:[Ww]/|(?:[Pp]lease|[Ww]ith|(?:[Aa]lso|[Tt]hen)(?! (?:\w+s|was|had|will|can|could|would)"
+    r"\b)|[Ff]or now|[Ll]et'?s|[Aa]nd (?:then|also|please|with)|"
+    r"[Bb]ut (?!(?:it|that|this|is|i|I)\b))\b)(?=(?:\W+\w+){2})"
 )
 """A label, and words that take it and add something: others may speak of what it stands for."""
 _REFUSES = Phrase(

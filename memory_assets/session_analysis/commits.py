@@ -57,9 +57,9 @@ _REBASES = re.compile(
 )
 """What gives earlier commits other SHAs."""
 _BEGINS_BRANCH = re.compile(
-    r"\bgit\b[^\n;&|]* (?:checkout -[bB]|switch (?:-[cC]|--create)|"
-    r"branch -[mM](?: [^\s;&|]+)?)"
-    r" [^\s;&|]+(?: HEAD)?\s*(?:[;&\n]|$)"
+    r"\bgit\b[^\n;&|]* (?:(?:(?:checkout|switch)(?: -\S+)* (?:-[bBcC]|--create)|"
+    r"branch -[mM](?: [^\s;&|]+)?) [^\s;&|]+|(?:checkout|switch) --detach)"
+    r"(?: HEAD)?\s*(?:[;&\n]|$)"
 )
 """What gives the commit that is checked out another branch's name."""
 _SHA = re.compile(r"\b[0-9a-f]{7,40}\b")

@@ -52,7 +52,7 @@ _LEFT_ALONE = Phrase(
     r"\balready (?:correct|right|fine)\b|\bnothing to\b|\bas(?: it)? is(?=\W*$|[:;,.])|"
     r"(?:\b(?:not|no|never|without)|n't) (?:\w+ ){0,3}?(?:chang|touch|edit|modif|alter)"
 )
-"""What says of a file that nothing was done to it."""
+"""Words for a file that was not changed."""
 _NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
 
 _CAVEAT = Phrase(

@@ -180,6 +180,7 @@ CHAIN = (
         ("let's go with b. what would that look like?", ""),
         ("B, please hang it before the winter", CHAIN),
         ("Option B and then oil the hinges", CHAIN),
+        ("B w/: small links, a lock", CHAIN),
         ("no, B", CHAIN),
         ("no B", ""),
         ("B hang it before the winter", ""),

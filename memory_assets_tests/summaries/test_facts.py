@@ -81,6 +81,16 @@ def test_amending_a_commit_of_somebody_else_replaces_none(
             "[feat 11beef0] One",
             ("11beef0 One",),
         ),
+        (
+            "git checkout -q -b feat && git commit --amend -m One",
+            "[feat 11beef0] One",
+            ("11beef0 One",),
+        ),
+        (
+            "git switch --detach && git commit --amend -m One",
+            "[detached HEAD 11beef0] One",
+            ("11beef0 One",),
+        ),
         ("git switch -c feat; git commit --amend -m One", "[feat 11beef0] One", ("11beef0 One",)),
         (
             "git checkout feat && git commit --amend -m One",
