@@ -107,7 +107,9 @@ def pattern_of(node: Node | None) -> Pattern:
         return Pattern([Bound("", name_of(node))], whole)
     names, place = list[Bound](), 0
     for child in node.children:
-        place += child.type == ","
+        if not child.is_named:
+            place += child.type == ","
+            continue
         bound = part(child, "value") if child.type == "pair_pattern" else child
         name = name_of(part(bound, "left") or bound)
         key = str(place) if node.type == "array_pattern" else name

@@ -30,7 +30,7 @@ _DEEPEST = 30
 _BUDGET = 8_000_000
 """Characters that the values of one passage may have; beyond, values are not known. What takes
 time or memory is counted in characters too, so that one figure bounds both."""
-_PER_NODE = 80
+_PER_NODE = 100
 _PER_MEMBER = 16
 _PER_JSON = 8
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -198,15 +198,15 @@ class _Reading:
 
     def _call(self, call: Node) -> None:
         function, arguments = js.part(call, "function"), js.part(call, "arguments")
-        method = js.text(js.part(function, "property"))
-        if tool := self._tool(function):
+        name = js.name_of(function)
+        if tool := self._aliases.get(name, "") if name else self._tool(function):
             self._record(tool, arguments)
-        elif js.name_of(function) in self.functions:
-            given = self.given.setdefault(js.name_of(function), [])
+        elif name in self.functions:
+            given = self.given.setdefault(name, [])
             if len(given) < MOST_CALLS:
                 given.append([self._value(item) for item in self._inside(arguments)[:_DEEPEST]])
         elif (
-            method in _OF_EACH
+            js.text(js.part(function, "property")) in _OF_EACH
             and (passed := js.items(arguments))
             and passed[0].type in js.FUNCTIONS
         ):
@@ -219,9 +219,9 @@ class _Reading:
                 self._bind(pattern, of_each, group)
 
     def _tool(self, function: Node | None) -> str:
-        """Return the name of the tool that a call calls, or ""."""
+        """Return the name of the tool that a member is, or ""."""
         if js.name_of(js.part(function, "object")) not in self._tools:
-            return self._aliases.get(js.name_of(function), "")
+            return ""
         index, name = js.part(function, "index"), js.text(js.part(function, "property"))
         return js.literal(index) if index is not None else name
 
