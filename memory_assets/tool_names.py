@@ -6,6 +6,7 @@ a `__` or a `.` (a server, a namespace).
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 ToolKind = Literal["read", "write", "search", "list", "shell", ""]
@@ -41,9 +42,23 @@ _NAMES: dict[ToolKind, str] = {
 }
 _KINDS: dict[str, ToolKind] = {name: kind for kind, all_ in _NAMES.items() for name in all_.split()}
 _PREFIX = "copilot_"
+_DIGEST_LINE = re.compile(r"([A-Za-z_][\w.-]{0,99})(?: error)?: \S")
+_LIKE_A_TOOL = re.compile(
+    r"Agent|Skill|Task|\w*[^\W_]_+[^\W_][\w.-]*|[A-Za-z]*[a-z][A-Z]\w*(?<!Error)"
+)
 
 
 def kind_of_tool(name: str) -> ToolKind:
     """Return what a tool does, "" for one that is not in the table."""
     own = name.rsplit("__", 1)[-1].rsplit(".", 1)[-1].casefold()
     return _KINDS.get(own) or _KINDS.get(own.removeprefix(_PREFIX), "")
+
+
+def is_digest(paragraph: str) -> bool:
+    """Return whether a paragraph is a digest of calls, as `chunking/digest.py` writes it: each line
+    begins with a tool's name. "Note: ..." and "TypeError: ..." are said by somebody."""
+    names = [_DIGEST_LINE.match(line) for line in paragraph.splitlines()]
+    return bool(names) and all(
+        name is not None and (kind_of_tool(name[1]) or _LIKE_A_TOOL.fullmatch(name[1]))
+        for name in names
+    )

@@ -33,9 +33,14 @@ Marks that enclose a number in Arabic and Syriac have a shape and stay."""
 _COLOUR = re.compile("\x1b\\[[0-9;:]*[mK]")
 """What sets the colour of a terminal, or clears its line; without its escape it would be seen."""
 _LINES = re.compile("\r\n|[\u0085\u2028\u2029]")
-_FENCE = re.compile(r"^ *(?:```|~~~)")
+_FENCE = re.compile(r"^ *(?:`{3,}[^`]*|~~~.*)$")
 HEADING = re.compile(r"^#{1,6} +(?=\S)|(?<=[\s…])#{2,6} +(?=\S)")
-_MARKS = re.compile(r"(?P<code>`{1,3})(?P<coded>[^`]+)(?P=code)|\*\*(?P<strong>(?=\S)[^*]+?)\*\*")
+_OUTSIDE = r"[a-zA-Z0-9_/*]"  # of an operator or a pattern of paths; Chinese has no blanks
+MARKS = re.compile(
+    r"(?P<code>`{1,3})(?P<coded>[^`]+)(?P=code)"
+    rf"|(?<!{_OUTSIDE})\*\*(?P<strong>(?=\S)[^*]+(?<=\S))\*\*(?!{_OUTSIDE})"
+)
+"""Code, and strong words: no blank stands within their marks, and no word or path beside them."""
 _USED = re.compile(r" \[(?P<tools>[A-Za-z][\w., …-]*)(?:: (?P<files>.+))?\]\Z")
 _DONE: dict[str, str] = {
     "shell": "Ran",
@@ -127,7 +132,7 @@ def unmarked(text: str) -> str:
         if _FENCE.match(line):
             in_code = not in_code
         else:
-            lines.append(line if in_code else _MARKS.sub(_inner, HEADING.sub("", line)))
+            lines.append(line if in_code else MARKS.sub(_inner, HEADING.sub("", line)))
     return "\n".join(lines)
 
 
@@ -145,4 +150,4 @@ def unlisted(text: str) -> str:
 
 
 def _inner(mark: re.Match[str]) -> str:
-    return mark["coded"] or _MARKS.sub(_inner, mark["strong"])
+    return mark["coded"] or MARKS.sub(_inner, mark["strong"])

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
 from memory_assets.cli.printing.layout import Layout, cells
+from memory_assets.cli.printing.views import Terminal, session_view
 from memory_assets.serving.visible_text import unlisted
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
@@ -117,6 +119,19 @@ def test_a_session_is_asked_learned_done_and_changed(ingested: Cli) -> None:
     assert any(FLAKY[:8] in line for line in plain)
     full = on_terminal(ingested, "summarize", FLAKY, "--full", columns=80)
     assert len(full) >= len(plain)
+
+
+def test_all_commits_of_a_session_are_listed_once(ingested: Cli) -> None:
+    """Those that its summary leaves out, too, with --full."""
+    answer = _json(ingested, "summarize", FLAKY)
+    texts = [f"{number:07} Paint buoys" for number in range(60)]
+    answer["commits"] = [{"id": f"commit::{text}", "text": text} for text in texts]
+    answer["summary"]["commits"] = texts[:8]
+    memory = MagicMock(short_ids=lambda ids: {each: each[:8] for each in ids})
+    for full, count in ((True, 60), (False, 5)):
+        shown = list(session_view(Terminal(memory, Layout(80, full=full)), answer))
+        assert sum("Paint buoys" in line for line in shown) == count
+        assert full or any("60 commits in all" in line for line in shown)
 
 
 def test_times_are_those_of_the_clock_on_the_wall(ingested: Cli) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_assets.recall.search.excerpts import beside, excerpt, marked_words
+from memory_assets.tool_names import is_digest
 
 LONG = (
     "Let me look at the tests first. " * 20
@@ -60,6 +61,16 @@ def test_what_is_said_is_preferred_to_the_digest_of_calls() -> None:
     assert excerpt(text, "upload timeout retries", 36) == "…upload(timeout=60) …"
 
 
+@pytest.mark.parametrize("word", ["Note", "Warning", "TypeError", "Root-cause"])
+def test_a_last_paragraph_after_a_word_and_a_colon_is_said(word: str) -> None:
+    """A digest begins with the name of a tool, of whichever agent."""
+    said = f"{word}: do not enable the cache in production, it corrupts data."
+    text = f"Everything else stands in the other file. I added the cache option.\n\n{said}"
+    assert excerpt(text, "enable the cache in production", 75) == f"…{said}"
+    for tool in ("exec_command", "mcp__tides__read", "WebFetch", "Task"):
+        assert is_digest(f"{tool}: a\n{tool} error: b") and not is_digest(f"{tool}: a\n{said}")
+
+
 def test_sentences_from_several_places_are_shown_in_their_order() -> None:
     """A list's item is found by the words of its heading, too; what says nothing to the question is
     left out, though there is room."""
@@ -82,7 +93,7 @@ def test_a_number_begins_its_sentence() -> None:
     assert excerpt(text, "restart proxy", 40).startswith("…1. Restart the proxy.")
 
 
-@given(st.text(max_size=400), st.text(max_size=40), st.integers(20, 120), st.integers(0, 100))
+@given(st.text(max_size=400), st.text(max_size=40), st.integers(0, 120), st.integers(0, 100))
 def test_an_excerpt_is_a_part_of_the_text(text: str, query: str, most: int, prompt: int) -> None:
     """Never longer than asked for, and nothing in it but the text's own words and marks, in their
     order."""
@@ -158,6 +169,7 @@ def test_fences_and_rules_take_no_room() -> None:
     """They say nothing on one line; the code between them stays."""
     text = "So it is:\n\n---\n\n```sh\nproxy --timeout 60\n```\n"
     assert excerpt(text, "proxy timeout", 80) == "So it is: proxy --timeout 60"
+    assert excerpt("````\n```proxy```\n````", "proxy", 80) == "```proxy```"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from memory_assets.requests.arguments import declared
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.pages import login, prose, rendering, tags
 from memory_assets.serving.pages.site import build_site
+from memory_assets.serving.visible_text import unmarked
 from memory_assets.settings import load_settings
 from memory_assets_tests.recall.conftest import LOCAL, Asked
 
@@ -170,6 +171,25 @@ def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
         "</code> open [a](http://x) &lt;b&gt;" in shown
         and "/page/tag/pem-key:0123456789ab" in shown
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2**10 = 1024 and 3**2 = 9", "src/**/a.ts and lib/**/b.ts", "f(**a, **b)"),
+        *("2 ** 10", "src/**/x.ts", "src/** only", "a ** b ** c"),
+    ],
+)
+def test_stars_that_are_no_emphasis_stay(text: str) -> None:
+    """Powers, patterns of paths and arguments, on a page and on a terminal."""
+    assert prose.said_inline(text) == text == unmarked(text)
+    assert prose.said_inline(f"**so** {text}") == f"<strong>so</strong> {text}"
+    assert unmarked(f"**so:** `{text}`, **(and)** {text}") == f"so: {text}, (and) {text}"
+
+
+def test_code_between_fences_on_one_line_is_kept() -> None:
+    """A line of a fence and a language is left out."""
+    assert unmarked("```npm test -- --all```\n```sh\nls\n```") == "npm test -- --all\nls"
 
 
 def test_a_path_breaks_between_its_words() -> None:

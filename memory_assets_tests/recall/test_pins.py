@@ -152,6 +152,12 @@ def test_a_hidden_session_is_in_no_list_search_or_context(own: Settings) -> None
     assert last[:8] not in str(recent_work(memory, [HARBOR]))
     day = {"anchor": "2026-02-01", "scope": "all", "after": "1d", "before": "1d"}
     assert LONG not in str(memory.ask(TimelineRequest.given("http", day))["sessions"])
+    newest = str(memory.ask(TimelineRequest())["anchor"]["given"])
+    on_it = memory.ask(TimelineRequest.given("http", {**day, "anchor": newest, "before": "0"}))
+    for part in on_it["sessions"]:
+        agents.answer(HideRequest(part["session_id"]))
+    before = memory.ask(TimelineRequest())
+    assert on_it["sessions"] and before["sessions"] and before["anchor"]["given"] < newest
     agents.answer(HideRequest(LONG, remove=True))
     assert LONG in _listed(own)
     with pytest.raises(NotFound, match="not hidden"):

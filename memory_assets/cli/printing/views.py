@@ -3,7 +3,6 @@ local times, and ids as short as commands understand them. Pipes get `serving/an
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,13 +29,13 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.visible_text import unlisted
 from memory_assets.status import counted, lasting
+from memory_assets.tool_names import is_digest
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
-_DIGEST = re.compile(r"(?:\A|\n\n)(?:[A-Za-z_][\w.-]*(?: error)?: \S[^\n]*(?:\n|\Z))+\Z")
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
     *(("Done", "completed"), ("Next", "next_steps"), ("Notes", "notes")),
@@ -146,9 +145,9 @@ def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, 
     if not asked or not text.startswith(asked[:200]):
         return "", text
     rest = text[len(asked) :].strip()
-    if row["commands"] or row["files"] or row["errors"]:
-        rest = _DIGEST.sub("", rest)
-    return asked, rest
+    said, _, last = rest.rpartition("\n\n")
+    listed = row["commands"] or row["files"] or row["errors"]
+    return asked, said if listed and is_digest(last) else rest
 
 
 def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -230,9 +229,9 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
     """Yield a session's summary, what it took, and what happened in it."""
     layout, session = terminal.layout, answer["session_id"]
     if summary := answer["summary"]:
-        linked = [item["text"] for item in answer["commits"] if item["id"].startswith("link::")]
-        of_all = {**summary, "commits": [*summary["commits"], *linked]}
-        yield from _summary(terminal, of_all, f"session::{session}")
+        texts = (item["text"] for item in answer["commits"])  # the summary's own list may be cut
+        commits = list(dict.fromkeys([*summary["commits"], *texts]))
+        yield from _summary(terminal, {**summary, "commits": commits}, f"session::{session}")
     else:
         title = "(no summary: too little is said in it)"
         facts = (terminal.project(answer["project"]), answer["agent"])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from memory_assets.keywords import indexed_terms, pasted_terms, query_terms
+from memory_assets.tool_names import is_digest
 
 _WORDS, _HEADING = 4.5, 1.6
 """Score of a sentence that has all words of the question, the rarer ones counting more; and of one
@@ -42,8 +43,7 @@ _GAP = " … "
 _SENTENCE_END = re.compile(r"[.!?][\"')\]*_`]*\s+|[。！？]")
 _JOINTS = re.compile(r"([-_.]+)")
 _BETWEEN_WORDS = re.compile(r"([\s/\\`\"'“”‘’*()\[\]{}<>|=,;:!?…]+|\.(?=\s|$))")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_DIGEST_LINE = re.compile(r"[A-Za-z_][\w.-]*(?: error)?: \S")
+_FENCE = re.compile(r"\s*(?:`{3,}[^`]*|~~~.*)\Z")
 _OPENS_WITH_ANSWER = re.compile(
     r"\W*(?:yes|no|not|correct|found|confirmed|because|fixed|done|added|summary|unfortunately|so"
     r"|root causes?|you['’]re right|(?:it|this|that)(?: is|['’]s)|removed|updated|created|committed"
@@ -136,7 +136,7 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
         parts.append("…")
     elif last + 1 < len(sentences):
         parts.append(" …")
-    return "".join(parts)
+    return "".join(parts)[: max(most, 0)]
 
 
 def beside(passages: Sequence[tuple[str, int]], query: str) -> str:
@@ -202,6 +202,7 @@ def _chosen(sentences: Sequence[_Sentence], scores: Sequence[float], room: int) 
 def _cut(text: str, room: int) -> str:
     """Return a text, or as many of its words as fit; where those would fill less than half of the
     room, as in a script without blanks, as many characters."""
+    room = max(room, 0)
     blank = text.rfind(" ", 0, room + 1)
     return text if len(text) <= room else text[: blank if 2 * blank > room else room]
 
@@ -235,8 +236,8 @@ def _sentences(text: str) -> Sequence[_Sentence]:
 
 
 def _split(text: str) -> Iterator[_Sentence]:
-    last_paragraph = text.rstrip().rpartition("\n\n")[2].strip().splitlines()
-    digest = len(last_paragraph) if all(map(_is_of_digest, last_paragraph)) else 0
+    last_paragraph = text.rstrip().rpartition("\n\n")[2].strip()
+    digest = len(last_paragraph.splitlines()) if is_digest(last_paragraph) else 0
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
     fenced = False
@@ -254,8 +255,3 @@ def _split(text: str) -> Iterator[_Sentence]:
                     start = end.end()
             yield _Sentence(line[start:])
         fenced ^= is_fence
-
-
-def _is_of_digest(line: str) -> bool:
-    """Return whether a line begins with a tool's name, and not as "Fixed: " does."""
-    return bool(_DIGEST_LINE.match(line)) and not _OPENS_WITH_ANSWER.match(line)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ProjectActivity:
     """A project: its `root` directory ("" if unknown), sessions by agent, and by local day, and by
     weekday (0: Monday) and hour, the turns that were begun, by Monday the sessions. What has no
-    time is in no day."""
+    time, or is hidden, is in no day."""
 
     project: str
     root: str = ""
@@ -48,7 +48,7 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
         NotFound: there is no keyword index, from which times are read.
     """
     corpus = memory.corpus("sessions")
-    roots = memory.catalog.sources.project_roots()
+    roots, hidden = memory.catalog.sources.project_roots(), memory.hidden.all()
     activities: dict[str, ProjectActivity] = {}
     for number, times in _times_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
@@ -57,7 +57,8 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
         of.sessions += 1
         of.turns += len(times)
         of.agents[key.agent] += 1
-        timed = [time for time in times if time is not None]
+        is_hidden = (key.project, key.session_id) in hidden
+        timed = [time for time in times if time is not None and not is_hidden]
         of.turns_by_day.update(time.date() for time in timed)
         of.turns_by_hour.update((time.weekday(), time.hour) for time in timed)
         if timed:

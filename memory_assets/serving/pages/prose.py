@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from memory_assets.serving.pages.tags import marked_text, tag_link, with_tags
-from memory_assets.serving.visible_text import HEADING, visible
+from memory_assets.serving.visible_text import HEADING, MARKS, visible
 
 _MOST_CHARACTERS = 40_000
 """Longer prose is shown as it was written."""
@@ -20,6 +20,10 @@ _LINKING = ["link", "image", "autolink", "reference", "html_block", "html_inline
 _ESCAPED_TAG = re.compile(r"&lt;redacted:([a-z0-9-]{1,60}):([0-9a-f]{12})&gt;")
 _ATTRIBUTES = {"heading_open": {"class": "heading"}, "table_open": {"tabindex": "0"}}
 """A table that is wider than its page scrolls, with keys too."""
+_STARS = re.compile(
+    rf"{MARKS.pattern}|(?P<stars>(?P<half>(?<!\S)\*\*(?=\S)|(?<=[^\s/*])\*\*(?![\w/*]))|\*\*)"
+)
+"""Code and strong words, and stars that are neither: `half` is one end of strong words."""
 _OF_LINE = {"+": "added", "-": "removed", "@": "place"}
 
 
@@ -46,9 +50,16 @@ def prose(text: str, query: str = "") -> Markup:
 def said_inline(text: str, query: str = "") -> Markup:
     """Return a stretch of prose on one line as HTML: its emphasis and code, with the words of a
     query marked; its links and images stay text. A mark without its second half is left out."""
-    for mark in ("**", "`"):
-        if text.count(mark) % 2:
-            text = "".join(text.rpartition(mark)[::2])
+    if text.count("`") % 2:
+        text = "".join(text.rpartition("`")[::2])
+    is_open = text.count("**") % 2 == 1
+
+    def kept(stars: re.Match[str]) -> str:
+        if stars["stars"] is None:
+            return stars[0]
+        return "" if is_open and stars["half"] else stars["stars"].replace("*", r"\*")
+
+    text = _STARS.sub(kept, text)
     parser = _markdown()
     tokens = parser.parseInline(HEADING.sub("", visible(text)))
     for token in tokens:
