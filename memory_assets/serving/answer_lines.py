@@ -326,8 +326,11 @@ def shortened(count: int) -> str:
 
 
 def by_directory(projects: Iterable[str], roots: Mapping[str, str]) -> str:
-    """Return projects as a list of their directories, by name where none is known."""
-    return ", ".join(roots.get(project) or project for project in projects)
+    """Return projects as a list of their directories, by name where none is known, and where
+    several have one: it is said from the home directory, which can be two people's."""
+    places = {project: roots.get(project) or project for project in projects}
+    known = Counter(places.values())
+    return ", ".join(place if known[place] == 1 else project for project, place in places.items())
 
 
 def with_directories(
