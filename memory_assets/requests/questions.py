@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from datetime import datetime
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
-from memory_assets.errors import BadArgument
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import Arguments, Door, argument, declared, one_of
+from memory_assets.requests.arguments import Arguments, argument, one_of
 from memory_assets.requests.times import REACH, TIME, Reach, parse_reach, require_order
 
 UsageGroup = Literal["model", "project", "agent", "session", "day"]
@@ -38,7 +36,7 @@ class TimelineRequest(Arguments):
 
     anchor: str | None = argument(
         None,
-        "An id, a session, a commit, a file path or a time; else the newest day.",
+        "An id, a session, a commit, a file path or a time; else the whole newest day.",
         names={"cli": "anchor"},
         hint="id, session, commit, file path or time",
         min_length=1,
@@ -70,19 +68,6 @@ class TimelineRequest(Arguments):
         flag=("full", "full"),
         aliases=("format",),
     )
-
-    @classmethod
-    def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
-        """Return the request; a side other than the interface's own needs an anchor."""
-        asked = super().given(door, values, **defaults)
-        for side in declared(cls):
-            usual = defaults.get(side.name, side.default)
-            is_given = side.name in ("before", "after") and getattr(asked, side.name) != usual
-            if is_given and asked.anchor is None:
-                raise BadArgument(
-                    "needs an anchor, such as a day or an id", side.name_at(door) or side.name
-                )
-        return asked
 
 
 @dataclass(frozen=True)

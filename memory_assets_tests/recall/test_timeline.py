@@ -16,7 +16,6 @@ from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.sessions.session import session_items, session_overview
 from memory_assets.recall.sessions.timeline import Timeline, timeline
 from memory_assets.recall.show import whole
-from memory_assets.requests.arguments import Door
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
@@ -251,16 +250,6 @@ def test_what_makes_no_sense_is_refused_in_words(
     """With an error of ours."""
     with pytest.raises(error):
         timeline(asked.memory, **{"anchor": TURN, **arguments})
-
-
-@pytest.mark.parametrize(
-    ("door", "side"), [("cli", "--before"), ("cli", "--after"), ("mcp", "depth_after")]
-)
-def test_a_side_without_an_anchor_is_refused(door: Door, side: str) -> None:
-    """Rather than left out of account; an interface's own defaults are no sides."""
-    with pytest.raises(ConfigurationError, match="needs an anchor"):
-        TimelineRequest.given(door, {side: 3})
-    assert TimelineRequest.given(door, {}, before=5).anchor is None
 
 
 def test_a_session_is_summarised_with_an_index_of_its_turns(asked: Asked) -> None:
