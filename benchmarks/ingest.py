@@ -30,6 +30,7 @@ from typing import Any
 
 from dev_data import merge_homes, unpack
 from lifelike import generate
+from process_tree import adopt_orphans, snapshot
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -71,19 +72,21 @@ def main() -> None:
 
 
 def run(environment: dict[str, str]) -> dict[str, Any]:
-    """Run `memory ingest --json` and return its report with wall and CPU seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    """Run `memory ingest --json` and return its report with wall seconds, and CPU seconds of all
+    processes, those included that outlive it for a moment or stay as a server."""
+    adopt_orphans()
+    before = snapshot()
     start = time.perf_counter()
     done = subprocess.run(
         [MEMORY, "ingest", "--json"], env=environment, stdout=subprocess.PIPE, check=False
     )
     wall = time.perf_counter() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    after = snapshot()
     result: dict[str, Any] = json.loads(done.stdout)
     result["exit_code"] = done.returncode
     result["wall"] = wall
-    result["cpu"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    result["peak_mb"] = after.ru_maxrss / 1024
+    result["cpu"] = after.total - before.total
+    result["peak_mb"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return result
 
 
