@@ -154,6 +154,7 @@ TOLD = (
     ("The root password is Wald|Hummel7, keep it", "Wald"),
 )
 SAID = (
+    '"author":{"login":"Kupferkessel99"},"id":"PRR_1"',
     "The passphrase is never written to disk by the agent.",
     "The passphrase is required when the key is encrypted.",
     "passphrase: enter it twice please",

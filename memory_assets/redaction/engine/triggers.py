@@ -76,8 +76,9 @@ class Clues(NamedTuple):
 NO_CLUES = Clues()
 
 
-AFTER_A_WORD = rb"[ \t:=?.,;)'\"`\r\n]"
-"""What may follow a word for passwords that is whole, if the text does not end there."""
+AFTER_A_WORD = rb"[ \t:=?.,;)`\r\n]"
+"""What may follow a word for passwords that is whole, if the text does not end there; no quote:
+`"login":` names a user."""
 _MENTIONS = re.compile(
     b"(?="
     + b"|".join(
