@@ -44,7 +44,7 @@ _LABEL_FIRST = re.compile(
 _REFUSES = Phrase(
     r"n't\b|\b(?:no|not|never|none|neither|nor|cannot|dont|bad|wrong|wors[et]|too \w+|slow\w*|"
     r"los(?:e|es|ing|t|s)|terribl[ey]|poor\w*|ugly|overkill|hate|dislike|fear|worr\w+|doubt\w*|"
-    r"unacceptable|reject\w*|avoid\w*|against|over|fail\w*|crash\w*|br[eo]ak?\w*|unless|risky?)\b"
+    r"unacceptable|reject\w*|avoid\w*|against|over|fail\w*|crash\w*|br(?:eak|oke)\w*|unless|risky?)\b"
 )
 _OTHER_LABEL = re.compile(r"\b[A-E]\b")
 _AGREES = Phrase(

@@ -139,7 +139,7 @@ _OF_OTHERS = re.compile(
     r"|via|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
     r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name"
     r"|role|group|project"
-    r"|group|team|env\w*|instance|cluster|region|zone|bucket|queue|topic|image|model)"
+    r"|team|env\w*|instance|cluster|region|zone|bucket|queue|topic|image|model)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
 _ITS = re.compile(
