@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from multiprocessing import active_children
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
@@ -296,6 +297,27 @@ if __name__ == "__main__":
     print(*(child.pid for child in active_children()), flush=True)
     time.sleep(60)
 """
+
+
+def _long_result(begun: Path) -> bytes:
+    begun.touch()
+    return bytes(1 << 26)
+
+
+def test_processes_that_send_a_result_are_closed_without_waiting_for_ever(tmp_path: Path) -> None:
+    """Half a result would be waited for by the thread that receives it."""
+    executor = Processes(2, "memory_assets.pipeline.stage.pool")
+    begun = [tmp_path / str(number) for number in range(4)]
+    for file in begun:
+        executor.submit(_long_result, file)
+    until = time.monotonic() + 60
+    while not begun[2].exists():
+        assert time.monotonic() < until
+        time.sleep(0.001)
+    closing = Thread(target=executor.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+    closing.start()
+    closing.join(60)
+    assert not closing.is_alive() and active_children() == []
 
 
 def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import chain
 from multiprocessing import Pipe, get_context, parent_process
 from multiprocessing.connection import Connection, wait
-from threading import Thread, current_thread, main_thread
+from threading import Lock, Thread, current_thread, main_thread
 from typing import Any, ParamSpec, TypeVar
 
 from memory_assets.errors import ProcessEnded
@@ -85,7 +85,7 @@ class Processes(ProcessPoolExecutor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in one of the processes, which are started as they are needed."""
         with interrupt_waits():
-            return super().submit(fn, *args, **kwargs)
+            return super().submit(_at_work, fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes."""
@@ -114,18 +114,49 @@ def interrupt_waits() -> Iterator[None]:
             signal.raise_signal(number)
 
 
+@dataclass
+class _Worker:
+    """What one of the processes is at; `lock` is held to change it."""
+
+    lock: Lock
+    is_at_work: bool = False
+    is_closed: bool = False
+
+
+_WORKER = _Worker(Lock())
+
+
 def _begin(until_closed: Connection[Any, Any], environment: Mapping[str, str]) -> None:
-    """Have this process end when its parent closes the other end of a pipe, or has ended."""
+    """Have this process end when its parent closes the other end of a pipe, or has ended. While
+    it sends a result it goes on: the parent would wait for the rest of the result for ever."""
     os.environ.clear()
     os.environ.update(environment)
     parent = parent_process()
     assert parent is not None
 
     def end() -> None:
-        wait([until_closed, parent.sentinel])
+        ended = wait([until_closed, parent.sentinel])
+        with _WORKER.lock:
+            if _WORKER.is_at_work or parent.sentinel in ended:
+                os._exit(1)
+            _WORKER.is_closed = True
+        wait([parent.sentinel])
         os._exit(1)
 
     Thread(target=end, daemon=True).start()
+
+
+def _at_work(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function in one of the processes, which may end at any time until it returns."""
+    with _WORKER.lock:
+        if _WORKER.is_closed:
+            os._exit(1)
+        _WORKER.is_at_work = True
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        with _WORKER.lock:
+            _WORKER.is_at_work = False
 
 
 def worker_count(settings: Settings) -> int:
