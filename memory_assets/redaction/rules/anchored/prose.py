@@ -154,7 +154,7 @@ PROSE: tuple[AnchoredRule, ...] = (
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
     rule_above("foreign-password", "??", _given_after,
-               f"{_each_case('токен|ключ|密钥')}|(?P<password>{_each_case(FOREIGN)})",
+               f"{_each_case('токен|ключ|密钥')}|ログイン|登录|와이파이|(?P<password>{_each_case(FOREIGN)})",
                "ops пароль " + FILL[3:15]),
     rule("foreign-secret", "??", bool,
          r"(?:ключ|токен|密钥)[^\n:=]{0,24}[:=][ ]?(?P<secret>[0-9a-f]{32,64})(?!\w)",
