@@ -161,7 +161,7 @@ def _tokens(
     something gives them."""
     for run in _RUN.finditer(text, begin, min(end + _LONGEST, len(text))):
         value = run.group()
-        if value.isalpha() or len(value) > _LONGEST:
+        if len(value) > _LONGEST or (value.isalpha() and not _HUMP.search(value)):
             continue
         first = run.start() + len(value) - len(value.lstrip("(,*‘"))
         value = text[first : run.end()].removesuffix("**")

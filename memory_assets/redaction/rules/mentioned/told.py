@@ -282,18 +282,19 @@ def _given(
     sentence and its continuations give by a verb or a sign."""
     for link in _LINK.finditer(low, start, min(end + 4, len(text))):
         at = link.end()
-        if at > end or at >= len(text) or _place(low, start, link, kind) < _GIVEN:
+        if at > end or at >= len(text):
             continue
+        length = 0
         may_be_phrase = phrasal or (kind == "strong" and _ENGLISH.match(link.group()))
         if may_be_phrase and "(" not in link["quote"]:
             length = phrase_length(
                 text, at, quoted=text[at - 1] in _QUOTES, phrasal=phrasal, sure=kind == "strong"
             )
-            if length:
-                yield at, at + length
-        odd = _ODD.match(text, at) if kind == "strong" else None
+        odd = _ODD.match(text, at) if kind == "strong" and not length else None
         if odd and _is_odd(odd.group()) and _END_OF_CLAUSE.match(text, odd.end()):
-            yield odd.span()
+            length = len(odd.group())
+        if length and _place(low, start, link, kind) >= _GIVEN:
+            yield at, at + length
 
 
 def _is_odd(value: str) -> bool:
