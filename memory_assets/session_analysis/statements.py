@@ -142,6 +142,11 @@ def _is_prose(record: RedactedRecord) -> bool:
     return _THINKS.match(record.text[:80]) is None
 
 
+def is_answered(turn: Turn) -> bool:
+    """Return whether a turn ends with a message, not with calls."""
+    return _closing_from(turn) < len(turn.records)
+
+
 def _closing_from(turn: Turn) -> int:
     """Return where the turn's last message begins: after its last call. What an agent said before
     calls with which the turn ends was its way to them, and the turn has no last message."""

@@ -30,7 +30,7 @@ from memory_assets.session_analysis.scores import (
     done_score,
     states_nothing,
 )
-from memory_assets.session_analysis.sentences import split
+from memory_assets.session_analysis.sentences import GRADE, split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
     POINTS_BACK,
@@ -62,11 +62,13 @@ _GRAVITY = Phrase(
 """How a finding, or the heading above it, begins that says how grave it is."""
 _FINDINGS = Phrase(
     r"\b(?:findings?|issues?|problems?|bugs?|concerns?|risks?|gaps?|suggestions?|improvements?|"
-    r"required|important|critical|nits?|should (?:fix|remove)|redundant|potential\w*)\b"
+    r"required|important|critical|worth fixing|nits?|should (?:fix|remove)|redundant|"
+    r"potential\w*)\b"
 )
 _FOUND = Phrase(
     r"\b(?:bugs?|issues?|problems?|causes?) (?:\w+ )?(?:found|identified|fixed)\b|"
-    r"\b(?:found|identified) (?:\S+ ){0,3}(?:bugs|issues|problems|causes)\b|\broot causes?\b|"
+    r"\b(?:found|identified|flagged|raised) (?:\S+ ){0,3}"
+    r"(?:bugs|issues|problems|causes|findings)\b|\broot causes?\b|"
     r"\bwhat (?:was|went|is) wrong\b|^\W*(?:key |main )?findings\W*$"
 )
 """Headings of lists that say what was found, whoever asked for it."""
@@ -192,7 +194,7 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         told = one.sentence.item and _FOUND.search(heading) and _AMISS.search(one.plain)
         if not (asked or (told and readable(one.plain))):
             continue
-        short = len(one.plain) < SHORTEST
+        short = len(one.plain) < SHORTEST or GRADE.match(one.plain)
         named = label and len(one.sentence.heading) > _NAMES_THE_FINDING and (short or by_heading)
         if short and not named:
             continue
