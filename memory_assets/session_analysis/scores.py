@@ -281,6 +281,8 @@ def done_score(one: Said) -> float:
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
+    if did and text.count('"', 0, did.start()) % 2:
+        return 0.0  # in a quotation
     if not did and OTHER_DEEDS.search(text):
         if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
             return 0.0
