@@ -9,6 +9,7 @@ from memory_assets.session_analysis.other_languages import (
     OTHER_CAUSES,
     OTHER_DEEDS,
     OTHER_GUESSES,
+    OTHER_NEXT,
     OTHER_OPEN,
     OTHER_PLANS,
     OTHER_REASONS,
@@ -246,7 +247,8 @@ _NOT_DONE = Phrase(
     r"^(?:no|nothing|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
-    r"no changes|couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
+    r"no changes|running (?:now|in)|in (?:flight|progress)|couldn'?t|cannot|can'?t|can(?! now)|"
+    r"fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
 _SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
@@ -255,7 +257,7 @@ _SUMMARY_HEADING = Phrase(
 NEXT_HEADING = Phrase(
     r"^\W*next\W*$|\bnext (?:steps?|up|actions?)\b|what'?s next|remaining|to-?do\b|follow-?up|"
     r"still (?:to|open)|open (?:item|question|issue)|not (?:yet )?(?:done|covered)|outstanding|"
-    r"what'?s left|recommend|future work"
+    rf"what'?s left|recommend|future work|{OTHER_NEXT}"
 )
 
 

@@ -123,7 +123,6 @@ _VAGUE = frozenset(
     )
 )
 """Beginnings of the words of a title that name no work."""
-_ANSWERING = Phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
 _ASKING = Phrase(
     r"\b(?:can|could|should|please|fix|add|make|change|implement|create|write|remove|update|use|"
     r"check|why|how|what|investigate|look|refactor|move|rename|test|run|review|explain|commit|merge|"
@@ -215,7 +214,7 @@ def _as_title(text: RedactedText) -> RedactedText:
     if not told:
         return _clause(text.cut(0, 400).squeezed())
     first = min(told[:2], key=lambda one: _says_little(one.text)).text
-    wants = [one.text for one in told[1:] if _WANTS.search(one.text)]
+    wants = [one.text for one in told[1:] if _WANTS.search(one.text) and not one.item]
     if wants and _LOGGED.search(told[0].text):
         first = wants[-1]
     elif len(first) > TITLE_LIMIT and not _WANTS.search(first):
@@ -274,12 +273,11 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
     return join(" ", leading(texts[texts.index(sentence) :], TITLE_LIMIT + 2))
 
 
-def _says_little(text: str) -> tuple[bool, bool]:
-    """Return how little a request tells as a title: of few words, or pasted, then answering."""
+def _says_little(text: str) -> bool:
+    """Return True if a request tells little as a title: of few words, idle, or pasted."""
     words = _WORD.findall(text[:_ENOUGH])
     few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_ENOUGH])) < _TELLING_WORDS
-    few = few or _PASTED.match(text) is not None or _IDLE.match(text) is not None
-    return few, _ANSWERING.match(text) is not None
+    return few or _PASTED.match(text) is not None or _IDLE.match(text) is not None
 
 
 def _given(session: SessionTurns) -> Iterator[tuple[bool, RedactedText]]:

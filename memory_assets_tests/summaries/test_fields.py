@@ -225,6 +225,21 @@ def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "## 次の一手\n\n- 門の鐘: ガイドの手順をすべて実装",
+        "## 下一步\n\n- 钟楼：全部改为新的钟声并且提交",
+        "Both of the trains are running now on the new track.",
+        "The repaired bell is now in progress at the forge.",
+    ],
+)
+def test_what_is_to_come_or_under_way_was_not_done(script: Make, said: str) -> None:
+    """Whatever the language of the heading above it."""
+    session = script().prompt("mend the bells").touch("Edit", "bell.py").say(said)
+    assert session.summary().completed == "Changed bell.py."
+
+
 def test_a_request_that_has_no_answer_is_next(script: Make) -> None:
     """Unless a message follows, the commit that it asks for, or it asks for nothing."""
     session = script().prompt("open the gate").say("The gate is open.").prompt("and fix the bell")
