@@ -86,8 +86,6 @@ _LISTS_CHANGES = Phrase(
     r"\bchanges(?: made)?\W*$|"
     r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
 )
-_LEADS = Phrase(r"(?!here).*\b(?:additions|improvements|changes|fixes)\b.*:$")
-"""What stands above a list of changes, with which it can be told."""
 _FIRST_WORD = re.compile(r"[\w./-]+\w")
 _LEFT_ALONE = Phrase(
     r"\b(?:unchanged|untouched|unmodified)\b|\bleft (?:\w+ )?(?:alone|as)\b|"
@@ -175,7 +173,7 @@ def _reported(one: Said, share: float, changed: Sequence[str]) -> float:
     """Return the score of a sentence as a report, `share` being the weight of its turn beside that
     of the weightiest: more for the sentence with which a report begins."""
     lead = one.sentence.text if len(one.text) > len(one.sentence.text) else EMPTY
-    tells = any(rule.search(lead) for rule in (DID, NOW, _LEADS)) or _begins_with(one, changed)
+    tells = any(rule.search(lead) for rule in (DID, NOW)) or _begins_with(one, changed)
     if lead.endswith(":") and not tells:
         return 0.0  # what is listed may have been done, but not what this is about
     score = done_score(one) or _listed_score(one, changed) or _ended_score(one)
@@ -199,8 +197,6 @@ def _listed_score(one: Said, changed: Sequence[str]) -> float:
     listed = one.sentence.item and _LISTS_CHANGES.search(one.sentence.lead or one.sentence.heading)
     if _LEFT_ALONE.search(one.plain):
         return 0.0
-    if len(one.text) > len(one.sentence.text) and _LEADS.match(one.sentence.text):
-        return 2.0
     if not listed and not _begins_with(one, changed):
         return 0.0
     return 2.1 + one.last if _NAMED.match(one.text) or " now " in one.plain else 0.0
