@@ -287,10 +287,10 @@ def _uncommitted(
     of the product was changed, or no sentence says how."""
     own = [record for record in turn.records if id(record) not in covered]
     modified = touched(session, own).modified
-    writing = [one for one in own if touched(session, [one]).modified]
     modified = [path for path in modified if not path.startswith(_OUTSIDE)]
-    if not writing or not modified or only_tests(modified):
+    if not modified or only_tests(modified):
         return None
+    writing = [one for one in own if touched(session, [one]).modified]
     reports = _reports(said, _LEAST_SCORE if len(writing) > 1 else _LEAST_OF_ONE_EDIT)
     plan = given_plan(turn)
     if not plan and not (reports or fault) and len(writing) >= _WRITES_OF_WORK:

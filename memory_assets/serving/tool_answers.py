@@ -29,7 +29,7 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import MAX_HITS, SearchRequest
+from memory_assets.requests.search import FEW_HITS, MAX_HITS, SearchRequest
 from memory_assets.serving.action_lines import (
     friction_lines,
     how_lines,
@@ -186,10 +186,9 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             notes.append(f"{counted(chunks, 'chunk')} of documents: ask kind=workspace.")
     of = {"project": project} if project else {}
     structured = {**kept, **of, "hits": hits, "next": next_call}
-    lines = [
-        *(f"Project {project}" for _ in of),
-        *hit_lines(hits, here.start + 1, payload["missing"]),
-    ]
+    brief = request.n <= FEW_HITS
+    told = hit_lines(hits, here.start + 1, payload["missing"], brief=brief)
+    lines = [*(f"Project {project}" for _ in of), *told]
     return _Answer(structured, lines, after=[*notes, next_call])
 
 

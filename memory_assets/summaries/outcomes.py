@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 
 from memory_assets.models import ABANDONED
 from memory_assets.redacted_text import RedactedText, compose, join
@@ -35,6 +35,7 @@ from memory_assets.session_analysis.statements import (
     fitting,
     readable,
     vocabulary_of,
+    with_lists,
     without_colon,
 )
 from memory_assets.summaries.prompts import unanswered
@@ -44,8 +45,8 @@ _SHORTEST_NEXT, _LONGEST_NEXT, _CAUSE = 6, 320, 2.0
 _FEWEST_WORDS, _PLAN_LEFT_BEHIND = 4, 40
 """The last: calls after which a plan that nobody brought up to date says nothing any more."""
 _TODO = Phrase(
-    r"^\W*(?:please )?(?:(?:quit|close|stop) and )?"
-    r"(?:relaunch|reload|refresh|rotate|revoke|remember to|make sure (?:to|you)|be sure to)\b|"
+    r"^\W*(?:please )?(?:(?:quit|close|stop) and )?(?:relaunch|reload|refresh|rotate(?! by)|revoke|"
+    r"remember to|make sure (?:to|you)|be sure to)\b|"
     r"\b(?:pop|restore|apply|tag|merge|push) (?:it|them|that) (?:when|once|after) (?:you|the)\b|"
     r"\bno commits? (?:was|were|has been) made\b|\bstill (?:warns?|requires?|lacks?)\b|"
     r"\b(?:awaiting|(?:is|are) (?:still )?in flight|still (?:running|in progress|under review))\b|"
@@ -53,8 +54,15 @@ _TODO = Phrase(
     r"必要なら|(?:設定|確認|実行|再起動|適用|対応|追加|更新)してください|まだ.*(?:残|い)|未(?:コミット|対応|実装))"
 )
 """What the person is told to do, or has to wait for, in a last message."""
+_OF_COURTESY = Phrase(
+    r"\banything else\b|\bhow can I help\b|"
+    r"\b(?:questions|can I help|to (?:work on|do next)|clear things up|make sense|help|clear)\W*$"
+)
+"""Questions with which agents end whatever was done."""
 _CHOICES = Phrase(r"\b(?:options?|choices?|alternatives?|either)\b")
-_IS_NOT_LEFT = Phrase(r"\b(?:did not|didn't) (?!.*\byet\b)")
+_IS_NOT_LEFT = Phrase(
+    r"\b(?:did not|didn't) (?!.*\byet\b)|\b(?:do not|don't|does not|doesn't) need to be\b"
+)
 _MOST_REPORTS = 5
 _BY_THE_WAY = Phrase(
     r"\W*(?:i |i've )?(?:also|verif\w+|validat\w+|checked|ran|committed|pushed|tests?\b)|"
@@ -63,11 +71,10 @@ _BY_THE_WAY = Phrase(
 """Reports of what accompanies the work: checks, tests, the commit."""
 _ENDED = Phrase(
     r"set [^.:]{3,80} to\b|完成[。！]|"
-    r"(?!.*\b(?:not|n't|if|once|when|almost|nearly|half|un\w+|until|before)\b)"
+    r"(?!.*\b(?:no|nothing|not|n't|if|once|when|almost|nearly|half|un\w+|until|before)\b)"
     r"[^.:!?]{3,60} (?:is |are )?(?:now )?(?:complete|done|finished|merged|live|deployed)[.!]"
 )
 """How a message begins that says what is complete."""
-_ITEMS, _ROOM_OF_ITEMS = 4, 160
 _PLAN_TITLE = re.compile(r"^#{1,3} +(?:Plan ?[:–—-] *)?(\S.*)", re.MULTILINE)
 _PLANS = ".claude/plans/"
 _COMMITS_ROOM, _TELLING = 260, 120
@@ -79,10 +86,6 @@ _LISTS_CHANGES = Phrase(
     r"\bchanges(?: made)?\W*$|"
     r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
 )
-_LEADS = Phrase(
-    r"(?!here)(?:.*\b(?:additions|improvements|changes|fixes)\b|\S+[./]\S+ [—–-]+ ).*:$"
-)
-"""What stands above a list of changes, with which it can be told."""
 _FIRST_WORD = re.compile(r"[\w./-]+\w")
 _LEFT_ALONE = Phrase(
     r"\b(?:unchanged|untouched|unmodified)\b|\bleft (?:\w+ )?(?:alone|as)\b|"
@@ -122,7 +125,7 @@ def completed(session: SessionTurns, said: list[Said], files: Touched) -> Redact
     names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
     planned = _planned(session)
     done = choose(
-        (without_colon(fitting(one)) for one in _with_what_follows(said)),
+        (without_colon(fitting(one)) for one in _with_openings(list(with_lists(said)))),
         lambda one: _reported(one, share[one.turn], names),
         room=LIMIT - len(commits) - len(planned) - 2,
         most=_MOST_REPORTS,
@@ -149,33 +152,30 @@ def _planned(session: SessionTurns) -> RedactedText:
     return EMPTY
 
 
-def _with_what_follows(said: Sequence[Said]) -> Iterator[Said]:
+def _with_openings(said: Sequence[Said]) -> Iterator[Said]:
     """Yield the sentences, the words with which a report begins ("Phase 2 complete.") together with
-    the sentence behind them, a deed that ends in a list with the first items of it."""
-    for at, one in enumerate(said):
-        if one.closing and one.changed and one.plain.endswith(":"):
-            items = [
-                other.text.cut(0, len(other.text) - other.text.endswith("."))
-                for other in said[at + 1 : at + 1 + _ITEMS]
-                if other.sentence.lead == one.sentence.text
-                and not other.sentence.before
-                and not other.text.endswith(":")
-            ]
-            parts = leading(items, _ROOM_OF_ITEMS)
-            text = compose("{} {}", one.text, join("; ", parts)) if parts else one.text
-            yield replace(one, text=text, plain=text.replace("’", "'"))
-        elif one.closing and one.place == 0 and _ENDED.match(one.plain) and at + 1 < len(said):
-            after = said[at + 1]
-            joins = after.record is one.record and not (readable(one.plain) or after.sentence.item)
-            text = join(" ", (one.text, after.text)) if joins else one.text
+    the sentence behind them."""
+    for one, after in zip_longest(said, said[1:]):
+        short = one.closing and one.place == 0 and _ENDED.match(one.plain)
+        if short and not readable(one.plain) and after is not None and _goes_on(one, after):
+            text = join(" ", (one.text, after.text))
             yield replace(one, text=text, plain=text.replace("’", "'"))
         else:
             yield one
 
 
+def _goes_on(one: Said, after: Said) -> bool:
+    listed = after.sentence.item or after.plain.startswith("Here")
+    return after.record is one.record and not listed
+
+
 def _reported(one: Said, share: float, changed: Sequence[str]) -> float:
     """Return the score of a sentence as a report, `share` being the weight of its turn beside that
     of the weightiest: more for the sentence with which a report begins."""
+    lead = one.sentence.text if len(one.text) > len(one.sentence.text) else EMPTY
+    tells = any(rule.search(lead) for rule in (DID, NOW)) or _begins_with(one, changed)
+    if lead.endswith(":") and not tells:
+        return 0.0  # what is listed may have been done, but not what this is about
     score = done_score(one) or _listed_score(one, changed) or _ended_score(one)
     if score == 0:
         return 0.0
@@ -195,14 +195,16 @@ def _listed_score(one: Said, changed: Sequence[str]) -> float:
     if not (one.closing and one.changed and readable(one.plain)) or one.plain.endswith("?"):
         return 0.0
     listed = one.sentence.item and _LISTS_CHANGES.search(one.sentence.lead or one.sentence.heading)
-    begins = _FIRST_WORD.match(one.plain)
     if _LEFT_ALONE.search(one.plain):
         return 0.0
-    if one.text is not one.sentence.text and _LEADS.match(one.sentence.text):
-        return 2.0
-    if not listed and not (begins and begins[0].rsplit("/", 1)[-1] in changed):
+    if not listed and not _begins_with(one, changed):
         return 0.0
     return 2.1 + one.last if _NAMED.match(one.text) or " now " in one.plain else 0.0
+
+
+def _begins_with(one: Said, names: Sequence[str]) -> bool:
+    begins = _FIRST_WORD.match(one.plain)
+    return begins is not None and begins[0].rsplit("/", 1)[-1] in names
 
 
 def _committed(titles: Sequence[CommitCall]) -> RedactedText:
@@ -247,10 +249,11 @@ def _late(said: list[Said]) -> list[Said]:
 def _question_at_the_end(late: list[Said]) -> Said | None:
     """Return the question to which the last message comes, or what it proposes before a question of
     a word or two ("Go?")."""
-    closing = [one for one in late if one.closing]
-    if not closing or not closing[-1].plain.endswith(("?", "？")):
+    closing = [one for one in late if one.closing and not one.plain.startswith("(")]
+    last = closing[-1].plain if closing else ""
+    if not last.endswith(("?", "？")) or _OF_COURTESY.search(last):
         return None
-    if len(vocabulary_of(closing[-1].plain)) >= _FEWEST_WORDS or len(closing) < 2:
+    if len(vocabulary_of(last)) >= _FEWEST_WORDS or len(closing) < 2:
         return closing[-1]
     return closing[-2]
 
@@ -274,10 +277,10 @@ def _next_score(one: Said, *, asked: Said | None) -> float:
     ):
         return 0.0
     item = one.sentence.item
-    under = (
-        NEXT_HEADING.search(one.sentence.heading)
-        or (item and NEXT_HEADING.search(one.sentence.lead))
-    ) and (item or not (NOW.search(text) or DID.search(text)))
+    headed = NEXT_HEADING.search(one.sentence.heading)
+    listed = item and NEXT_HEADING.search(one.sentence.lead)
+    told = not item and (NOW.search(text) or DID.search(text))
+    under = (headed or listed) and not told and not one.sentence.text.endswith(":")
     score = 2.5 if under else 0.0
     score += (
         2.0 if is_open(replace(one.sentence, text=one.text)) and cause_score(one) < _CAUSE else 0.0

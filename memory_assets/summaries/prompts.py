@@ -113,7 +113,7 @@ _REFERS = Phrase(
     r"\b(?:this|that|it|them|these|those|ones?|all|issues|everything|yes|no|ok)\b|https?:|…|^\W*(?:/|also|then)"
 )
 """What a request has that is about something said before it."""
-_OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b")
+_OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
 """Questions about what was said, which ask for nothing."""
 _VAGUE = frozenset(
     word[:_STEM]
@@ -379,9 +379,10 @@ def unanswered(session: SessionTurns) -> RedactedText:
     text = own_words(typed.text)
     asked = condensed(text, _LATER_REQUEST_LIMIT)
     wants = not asked.isascii() or _ASKING.search(asked) or _WANTS.search(asked)
+    idle = _IDLE.match(text) or _OF_THE_TALK.search(asked)
     of_turn = session.turns[place].id
     committed = any(call.turn.id == of_turn for call in commits_that_stayed(session))
-    return EMPTY if committed or not wants or _IDLE.match(text) else _open(asked)
+    return EMPTY if committed or not wants or idle else _open(asked)
 
 
 def _with_its_end(text: RedactedText) -> RedactedText:

@@ -188,6 +188,9 @@ def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Mak
         ("My report named a lamp that I did not verify.", ""),
         ("I refreshed the list of ships.", ""),
         ("The gate opens at night. Does it?\n\nIt does.", ""),
+        ("The gate opens. Is there anything else I can help you with?", ""),
+        ("The uncommitted `bell.o` is built and doesn't need to be committed.", ""),
+        ("Drop the bell and ring it again.\n\nApprove it? (Nothing fell.)", "Drop the bell"),
     ],
 )
 def test_what_the_last_message_leaves_to_the_person_is_next(
@@ -197,6 +200,29 @@ def test_what_the_last_message_leaves_to_the_person_is_next(
     what was not and is not left."""
     next_steps = script().prompt("open the gate").say(said).summary().next_steps
     assert (left in next_steps) if left else next_steps == ""
+
+
+def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
+    """As a report if it is one, as an answer, not where it leads to wishes or guesses; a word in a
+    quotation is no deed."""
+    bells = ":\n- the bell of the gate\n- the bell of the tower"
+    session = script().prompt("mend the bells").touch("Edit", "bell.py")
+    session.say(f"Fixed the bells that nobody rings{bells}")
+    assert session.summary().completed.startswith(
+        "Fixed the bells that nobody rings: the bell of the gate; the bell of the tower."
+    )
+    asked = script().prompt("which bells does the harbour have?")
+    assert "rings two of them: the bell of the gate; the bell" in (
+        asked.say(f"The harbour rings two of them{bells}").summary().learned
+    )
+    for wish in ("The harbour could ring some of these", "The harbour is dark because"):
+        assert "the bell of the gate; " not in (
+            script().prompt("why is it dark?").say(wish + bells).summary().learned
+        )
+    quoted = script().prompt("open the gate").touch("Edit", "gate.py")
+    assert quoted.say('2 ships → "You have been refused at the gate"').summary().completed == (
+        "Changed gate.py."
+    )
 
 
 def test_a_request_that_has_no_answer_is_next(script: Make) -> None:
