@@ -77,7 +77,11 @@ def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> l
             raise UnknownName(
                 "no session of this directory is in memory; `memory sessions` lists those there are"
             )
-        raise UnknownName(f"no project {text!r} in memory; known are: {listed(known)}")
+        roots = catalog.sources.project_roots()
+        spoken = {
+            re.split(r"[/\\]", roots.get(name, "").rstrip("/\\"))[-1] or name for name in known
+        }
+        raise UnknownName(f"no project {text!r} in memory; known are: {listed(spoken)}")
     namesakes = meanings if len(meanings) == 1 else _namesakes(catalog, text.strip(), meanings)
     if not namesakes:
         raise _ambiguous(text, meanings)

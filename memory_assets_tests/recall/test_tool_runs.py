@@ -97,7 +97,7 @@ def test_a_session_names_a_tool_as_a_program_and_ids_of_one_use_are_left_out(tmp
     worked.session("1", shell("git show --stat 2f730b7ac1 d00dfeed2..HEAD app/2f730b7.md"), cwd=APP)
     worked.session("2", shell("cat ~/git/tide.git; git-sync run; echo .git"), cwd=APP)
     one_run = "gh run view 12345678901 --job 3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741 -n 1042 facade"
-    worked.session("3", shell(f"C:/bin/git.exe fetch && {one_run}"), cwd=APP)
+    worked.session("3", shell(f"if C:/bin/git.exe fetch; then {one_run}; fi"), cwd=APP)
     memory = worked.memory()
     (fetched, shown), (gh,) = (_how(memory, tool)["commands"] for tool in ("git", "gh run"))
     assert _how(memory, "git")["sessions_in_all"] == 2

@@ -33,6 +33,7 @@ _ID = re.compile(
     r"(?<![\w-])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64}"
     r"|\d{9,})(?![\w-])"
 )
+_KEYWORD = re.compile(r"\A(?:(?:if|while|then|do|else|!)\s+)+")
 _CONTINUED = re.compile(r"\\\r?\n")
 
 
@@ -197,7 +198,8 @@ def _runs_of(words: Sequence[str], runs: Iterable[Run]) -> Iterator[_ToolRun]:
 def _command(segment: Segment) -> str:
     """Return a command on one line, whose lines a backslash continues; what names one commit, run
     or container would tell nobody how the tool is used."""
-    line = str(shown(replace(segment, text=segment.text.sub(_CONTINUED, " ").trimmed())))
+    text = segment.text.sub(_CONTINUED, " ").trimmed().sub(_KEYWORD, "")
+    line = str(shown(replace(segment, text=text)))
     return _ID.sub("<commit>" if segment.program == "git" else "<id>", line)
 
 
