@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.causes import cause, cause_of, is_about_checks
@@ -53,6 +54,9 @@ _FEWEST_LETTERS = 12
 _LEAST_SCORE, _LEAST_OF_ONE_EDIT = 2.0, 2.6
 """Of a report; a single edit is mostly a step of something."""
 _TITLE_PARTS = 2
+_MOST_REPORTS = 3
+"""Sentences that tell what a commit does whose message has a subject only."""
+_OF_GIT = Phrase(r"\b(?:commit(?:s|ted)?|branch|PRs?|pull request|push(?:ed)?)\b")
 _WRITES_OF_WORK = 3
 """Calls that change files, of a turn of whose work its request tells where no report does."""
 _WORK_ASKED = Phrase(
@@ -128,13 +132,13 @@ def work_done(
     }
     covered: set[int] = set()
     told: set[str] = set()
-    for moment, of_turns in _commits(session, stated_in):
+    for moment, of_turns, is_only in _commits(session, stated_in):
         kept = _is_kept(session, moment, holds=moment.turns[-1].id not in withdrawn)
         if kept or is_routine(moment.title) or not says_little(moment.title):
             covered.update(id(record) for record in moment.records)
             told.update(of_turns)
         if kept:
-            yield moment
+            yield _with_reports(moment, said) if is_only and not _says_why(moment) else moment
     known: list[frozenset[str]] = []
     for turn in session.turns:
         fault = stated_in.get(turn.id) if turn.id not in told else None
@@ -161,9 +165,9 @@ def _discovery(turn: Turn, fault: Said) -> Moment:
 
 def _commits(
     session: SessionTurns, stated_in: Mapping[str, Said | None]
-) -> Iterator[tuple[Moment, list[str]]]:
+) -> Iterator[tuple[Moment, list[str], bool]]:
     """Yield the moment of each commit, with the ids of the turns whose causes it tells: those in
-    which it was worked on, if it is the only commit of its turn."""
+    which it was worked on, if it is the only commit of its turn; and whether it is."""
     by_turn: dict[str, list[CommitCall]] = {}
     for call in _lasting(commits_that_stayed(session)):
         by_turn.setdefault(call.turn.id, []).append(call)
@@ -189,7 +193,7 @@ def _commits(
                 and (member in turns or _speaks_of(one, modified))
             ]
             moment = _commit(call, turns, records, modified, [text for _, text in told])
-            yield moment, [turn_id for turn_id, _ in told]
+            yield moment, [turn_id for turn_id, _ in told], len(calls) == 1
             since, start = [], end
         since = [*since, (turn, turn.records[start:])][-TURNS_OF_A_COMMIT:]
 
@@ -249,12 +253,24 @@ def _commit(
     )
 
 
+def _says_why(moment: Moment) -> bool:
+    """Return True if a commit's message or a cause says more than its subject."""
+    return any(part and not part.startswith("Asked: ") for part in moment.narrative)
+
+
+def _with_reports(moment: Moment, said: Mapping[str, Sequence[Said]]) -> Moment:
+    """Return the moment of a commit with what the agent reports of its work, turn by turn."""
+    reports = [text for turn in moment.turns for text in _reports(said[turn.id], _LEAST_SCORE)]
+    telling = [text for text in reports if not _OF_GIT.search(text)][:_MOST_REPORTS]
+    return replace(moment, narrative=[*telling, *moment.narrative])
+
+
 def _is_kept(session: SessionTurns, moment: Moment, *, holds: bool) -> bool:
     """Return True if a commit tells something: its subject says what was done to the product, and
     the next prompt does not object to the repair that it is, or its message or a cause says why."""
     if is_routine(moment.title):
         return False
-    if any(part and not part.startswith("Asked: ") for part in moment.narrative):
+    if _says_why(moment):
         return True
     if not holds and moment.type == "bugfix":
         return False
@@ -289,10 +305,10 @@ def _uncommitted(
     modified = touched(session, own).modified
     writing = [one for one in own if touched(session, [one]).modified]
     modified = [path for path in modified if not path.startswith(_OUTSIDE)]
-    if not writing or not modified or only_tests(modified):
+    plan = given_plan(turn)
+    if not writing or not modified or (only_tests(modified) and not plan):
         return None
     reports = _reports(said, _LEAST_SCORE if len(writing) > 1 else _LEAST_OF_ONE_EDIT)
-    plan = given_plan(turn)
     if not plan and not (reports or fault) and len(writing) >= _WRITES_OF_WORK:
         request = asked_in(turn)
         plan = request if _WORK_ASKED.match(request) else EMPTY

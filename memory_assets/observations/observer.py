@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memory_assets.models import Observation
+from memory_assets.observations.answers import findings
 from memory_assets.observations.changes import work_done
 from memory_assets.observations.decisions import decisions, taken_back
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, narrative
@@ -14,7 +15,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said, withdrawn
 
-OBSERVER_ID = "observer-21"
+OBSERVER_ID = "observer-22"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _MOST_FACTS = 8
@@ -45,7 +46,8 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
 def _moments(session: SessionTurns) -> Iterator[Moment]:
     """Yield every moment; of two with one anchor the first counts."""
     said = {turn.id: all_said([turn]) for turn in session.turns}
-    yield from work_done(session, said, withdrawn(session))
+    gone = withdrawn(session)
+    yield from work_done(session, said, gone)
     decided: set[RedactedText] = set()
     turns = session.turns
     for place, turn in enumerate(turns):
@@ -54,6 +56,7 @@ def _moments(session: SessionTurns) -> Iterator[Moment]:
             if not known and not taken_back(decision.title, turns[place + 1 :]):
                 decided.add(decision.title)
                 yield decision
+    yield from findings(session, said, gone)
 
 
 def _observation(session: SessionTurns, moment: Moment) -> Observation:

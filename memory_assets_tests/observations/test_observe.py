@@ -386,3 +386,26 @@ def test_the_first_word_counts_where_the_prefix_says_too_little(
         f"[main 1a2b3c4] {subject}\n 1 file changed",
     )
     assert [one.type for one in session.observed() if one.title == subject] == [kind]
+
+
+@pytest.mark.parametrize("body", ["", "\n\nThe old one squeaked in the salt wind."])
+def test_a_commit_without_a_message_is_told_by_the_report(script: Make, body: str) -> None:
+    """Of its only commit; what the report says of the commit itself tells nothing."""
+    session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/src/gate.py")
+    session.run(f'git commit -am "Open the gate{body}"', "[main 1a2b3c4] Open the gate\n 1 file")
+    session.say("Committed to branch main. Added a chain of iron to HarborGate in gate.py.")
+    (made,) = session.observed()
+    assert ("chain of iron" in made.narrative) is not bool(body)
+    assert "branch main" not in made.text
+    assert made.title == "Open the gate"
+
+
+def test_a_plan_of_documents_that_was_carried_out_is_told(script: Make) -> None:
+    """It was asked for as work; of other documents nothing is observed."""
+    for plan, told in (
+        ("Implement the following plan:\n\n# Rules of the harbor gate\n\n", 1),
+        ("", 0),
+    ):
+        session = script().prompt(f"{plan}Write down who may open it.")
+        session.touch("Write", f"{ROOT}/CLAUDE.md").say("Added the Rules section to CLAUDE.md.")
+        assert [one.title for one in session.observed()] == ["Rules of the harbor gate"] * told
