@@ -10,10 +10,10 @@ from itertools import pairwise
 from memory_assets.models import Turn
 from memory_assets.observations.choices import TRADE_OFF
 from memory_assets.observations.moments import NAME, Moment, only_documents
-from memory_assets.redacted_text import RedactedText, compose
+from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.files import touched
-from memory_assets.session_analysis.phrases import Phrase, base_name, has_no_blanks, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, has_no_blanks, shorten
 from memory_assets.session_analysis.scores import (
     DID,
     DOUBTFUL,
@@ -24,7 +24,13 @@ from memory_assets.session_analysis.scores import (
     states_nothing,
 )
 from memory_assets.session_analysis.sentences import condensed, own_words
-from memory_assets.session_analysis.statements import POINTS_BACK, Said, readable, vocabulary_of
+from memory_assets.session_analysis.statements import (
+    POINTS_BACK,
+    Said,
+    readable,
+    vocabulary_of,
+    without_colon,
+)
 
 _LONGEST_PROMPT, _LONGEST_CONSENT = 1_500, 400
 _SHORT_CONSENT = 4
@@ -34,6 +40,8 @@ _SHORTEST_REPLY = 160
 _QUESTION_LIMIT, _QUESTION_IN_TITLE = 160, 70
 _FIRST, _MOST_BESIDE = 1, 4
 """Sentences of a reply that an answer begins in, and how many that support it are told."""
+_FEWEST_LETTERS = 8
+"""Of a question that stands in a title."""
 _FEWEST_WORDS = 6
 """Of what is recommended."""
 _SHARED, _FEWEST_SHARED = 0.4, 3
@@ -41,7 +49,8 @@ _SHARED, _FEWEST_SHARED = 0.4, 3
 _ASKS = Phrase(
     r"(?:^|[.!>\n,:])[ \"'(]*"
     r"(?:so |and |but |please |now |ok(?:ay)?,? |can you |could you |hm+,? )*"
-    r"(?:how|what|why|which|where|who|is|are|does|do|did|should|could|explain|tell me|investigate|"
+    r"(?:how|what|why|which|where|who|is|are|was|were|has|have|does|do|did|can (?!you\b)|"
+    r"should|could|explain|tell me|investigate|"
     r"check|look (?:at|into)|analy[sz]e|compare|(?:re)?search|find|debug|determine|confirm|"
     r"(?:re-?)?(?:re)?view|audit|inspect|evaluate|study|calculate|measure|"
     r"spawn|try|test|benchmark|profile|see (?:if|whether))\b|"
@@ -52,7 +61,8 @@ _ASKS = Phrase(
 _OF_THE_MOMENT = Phrase(
     r"\b(?:commit\w*|push\w*|merge[ds]?|rebas\w*|branch\w*|pull requests?|prs?|worktree|stash\w*|"
     r"session|background task|context window|next|recommend\w*|suggest\w*|"
-    r"ideas?|plan|status|progress|done|finished|image of|continue|proceed|url|description|"
+    r"ideas?|plan|status|progress|(?:you|we) (?:done|finished)|image of|continue|proceed|url|"
+    r"description|"
     r"file read|drafts?|how (?:big|hard|long|confident)|confident|stale|issues?|changelog|tickets?|"
     r"how (?:do|can|should|would) (?:i|we) (?:\w+ )?"
     r"(?:test|run|start|open|install|use|try))\b|"
@@ -64,6 +74,7 @@ _CONCLUDES = Phrase(
     r"verdict|bottom line|findings?|answer|tl;?dr|in short|diagnosis|结论|直接答案|原因|結論|fazit)"
     r"\b\W*"
 )
+_SUMS_UP = Phrase(r"\W*(?:summary|overall)\b\W*$")
 _PROPOSES = Phrase(
     r"\b(?:plan|recommend\w*|propos\w*|suggest\w*|i(?:'d| would)|next|steps?|options?|decisions?|"
     r"implement\w*|optimi[sz]ations?|work ?arounds?|alternatives?|how to|sources?|commands?|setup|"
@@ -81,7 +92,7 @@ _LEADS_IN = Phrase(
 )
 _STATE = Phrase(
     r"\b(?:commit(?:s|ted)?|push(?:ed)?|merged|rebased?|branch|working tree|worktree|untracked|"
-    r"staged|PR|pull request|this session|locked|logged in|nothing to|no action|refusing|"
+    r"staged|PR|pull request|this (?:session|tool)|locked|logged in|nothing to|no action|refusing|"
     r"connected|running|already (?:been )?(?:executed|done)|PID|RSS|right now|at the moment|"
     r"yet|output|lines? \d+|work(?:s|ing) (?:correctly|fine|well|now))\b"
 )
@@ -90,7 +101,9 @@ _VERB = Phrase(
     r"\b(?:is|are|was|were|does|do|has|have|can|cannot|must|need|\w+n't|"
     r"(?:use|need|mean|store|support|require|work|fail|return|read|come|give|make|take|call|show|"
     r"cause|break|sync|contain|include|hold|keep|run|write|send|get|let|depend|live|guarantee|"
-    r"dominate|consume|handle|ignore|expect|match|exclude|treat|cover)s)\b"
+    r"dominate|consume|handle|ignore|expect|match|exclude|treat|cover|skip|drop|load|parse|check|"
+    r"point|render|trigger|track|map|leave|fall|lack|miss|compile|require|own|block|allow|prevent|"
+    r"reject|accept|default|start|stop|add|remove|set|build)s)\b"
 )
 _LIMITS = Phrase(
     r"\b(?:not|only|never|cannot|no|none|neither|without|requires?|needs?|must|because|since|"
@@ -98,8 +111,14 @@ _LIMITS = Phrase(
     r"ない|ません|なし|だけ|のみ|ため|オーバー|\b(?:nicht|kein\w*|nur|weil)\b"
 )
 """What is worth knowing of how something is: what it cannot do, needs, does instead, and why."""
-_RESEARCHES = Phrase(r"web|fetch|search_query|wiki|context7|^(?:task|agent)$")
+_RESEARCHES = Phrase(r"web|fetch|search_query|wiki|context7")
 """Tools that look elsewhere than in the project."""
+_CANNOT = Phrase(
+    r"\b(?:isn't|aren't|not) (?:available|supported|possible|exposed)\b|"
+    r"\b(?:doesn't|don't|does not|do not) (?:support|expose|provide|allow|offer)\b|"
+    r"\bonly (?:supports?|works? with|allows?)\b|\bthere is no way\b"
+)
+"""What cannot be had, whatever was asked."""
 _DENIES = Phrase(
     r"^\W*(?:there (?:is|are)(?:n't| no)\b|(?:no|nothing|not)\b)|"
     r"\b(?:currently|today|so far|for now)\b"
@@ -108,7 +127,7 @@ _DENIES = Phrase(
 _AFFIRMS = Phrase(r"\W*(?:yes|no|nope|correct|right|是的|はい|いいえ|ja|nein)\b\W*")
 _PROCESS = Phrase(
     r"\bI (?:\w+ed|found|saw|ran|read|looked|have|didn't)\b|"
-    r"^\W*(?:verification|validation|tests)\b|"
+    r"^\W*(?:verification|validation|tests|verified|confirmed)\b|"
     r"\b(?:looks? good|ready to merge|tests? pass(?:es|ed)?|passed)\b"
 )
 """What the agent did to find out, and verdicts on what is about to be merged."""
@@ -124,17 +143,27 @@ _FINDINGS = Phrase(
     r"\b(?:findings|issues?|problems?|bugs?|concerns?|risks?|gaps?|critical|substantive|high|"
     r"medium|blocking|blockers?)\b|問題|指摘|问题"
 )
+_AMISS = Phrase(
+    r"n't\b|\b(?:not?|never|missing|without|still|wrong|fail\w*|only|duplicat\w+|mismatch\w*|unused|"
+    r"inconsisten\w+|leak\w*|race|stale|incorrect\w*|ignor\w+|drop\w*|overstat\w+|omits?|lacks?|"
+    r"instead|breaks?|lost|silently|gaps?|drift|conflicts?|errors?)\b|ない|ません|没|未|不"
+)
+"""What says that something is amiss, not only that it is there."""
 _ADVISES = re.compile(
     r"\W*(?:(?:[Ss]o|[Mm]y take)[:,] )?(?:(?:(?:[Mm]y |[Ff]inal |[Oo]verall )?[Rr]ecommendation|"
     r"[Mm]y (?:pick|vote|lean|preference)|[Bb]ottom line|[Rr]ecommended(?: path| approach)?)"
-    r"(?: is|:)|I(?:'d| would)? (?:strongly )?recommend(?: that)?|"
-    r"I(?:'d| would) (?:go with|use|pick|choose|keep))\s+(?=\S)"
+    r"(?: is|:)\s+(?=\S)|I(?:'d| would)? (?:strongly )?recommend(?: that)?\s+(?=\S)|"
+    r"I(?:'d| would) (?=(?:go with|use|pick|choose|keep|drop|remove|add|move|split|skip|leave|make|"
+    r"change|put|avoid|stick|replace|store|treat|default)\b))"
 )
+_SOFTLY = Phrase(r"\W*I(?:'d| would) (?!recommend)")
+"""How advice begins that is none of the conclusions of a reply unless it is agreed to."""
 _NO_ADVICE = Phrase(
     r"\W*(?:(?:option |approach )?\(?[a-e\d]\b(?! \(\w)|(?:that|this|these|it|if|not|to|"
     r"against|optional|approve|ship|review|update|check|run|commit|push|merge|rebase|start|test|verify|"
     r"implement in)\b)"
-    r"|.*\b(?:next i|commit|PR|pull request|/\w+:\w+)\b|.*\?$"
+    r"|.*\b(?:if you|depending on|invoke|changelog|readme|next i|commit|PR|pull request|"
+    r"/\w+:\w+)\b|.*\?$"
 )
 _ASKS_ELSE = Phrase(
     r".*\b(?:commit|push|merge|PR|pull request|test|run|restart|deploy|first|other|next|also|"
@@ -175,13 +204,14 @@ def findings(
     moments: list[Moment] = []
     after: Turn | None = None
     doubted = False
+    questions = _questions(session, said)
     for turn in reversed(session.turns):
         modified = touched(session, turn.records).modified
         if only_documents(modified):
             modified = []
         if not modified and turn.id not in withdrawn and not doubted:
             reply = [one for one in said[turn.id] if one.closing and not one.recap]
-            told = _told(turn, reply, after, later)
+            told = _told(turn, questions.get(turn.id, EMPTY), reply, after, later)
             moments += [one for one in told if not _is_in(one.title, taken_back)][:1]
         later |= {base_name(path) for path in modified}
         after, conceded = turn, [one for one in said[turn.id] if _RETRACTS.search(one.plain)]
@@ -194,6 +224,23 @@ def findings(
     yield from reversed(moments)
 
 
+def _questions(
+    session: SessionTurns, said: Mapping[str, Sequence[Said]]
+) -> dict[str, RedactedText]:
+    """Return what each turn was asked by its typed prompt, and by that of the turn before, if the
+    agent had not replied yet; without those that are too long."""
+    questions: dict[str, RedactedText] = {}
+    open_question = EMPTY
+    for turn in session.turns:
+        if turn.typed is not None:
+            parts = [part for part in (open_question, own_words(turn.typed.text)) if part]
+            if sum(map(len, parts)) <= _LONGEST_PROMPT:
+                questions[turn.id] = join("\n", parts)
+        replied = any(one.closing for one in said[turn.id])
+        open_question = EMPTY if replied else questions.get(turn.id, EMPTY)
+    return questions
+
+
 def _is_in(title: RedactedText, others: Sequence[frozenset[str]]) -> bool:
     words = vocabulary_of(title)
     return any(
@@ -203,9 +250,13 @@ def _is_in(title: RedactedText, others: Sequence[frozenset[str]]) -> bool:
 
 
 def _told(
-    turn: Turn, reply: Sequence[Said], after: Turn | None, later: set[str]
+    turn: Turn,
+    question: RedactedText,
+    reply: Sequence[Said],
+    after: Turn | None,
+    later: set[str],
 ) -> Iterator[Moment]:
-    if turn.typed is None or len(turn.typed.text) > _LONGEST_PROMPT:
+    if not question:
         return
     next_prompt = own_words(after.typed.text).replace("’", "'") if after and after.typed else ""
     consents = len(next_prompt) <= _LONGEST_CONSENT and _CONSENTS.match(next_prompt) is not None
@@ -213,47 +264,56 @@ def _told(
         consents = False
     if _DOUBTS.match(next_prompt) and not consents:
         return
-    yield from _advised(turn, reply, after if consents else None)
-    question = _question(turn)
+    yield from _advised(turn, question, reply, after if consents else None)
     if not later and _REVIEWS.search(question[:_HEAD_OF_A_PROMPT]):
-        yield from _reviewed(turn, reply)
-    if _ASKS.search(question) and not _OF_THE_MOMENT.search(question):
-        yield from _answered(turn, reply, later)
+        yield from _reviewed(turn, question, reply)
+    limits = any(one.place <= _FIRST and _CANNOT.search(one.plain) for one in reply)
+    if (limits or _ASKS.search(question)) and not _OF_THE_MOMENT.search(question):
+        yield from _answered(turn, question, reply, later)
 
 
-def _question(turn: Turn) -> RedactedText:
-    return own_words(turn.typed.text) if turn.typed else compose("")
-
-
-def _moment(turn: Turn, one: Said, title: RedactedText, told: Sequence[RedactedText]) -> Moment:
+def _moment(
+    turn: Turn,
+    question: RedactedText,
+    one: Said,
+    title: RedactedText,
+    told: Sequence[RedactedText],
+) -> Moment:
     return Moment(
         type="discovery",
         anchor=one.record,
         began=one.record,
         turns=(turn,),
         title=title,
-        narrative=[compose("Asked: {}", condensed(_question(turn), _QUESTION_LIMIT)), *told],
+        narrative=[compose("Asked: {}", condensed(question, _QUESTION_LIMIT)), *told],
         facts=[told[0]],
         concepts=[compose("how-it-works"), compose("gotcha")],
     )
 
 
-def _advised(turn: Turn, reply: Sequence[Said], consent: Turn | None) -> Iterator[Moment]:
+def _advised(
+    turn: Turn, question: RedactedText, reply: Sequence[Said], consent: Turn | None
+) -> Iterator[Moment]:
     """Yield what a reply recommends, once; as a decision if the next prompt consents."""
-    advice = [(one, label.end()) for one in reply if (label := _ADVISES.match(one.plain))]
+    advice = [
+        (without_colon(one, whole_only=True), label.end())
+        for one in reply
+        if (label := _ADVISES.match(one.plain))
+    ]
     if len(advice) != 1:
         return
     one, begin = advice[0]
     text = one.text.cut(begin)
     if not readable(text) or _NO_ADVICE.match(text) or len(text.split()) < _FEWEST_WORDS:
         return
-    beside = [other.text for other in reply[reply.index(one) + 1 :] if _holds(other)][:2]
+    after = (other for other in reply if other.place > one.place)
+    beside = [other.text for other in after if _holds(other)][:2]
     told = [compose("The agent recommended: {}", text), *beside]
     if consent is None or consent.typed is None:
-        if NAME.search(text):
-            yield _moment(turn, one, compose("Recommended: {}", text), told)
+        if NAME.search(text) and not _SOFTLY.match(one.plain):
+            yield _moment(turn, question, one, compose("Recommended: {}", text), told)
     else:
-        moment = _moment(turn, one, compose("Agreed: {}", text), told)
+        moment = _moment(turn, question, one, compose("Agreed: {}", text), told)
         yield replace(
             moment,
             type="decision",
@@ -263,15 +323,17 @@ def _advised(turn: Turn, reply: Sequence[Said], consent: Turn | None) -> Iterato
         )
 
 
-def _reviewed(turn: Turn, reply: Sequence[Said]) -> Iterator[Moment]:
+def _reviewed(turn: Turn, question: RedactedText, reply: Sequence[Said]) -> Iterator[Moment]:
     """Yield what a review found, as one."""
     listed = [one for one in reply if _is_finding(one)]
     texts = [
         one.text.cut(label.end()) if (label := _GRAVITY.match(one.text)) else one.text
         for one in listed
     ]
+    verdict = [one.text for one in reply if _concludes(one) and not one.sentence.item][:1]
     if texts:
-        yield _moment(turn, listed[0], texts[0], texts[:_MOST_BESIDE])
+        told = [*verdict, *texts][:_MOST_BESIDE]
+        yield _moment(turn, question, listed[0], told[0], told)
 
 
 def _is_finding(one: Said) -> bool:
@@ -281,13 +343,16 @@ def _is_finding(one: Said) -> bool:
     if any(rule.search(text) for rule in (PLANNING, DID, _PROCESS)) or states_nothing(text):
         return False
     above = f"{one.sentence.heading} {one.sentence.lead}"
-    return (_GRAVITY.match(text) or (one.sentence.item and _FINDINGS.search(above))) is not None
+    listed = one.sentence.item and _FINDINGS.search(above) and _AMISS.search(text)
+    return (_GRAVITY.match(text) or listed) is not None
 
 
-def _answered(turn: Turn, reply: Sequence[Said], later: set[str]) -> Iterator[Moment]:
+def _answered(
+    turn: Turn, question: RedactedText, reply: Sequence[Said], later: set[str]
+) -> Iterator[Moment]:
     """Yield the answer to a question: how something is, in the conclusion of the reply or its first
     sentences."""
-    reply = [one for one in reply if one.record is reply[0].record]
+    reply = [without_colon(one, whole_only=True) for one in reply if one.record is reply[0].record]
     if sum(len(one.text) for one in reply) < _SHORTEST_REPLY:
         return
     places = [place for place, one in enumerate(reply) if _concludes(one)]
@@ -302,21 +367,24 @@ def _answered(turn: Turn, reply: Sequence[Said], later: set[str]) -> Iterator[Mo
     one = reply[places[0]]
     beside = [other.text for other in reply[places[0] + 1 :] if _supports(other)][:_MOST_BESIDE]
     if later:
-        texts = (one.text, *beside, _question(turn))
+        texts = (one.text, *beside, question)
         if not _LIMITS.search(one.plain) or _DENIES.search(one.plain):
             return
         if any(name in text for name in later for text in texts):
             return
     label = _CONCLUDES.match(one.text)
     title = one.text.cut(label.end()) if label and _is_labelled(one) else one.text
-    asked = condensed(_question(turn), _QUESTION_LIMIT)
-    if len(asked) <= _QUESTION_IN_TITLE or POINTS_BACK.match(title) or _AFFIRMS.match(title):
+    asked = condensed(question, _QUESTION_LIMIT)
+    is_short = _FEWEST_LETTERS <= len(asked) <= _QUESTION_IN_TITLE
+    if is_short or POINTS_BACK.match(title) or _AFFIRMS.match(title):
         title = compose("{} → {}", shorten(asked, _QUESTION_IN_TITLE), title)
-    yield _moment(turn, one, title, [one.text, *beside])
+    yield _moment(turn, question, one, title, [one.text, *beside])
 
 
 def _concludes(one: Said) -> bool:
-    headed = _CONCLUDES.match(one.sentence.heading) is not None and not one.sentence.before
+    sentence = one.sentence
+    headed = _CONCLUDES.match(sentence.heading) is not None and not sentence.before
+    headed = headed or (_SUMS_UP.match(sentence.heading) is not None and not sentence.item)
     return (headed or _is_labelled(one)) and _states(one)
 
 

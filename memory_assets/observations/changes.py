@@ -62,15 +62,20 @@ _WRITES_OF_WORK = 3
 _WORK_ASKED = Phrase(
     r"(?:please |can you |let'?s |now )?(?:add|implement|fix|create|build|make|port|change|move|"
     r"remove|support|refactor|rewrite|replace|convert|migrate|extend|integrate|split|introduce|"
-    r"rename)\b"
+    r"modify|rename)\b"
     r"(?=(?:\W+\w+){3})(?!\W+(?:(?:the|all|these|this|that|some) )*"
     r"(?:changes?|comments?|tests?|errors?|it|this|that)\b)"
 )
 """Requests that name the work."""
 _LONGEST_REPORT = 280
+_FILE, _FILES_OF_WORK = re.compile(r"\W*\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ (?=\S)"), 2
+"""How items begin that name the file, and how many tell of work."""
 _OUTSIDE = ("/", "~", "..")
 """How paths begin of files that are not the project's."""
 _CAUSE_LIMIT = 100
+_HEAD = 4
+"""Words of a sentence in which its subject stands."""
+_DASH, _SHORTEST_CLAUSE = re.compile(r" [–—] "), 32
 _ENDING = re.compile(r"[.:; ]+\Z")
 _BODY = re.compile(
     r"\n\s*\n(?P<body>\S.*?)"
@@ -78,6 +83,8 @@ _BODY = re.compile(
     r"|[\"']\s*(?:&&|;|\||$)|\Z)",
     re.DOTALL,
 )
+_TRIAL = Phrase(r"\b(?:random|dummy|test purposes?|for testing|lorem ipsum)\b")
+"""Requests for something to try a tool on."""
 _TRIED = Phrase(
     r"\b(?:deliberate(?:ly)? (?:\w+ )?(?:fail\w*|broken|violati\w+)|fault.injection|"
     r"(?:now )?expected to (?:be refused|fail|turn \w+ red))\b"
@@ -108,6 +115,7 @@ _EMPTY_DEED = Phrase(
     r"readme|references?|doc(?:s|string|umentation)?|tests?|coverage|lint\w*|"
     r"(?:parameter|variable)s?(?: and variables?)? names?)\b"
     r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
+    r"|\bmoderni[sz]|\beasier to (?:follow|read|maintain|understand)\b|\bmore readable\b"
     r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
     r"|^\W*(?:changed|updated|edited|modified) \S+\W*$"
@@ -308,14 +316,21 @@ def _uncommitted(
     plan = given_plan(turn)
     if not writing or not modified or (only_tests(modified) and not plan):
         return None
+    if _TRIAL.search(asked_in(turn)):
+        return None
     reports = _reports(said, _LEAST_SCORE if len(writing) > 1 else _LEAST_OF_ONE_EDIT)
-    if not plan and not (reports or fault) and len(writing) >= _WRITES_OF_WORK:
+    listed_deeds = [] if reports else _of_files(said)
+    if len(listed_deeds) >= _FILES_OF_WORK and not plan and not fault:
+        reports = listed_deeds
+    listed = sum(one.closing and one.sentence.item for one in said)
+    is_work = max(len(writing), listed) >= _WRITES_OF_WORK
+    if not plan and not (reports or fault) and is_work:
         request = asked_in(turn)
         plan = request if _WORK_ASKED.match(request) else EMPTY
     if is_about_checks(turn) or not (reports or fault or plan):
         return None
     names = listing(distinct(base_name(path) for path in modified), 3)
-    reports = reports or _listed(said)
+    reports = reports or listed_deeds or _listed(said)
     if plan:
         title, account, kind = plan, reports[:3], type_of_work(plan, modified)
     elif fault:
@@ -341,6 +356,35 @@ def _uncommitted(
     )
 
 
+def _of_files(said: Sequence[Said]) -> list[RedactedText]:
+    """Return the items that say what was done in which file: "src/gate.py: Added a bell"."""
+    return [
+        one.text
+        for one in said
+        if one.closing
+        and len(one.text) <= _LONGEST_REPORT
+        and (path := _FILE.match(one.plain))
+        and _DEED.match(one.plain[path.end() :])
+        and not _EMPTY_DEED.search(one.plain[path.end() :])
+    ]
+
+
+def _is_named(one: Said) -> bool:
+    """Return True if a sentence names something, by how it is written or by a code mark."""
+    marked = (f"`{word}`" in one.record.text for word in one.plain.split()[:_HEAD])
+    return NAME.search(one.plain) is not None or any(marked)
+
+
+def _stated(one: Said) -> Said:
+    """Return a sentence without the colon of its list; one that says what is otherwise now, without
+    what follows from that."""
+    whole = without_colon(one, whole_only=True)
+    dash = _DASH.search(whole.text)
+    if dash is None or not _NOW_SO.match(whole.plain) or dash.start() < _SHORTEST_CLAUSE:
+        return whole
+    return replace(whole, text=whole.text.cut(0, dash.start()), plain=whole.plain[: dash.start()])
+
+
 def _listed(said: Sequence[Said]) -> list[RedactedText]:
     """Return what the last message lists, where no sentence of it says what was done to what."""
     listed = (one for one in said if one.closing and one.sentence.item)
@@ -353,7 +397,7 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
     """Return the sentences that say what was done to what, the most telling first."""
     scored = [
         (done_score(one), -place, one)
-        for place, one in enumerate(without_colon(statement, whole_only=True) for statement in said)
+        for place, one in enumerate(map(_stated, said))
         if not one.recap
     ]
     best = sorted((entry for entry in scored if entry[0] >= least), key=lambda entry: entry[:2])
@@ -362,7 +406,7 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
         for _, _, one in reversed(best)
         if len(one.text) <= _LONGEST_REPORT
         and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
-        and (NAME.search(one.plain) or (one.place == 0 and _CONTRAST.search(one.plain)))
+        and (_is_named(one) or (one.place == 0 and _CONTRAST.search(one.plain)))
         and not _EMPTY_DEED.search(one.plain)
         and not (_BY_THE_WAY.match(one.plain) or POINTS_BACK.match(one.plain))
     ]

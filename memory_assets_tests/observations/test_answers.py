@@ -23,6 +23,11 @@ MORE = " Its clapper is of bronze, and the fog horn of the pier has a battery of
             1,
         ),
         ("Ring the bell", ANSWER, 0),
+        (
+            "Ring it in fog",
+            "HarborBell doesn't support ringing in any fog at all, as its sensor is blind.",
+            1,
+        ),
         ("Is the branch of the bell pushed?", ANSWER, 0),
         ("What should we do next?", ANSWER, 0),
         (ASKED, "The harbor-bell might not ring in fog, because its sensor is blind.", 0),
@@ -52,6 +57,13 @@ def test_an_answer_is_told_with_its_question(script: Make) -> None:
     (found,) = session.observed()
     assert found.title == f"{ASKED} → No, it does not ring: HarborBell needs sight."
     assert f"Asked: {ASKED}" in found.narrative
+
+
+def test_a_question_without_a_reply_belongs_to_the_next_prompt(script: Make) -> None:
+    """It was typed while the agent looked."""
+    session = script().prompt(ASKED).run("cat bell.py").prompt("use the manual").say(ANSWER + MORE)
+    assert [one.turn_index for one in session.observed()] == [1]
+    assert ASKED in session.observed()[0].narrative
 
 
 @pytest.mark.parametrize(
@@ -92,6 +104,7 @@ def test_an_answer_that_is_doubted_or_taken_back_is_none(
         ("", "ok, let's do that", "Agreed: hang the HarborBell on a chain of iron at the pier."),
         ("Shall I go on?", "yes", "Agreed: hang the HarborBell on a chain of iron at the pier."),
         ("Should I push first?", "yes", "Recommended: hang the HarborBell on a chain of"),
+        ("", "Yes please", "Agreed: hang the HarborBell on a chain of iron at the pier."),
         ("", "And the pier?", "Recommended: hang the HarborBell on a chain of iron at the pier."),
         ("", "ok, but let's use rope", "Recommended: hang the HarborBell on a chain of iron"),
         ("", "nah, I'd rather use rope", ""),
@@ -125,6 +138,14 @@ def test_advice_that_says_nothing_alone_is_none(script: Make, advice: str) -> No
     """A letter, a step of the work, or one of several."""
     session = script().prompt("How shall it hang?").say(advice).prompt("yes").say("Fine.")
     assert session.observed() == []
+
+
+def test_what_the_agent_would_do_is_told_if_it_is_agreed_to(script: Make) -> None:
+    """It is no conclusion else."""
+    session = script().prompt("Is the rope misleading?").say("I'd drop the rope of the HarborBell.")
+    assert session.observed() == []
+    found = session.prompt("yes please").say("Fine.").observed()
+    assert [one.title for one in found] == ["Agreed: drop the rope of the HarborBell."]
 
 
 def test_what_a_review_found_is_one_discovery(script: Make) -> None:

@@ -409,3 +409,27 @@ def test_a_plan_of_documents_that_was_carried_out_is_told(script: Make) -> None:
         session = script().prompt(f"{plan}Write down who may open it.")
         session.touch("Write", f"{ROOT}/CLAUDE.md").say("Added the Rules section to CLAUDE.md.")
         assert [one.title for one in session.observed()] == ["Rules of the harbor gate"] * told
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [("Let it ring", 1), ("Make some random changes to try the tool on", 0)]
+)
+def test_items_that_name_their_files_tell_what_was_done(
+    script: Make, asked: str, told: int
+) -> None:
+    """Where nothing else does; not of changes to try something on."""
+    session = script().prompt(asked).touch("Edit", f"{ROOT}/src/gate.py")
+    session.touch("Edit", f"{ROOT}/src/bell.py")
+    session.say("- `src/gate.py` - Fixed the squeak\n- `src/bell.py` - Added a clapper of iron")
+    found = session.observed()
+    assert len(found) == told
+    assert all("clapper of iron" in one.text for one in found)
+
+
+def test_what_is_otherwise_now_is_told_without_what_follows(script: Make) -> None:
+    """A name may be one by its code mark alone."""
+    session = script().prompt("Make it optional").touch("Edit", f"{ROOT}/src/gate.py")
+    session.say("`checkpoints` is now optional in the schema — leaving it out will do.")
+    (found,) = session.observed()
+    assert found.title.startswith("checkpoints is now optional in the schema")
+    assert "leaving" not in found.title
