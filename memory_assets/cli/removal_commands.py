@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -82,7 +82,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     console = rendering.open_console(stderr=as_json)
     listed = [_as_json(session) for session in sessions]
     if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
-        listed = [{**row, "title": row["title"].replace(text, "[...]")} for row in listed]
+        listed = [_without(text, row) for row in listed]
     answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
     if not as_json:
         rendering.print_lines(_selected(answer["sessions"], cut=asked.cut))
@@ -94,7 +94,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     if text:
         _drop_waiting(settings, text)
     if asked.cut and text:
-        answer |= _cut(settings, components, text, {session.project for session in sessions})
+        answer |= _cut(settings, components, text)
         rendering.print_answer(answer, as_json, _was_cut(answer))
         push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"]:
@@ -159,11 +159,28 @@ def _text_to_forget() -> str:
     return text
 
 
+def _without(text: str, row: dict[str, Any]) -> dict[str, Any]:
+    """Return what is listed of a session without the text, in whatever form it holds it."""
+    from memory_assets.redaction.spellings import spellings
+
+    def shown(value: Any) -> Any:
+        for spelling in spellings(text) if isinstance(value, str) else ():
+            value = value.replace(spelling, "[...]")
+        return [shown(one) for one in value] if isinstance(value, list) else value
+
+    return {name: shown(value) for name, value in row.items()}
+
+
 def _drop_waiting(settings: Settings, text: str) -> None:
     """Delete what waits for a memory and holds the text, and say how much it was."""
-    number = drop_waiting(
-        settings.data_dir, lambda entry: any(text in str(field) for field in entry.values())
-    )
+    from memory_assets.redaction.spellings import spellings
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, str):
+            return any(spelling in value for spelling in spellings(text))
+        return isinstance(value, Iterable) and any(map(holds, value))
+
+    number = drop_waiting(settings.data_dir, lambda entry: holds(entry.values()))
     if number:
         held = f"{counted(number, 'line')} that waited to be stored held the text: deleted."
         rendering.print_lines([held], stderr=True)
@@ -220,16 +237,14 @@ def complete_forgetting(settings: Settings) -> None:
 
     components = Components(settings)
     console = rendering.open_console(stderr=True)
-    cut = forgetting.has_new_texts(components)
+    cut = forgetting.has_texts_to_cut(components)
     console.print("Completing a forgetting that was interrupted, or that was lost with a backup.")
     with console.status("forgetting") as status:
         forgetting.complete(
             components, erase_traces=partial(erase_traces, settings), progress=status.update
         )
     if cut:
-        projects = forgetting.projects_to_redact(components)
-        components.catalog.close()
-        _redact_again(settings, projects, console)
+        _redact_again(settings, components, console)
 
 
 def _confirmed(console: Console, as_json: bool) -> bool:
@@ -297,15 +312,12 @@ def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict
     }
 
 
-def _cut(
-    settings: Settings, components: Components, text: str, projects: Set[str]
-) -> dict[str, Any]:
+def _cut(settings: Settings, components: Components, text: str) -> dict[str, Any]:
     """Take a text out of all that is kept, and return what was done and what stays."""
     from memory_assets.pipeline.removal import forget as forgetting
 
     forgetting.note_text(components, text)
-    components.catalog.close()
-    done = _redact_again(settings, projects, rendering.open_console(stderr=True))
+    done = _redact_again(settings, components, rendering.open_console(stderr=True))
     stays = {
         "agents_files": [],
         "chroma_server": settings.vectors_url,
@@ -314,11 +326,13 @@ def _cut(
     return {"cut": True, "failed": done.failed, "stays": stays}
 
 
-def _redact_again(settings: Settings, projects: Set[str], console: Console) -> IngestResult:
+def _redact_again(settings: Settings, components: Components, console: Console) -> IngestResult:
     """Bring projects that hold a text that was cut up to date, so that no file has it any more."""
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.stage.components import Components
 
+    projects = forgetting.projects_to_redact(components)
+    components.catalog.close()
     done = _brought_up_to_date(settings, projects, console, limit=None)
     with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("rewriting files", total=None)

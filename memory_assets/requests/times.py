@@ -26,15 +26,17 @@ Reach = int | timedelta
 
 
 def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
-    """Return the UTC moment of `7d`, `12h`, `2w` (ago), of the beginning of `today`, `yesterday`,
-    `last monday` (the latest one before today), `this week` or `last week` (its Monday), or of an
-    ISO date or time. What names no zone is local time.
+    """Return the UTC moment of `now`, of `7d`, `12h`, `2w` (ago), of the beginning of `today`,
+    `yesterday`, `last monday` (the latest one before today), `this week` or `last week` (its
+    Monday), or of an ISO date or time. What names no zone is local time.
 
     Raises:
         ConfigurationError: it is none of these.
     """
     said = str(text).strip().lower()
     present = now or datetime.now(UTC)
+    if said == "now":
+        return present
     if ago := _AGO.fullmatch(said):
         return present - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     try:

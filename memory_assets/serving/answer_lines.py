@@ -13,9 +13,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.times import spoken_time
-from memory_assets.serving.visible_text import joined, snippet
+from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
@@ -26,7 +27,6 @@ _SHOWN = 600
 _COPIES = 3
 _MISSING = 3
 """Words named that occur nowhere."""
-_IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
 ITEM_WORDS = {
@@ -212,20 +212,6 @@ def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"Searched for {meant} instead of {typed}."
 
 
-def _fields(row: Mapping[str, Any], hidden: Container[str], most: int) -> list[str]:
-    shown = [_field(name, value) for name, value in row.items() if value and name not in hidden]
-    return [f"{name}: {snippet(text, most)}" for name, text in shown]
-
-
-def _field(name: str, value: Any) -> tuple[str, str]:
-    """Return the name of a field and its value in words, times in the local zone."""
-    if name == "duration_seconds":
-        return "duration", lasting(value)
-    if name.endswith("_at"):
-        return name, clock(value)
-    return name, joined(value)
-
-
 def timeline_lines(answer: Mapping[str, Any], cut: Container[str] = ()) -> Iterator[str]:
     """Yield the sessions of a timeline with their items; the texts of the ids in `cut` go on."""
     for part in answer["sessions"]:
@@ -246,18 +232,25 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterator[str]:
-    """Yield a session's summary, field by field, and the first items of each kind; `there` is how
-    many there are."""
+    """Yield a session's summary in order of use, and the first items of each kind, but for commits
+    that the summary names and the notes of them; `there` is how many there are."""
     yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
-    yield from _fields(answer["summary"] or {}, _IDENTIFYING, 1_000)
+    named: set[str] = set()
+    if summary := answer["summary"]:
+        branch = f" on {summary['git_branch']}" if summary["git_branch"] else ""
+        took = lasting(summary["duration_seconds"])
+        yield f"ended {clock(summary['ended_at'])} after {took}{branch}"
+        yield summary_text(summary)
+        named = {part for line in summary["commits"] for part in (line, line.partition(" ")[2])}
     if (used := answer.get("usage")) and used["tokens"]:
         price = dollars_in_words(used)
-        yield f"usage: {shortened(used['tokens'])} tokens, {price} dollars by list prices"
+        yield f"Usage: {shortened(used['tokens'])} tokens, {price} dollars by list prices"
     for kind in ("turns", "observations", "commits"):
-        items = answer[kind]
-        yield from (f"- {item['kind']} {item['id']}: {item['text']}" for item in items)
-        if there[kind] > len(items):
-            yield f"- and {there[kind] - len(items)} more {kind}"
+        for item in answer[kind]:
+            if item["text"] not in named and item["text"].partition(": ")[2] not in named:
+                yield f"- {item['kind']} {item['id']}: {item['text']}"
+        if there[kind] > len(answer[kind]):
+            yield f"- and {there[kind] - len(answer[kind])} more {kind}"
 
 
 def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -36,7 +36,7 @@ _CAUSE_HEADING = Phrase(
     r"^\W*(?:conclusion|bottom line|verdict|结论)"
 )
 _CONCLUDES = Phrase(
-    r"\W*(?:bottom line|in short|conclusion|verdict|key trade-?off|结论|直接答案)\W*[:：]"
+    r"\W*(?:bottom line|in short|conclusion|verdict|key trade-?off|结论|結論|直接答案)\W*[:：]"
 )
 _OF_OTHERS = Phrase(
     r"\b(?:well|good|strengths?|positives?|praise|solid|what works|recent\w*|previous\w*|earlier|"
@@ -178,7 +178,9 @@ _PAST = (
     r"completed|finished|ran|made|bumped|dropped|wired|registered|improved|patched|"
     r"filled|restored|aligned|applied|expanded|standardized|upgraded|hardened|consolidated|trimmed|"
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
-    r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
+    r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded|saved|discarded|"
+    r"modified|rewritten|generated|captured|shipped|landed|sanitized|centralized|restricted|reused|"
+    r"enhanced|tweaked|amended|restarted|filed|executed)"
 )
 _MENDED = r"(?:(?<=fixed)|(?<=resolved)|(?<=corrected)|(?<=repaired)|(?<=patched))"
 _DEED = rf"{_PAST}\b(?!\s*[-–—:]\s)(?:{_MENDED}|(?! that\b))"
@@ -279,6 +281,8 @@ def done_score(one: Said) -> float:
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
+    if did and text.count('"', 0, did.start()) % 2:
+        return 0.0  # in a quotation
     if not did and OTHER_DEEDS.search(text):
         if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
             return 0.0
