@@ -13,7 +13,14 @@ from memory_assets.observations.moments import NAME, Moment, only_documents
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.files import touched
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, has_no_blanks, shorten
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    Phrase,
+    base_name,
+    has_no_blanks,
+    names,
+    shorten,
+)
 from memory_assets.session_analysis.scores import (
     DID,
     DOUBTFUL,
@@ -94,7 +101,7 @@ _STATE = Phrase(
     r"\b(?:commit(?:s|ted)?|push(?:ed)?|merged|rebased?|branch|working tree|worktree|untracked|"
     r"staged|PR|pull request|this (?:session|tool)|locked|logged in|nothing to|no action|refusing|"
     r"connected|running|already (?:been )?(?:executed|done)|PID|RSS|right now|at the moment|"
-    r"yet|output|lines? \d+|work(?:s|ing) (?:correctly|fine|well|now))\b"
+    r"yet|output|work(?:s|ing) (?:correctly|fine|well|now))\b"
 )
 """What holds for the moment."""
 _VERB = Phrase(
@@ -120,7 +127,7 @@ _CANNOT = Phrase(
 )
 """What cannot be had, whatever was asked."""
 _DENIES = Phrase(
-    r"^\W*(?:there (?:is|are)(?:n't| no)\b|(?:no|nothing|not)\b)|"
+    r"^\W*there (?:is|are)(?:n't| no)\b|"
     r"\b(?:currently|today|so far|for now)\b"
 )
 """What later turns may have made otherwise."""
@@ -143,12 +150,6 @@ _FINDINGS = Phrase(
     r"\b(?:findings|issues?|problems?|bugs?|concerns?|risks?|gaps?|critical|substantive|high|"
     r"medium|blocking|blockers?)\b|問題|指摘|问题"
 )
-_AMISS = Phrase(
-    r"n't\b|\b(?:not?|never|missing|without|still|wrong|fail\w*|only|duplicat\w+|mismatch\w*|unused|"
-    r"inconsisten\w+|leak\w*|race|stale|incorrect\w*|ignor\w+|drop\w*|overstat\w+|omits?|lacks?|"
-    r"instead|breaks?|lost|silently|gaps?|drift|conflicts?|errors?)\b|ない|ません|没|未|不"
-)
-"""What says that something is amiss, not only that it is there."""
 _ADVISES = re.compile(
     r"\W*(?:(?:[Ss]o|[Mm]y take)[:,] )?(?:(?:(?:[Mm]y |[Ff]inal |[Oo]verall )?[Rr]ecommendation|"
     r"[Mm]y (?:pick|vote|lean|preference)|[Bb]ottom line|[Rr]ecommended(?: path| approach)?)"
@@ -165,6 +166,15 @@ _NO_ADVICE = Phrase(
     r"|.*\b(?:if you|depending on|invoke|changelog|readme|next i|commit|PR|pull request|"
     r"/\w+:\w+)\b|.*\?$"
 )
+_PICKS = re.compile(
+    r"\b(?:option|approach|number|do|use|using|with|take|pick|choose|try|prefer|want)"
+    r"(?: (?:the|an?|option|approach|number))* #?(?P<what>[A-E]\b|\d\b|\w{4,})"
+)
+_SAME = names(
+    "that this your these those them both what recommended suggested same changes fixes "
+    "plan option approach you"
+)
+"""What a consent takes, and words that take what was recommended."""
 _ASKS_ELSE = Phrase(
     r".*\b(?:commit|push|merge|PR|pull request|test|run|restart|deploy|first|other|next|also|"
     r"instead|or)\b.*\?$"
@@ -306,6 +316,8 @@ def _advised(
     text = one.text.cut(begin)
     if not readable(text) or _NO_ADVICE.match(text) or len(text.split()) < _FEWEST_WORDS:
         return
+    if consent is not None and consent.typed is not None and _takes_other(consent.typed.text, text):
+        return
     after = (other for other in reply if other.place > one.place)
     beside = [other.text for other in after if _holds(other)][:2]
     told = [compose("The agent recommended: {}", text), *beside]
@@ -321,6 +333,16 @@ def _advised(
             turns=(turn, consent),
             concepts=[TRADE_OFF],
         )
+
+
+def _takes_other(consent: str, advice: str) -> bool:
+    """Return True if a consent names what it takes, and the advice does not name that."""
+    taken = {match["what"] for match in _PICKS.finditer(consent)}
+    words = {word.lower() for word in taken if len(word) > 1} - _SAME
+    labels = {word for word in taken if len(word) == 1}
+    return any(word not in advice.lower() for word in words) or any(
+        re.search(rf"\b{label}\b", advice) is None for label in labels
+    )
 
 
 def _reviewed(turn: Turn, question: RedactedText, reply: Sequence[Said]) -> Iterator[Moment]:
@@ -343,8 +365,7 @@ def _is_finding(one: Said) -> bool:
     if any(rule.search(text) for rule in (PLANNING, DID, _PROCESS)) or states_nothing(text):
         return False
     above = f"{one.sentence.heading} {one.sentence.lead}"
-    listed = one.sentence.item and _FINDINGS.search(above) and _AMISS.search(text)
-    return (_GRAVITY.match(text) or listed) is not None
+    return (_GRAVITY.match(text) or (one.sentence.item and _FINDINGS.search(above))) is not None
 
 
 def _answered(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
@@ -116,7 +116,7 @@ _EMPTY_DEED = Phrase(
     r"(?:parameter|variable)s?(?: and variables?)? names?)\b"
     r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
     r"|\bmoderni[sz]|\beasier to (?:follow|read|maintain|understand)\b|\bmore readable\b"
-    r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
+    r"|\byou (?:provided|gave|asked|wanted|requested)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
     r"|^\W*(?:changed|updated|edited|modified) \S+\W*$"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
@@ -146,7 +146,8 @@ def work_done(
             covered.update(id(record) for record in moment.records)
             told.update(of_turns)
         if kept:
-            yield _with_reports(moment, said) if is_only and not _says_why(moment) else moment
+            holding = [said[turn.id] for turn in moment.turns if turn.id not in withdrawn]
+            yield _with_reports(moment, holding) if is_only and not _says_why(moment) else moment
     known: list[frozenset[str]] = []
     for turn in session.turns:
         fault = stated_in.get(turn.id) if turn.id not in told else None
@@ -266,9 +267,9 @@ def _says_why(moment: Moment) -> bool:
     return any(part and not part.startswith("Asked: ") for part in moment.narrative)
 
 
-def _with_reports(moment: Moment, said: Mapping[str, Sequence[Said]]) -> Moment:
+def _with_reports(moment: Moment, said: Iterable[Sequence[Said]]) -> Moment:
     """Return the moment of a commit with what the agent reports of its work, turn by turn."""
-    reports = [text for turn in moment.turns for text in _reports(said[turn.id], _LEAST_SCORE)]
+    reports = [text for of_turn in said for text in _reports(of_turn, _LEAST_SCORE)]
     telling = [text for text in reports if not _OF_GIT.search(text)][:_MOST_REPORTS]
     return replace(moment, narrative=[*telling, *moment.narrative])
 

@@ -56,7 +56,10 @@ def _moments(session: SessionTurns) -> Iterator[Moment]:
             if not known and not taken_back(decision.title, turns[place + 1 :]):
                 decided.add(decision.title)
                 yield decision
-    yield from findings(session, said, gone)
+    places = {turn.id: place for place, turn in enumerate(turns, 1)}
+    for finding in findings(session, said, gone):
+        if not taken_back(finding.facts[0], turns[places[finding.turns[-1].id] :]):
+            yield finding
 
 
 def _observation(session: SessionTurns, moment: Moment) -> Observation:

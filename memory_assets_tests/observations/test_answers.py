@@ -108,6 +108,11 @@ def test_an_answer_that_is_doubted_or_taken_back_is_none(
         ("", "And the pier?", "Recommended: hang the HarborBell on a chain of iron at the pier."),
         ("", "ok, but let's use rope", "Recommended: hang the HarborBell on a chain of iron"),
         ("", "nah, I'd rather use rope", ""),
+        ("", "ok let's do option B", ""),
+        ("", "yes, use rope", ""),
+        ("", "ok, go with 2", ""),
+        ("", "yes, use the chain", "Agreed: hang the HarborBell on a chain of iron at the pier."),
+        ("", "ok, do as you suggest", "Agreed: hang the HarborBell on a chain of iron at"),
         ("", "Use rope instead", ""),
     ],
 )
@@ -141,11 +146,13 @@ def test_advice_that_says_nothing_alone_is_none(script: Make, advice: str) -> No
 
 
 def test_what_the_agent_would_do_is_told_if_it_is_agreed_to(script: Make) -> None:
-    """It is no conclusion else."""
+    """And not taken back later; it is no conclusion else."""
     session = script().prompt("Is the rope misleading?").say("I'd drop the rope of the HarborBell.")
     assert session.observed() == []
     found = session.prompt("yes please").say("Fine.").observed()
     assert [one.title for one in found] == ["Agreed: drop the rope of the HarborBell."]
+    session.prompt("Actually, let's keep the rope of the HarborBell").say("Fine.")
+    assert "Agreed" not in "".join(one.title for one in session.observed())
 
 
 def test_what_a_review_found_is_one_discovery(script: Make) -> None:

@@ -400,6 +400,16 @@ def test_a_commit_without_a_message_is_told_by_the_report(script: Make, body: st
     assert made.title == "Open the gate"
 
 
+def test_a_report_that_is_denied_tells_nothing_of_a_commit(script: Make) -> None:
+    """The prompt after it objected to it."""
+    session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/src/gate.py")
+    session.say("Added a chain of iron to HarborGate in gate.py.").prompt("no, it's still shut")
+    session.touch("Edit", f"{ROOT}/src/hinge.py")
+    session.run('git commit -am "Open the gate"', "[main 1a2b3c4] Open the gate\n 1 file")
+    (made,) = session.say("Fine.").observed()
+    assert "chain" not in made.text
+
+
 def test_a_plan_of_documents_that_was_carried_out_is_told(script: Make) -> None:
     """It was asked for as work; of other documents nothing is observed."""
     for plan, told in (
