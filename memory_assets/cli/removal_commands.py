@@ -62,7 +62,6 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     workspace whose directory `memory index` is given. The files on disk are not deleted.
     """
     from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.removal.selection import select
     from memory_assets.pipeline.stage.components import Components
 
     settings = load_settings()
@@ -73,12 +72,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         AgentMemory(settings).send_waiting()  # or it would be stored when it is forgotten
     components = Components(settings)
     selection, part = _selection(components, asked, text)
-    try:
-        sessions = select(components, selection)
-    except NotFound:
-        if not (asked.cut and text and forgetting.is_noted(components, text)):
-            raise
-        sessions = []  # what an interrupted cut left is rewritten
+    sessions = _meant(settings, components, asked, selection, text)
     console = rendering.open_console(stderr=as_json)
     listed = [_as_json(session) for session in sessions]
     if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
@@ -140,6 +134,36 @@ def _selection(
     return selection, part
 
 
+def _meant(
+    settings: Settings,
+    components: Components,
+    asked: ForgetRequest,
+    selection: Selection,
+    text: str | None,
+) -> list[SessionOnRecord]:
+    """Return the sessions that meet a selection; none where only what waits held the text, or an
+    interrupted cut left it.
+
+    Raises:
+        NotFound: there are none; if files hold the text, it names them.
+    """
+    from memory_assets.pipeline.removal import forget as forgetting
+    from memory_assets.pipeline.removal.selection import select
+
+    try:
+        return select(components, selection)
+    except NotFound:
+        if text is None:
+            raise
+        noted = asked.cut and forgetting.is_noted(components, text)
+        if noted or (asked.yes and not asked.dry_run and _drop_waiting(settings, text)):
+            return []
+        if files := _still_holding(settings, text):
+            named = ", ".join(files)
+            raise NotFound(f"no session holds the text, but files do: {named}") from None
+        raise
+
+
 def _text_to_forget() -> str:
     """Return the text that sessions must hold, without the end of its line: from standard input, or
     typed unseen. A command line would be kept by the shell, and by the agent's transcript.
@@ -171,8 +195,8 @@ def _without(text: str, row: dict[str, Any]) -> dict[str, Any]:
     return {name: shown(value) for name, value in row.items()}
 
 
-def _drop_waiting(settings: Settings, text: str) -> None:
-    """Delete what waits for a memory and holds the text, and say how much it was."""
+def _drop_waiting(settings: Settings, text: str) -> int:
+    """Delete what waits for a memory and holds the text; say and return how much it was."""
     from memory_assets.redaction.spellings import spellings
 
     def holds(value: Any) -> bool:
@@ -184,6 +208,7 @@ def _drop_waiting(settings: Settings, text: str) -> None:
     if number:
         held = f"{counted(number, 'line')} that waited to be stored held the text: deleted."
         rendering.print_lines([held], stderr=True)
+    return number
 
 
 def _still_holding(settings: Settings, text: str) -> list[str]:

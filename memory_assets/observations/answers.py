@@ -224,13 +224,11 @@ def findings(
             told = _told(turn, questions.get(turn.id, EMPTY), reply, after, later)
             moments += [one for one in told if not _is_in(one.title, taken_back)][:1]
         later |= {base_name(path) for path in modified}
-        after, conceded = turn, [one for one in said[turn.id] if _RETRACTS.search(one.plain)]
-        doubted = any(one.place <= _FIRST for one in conceded)
-        taken_back += [
-            vocabulary_of(f"{one.plain} {following.plain}")
-            for one, following in pairwise([*said[turn.id], *said[turn.id][-1:]])
-            if one in conceded
-        ]
+        after, doubted = turn, False
+        for one, following in pairwise([*said[turn.id], *said[turn.id][-1:]]):
+            if (one.closing or one.place <= _FIRST) and _RETRACTS.search(one.plain):
+                doubted = doubted or one.place <= _FIRST
+                taken_back.append(vocabulary_of(f"{one.plain} {following.plain}"))
     yield from reversed(moments)
 
 

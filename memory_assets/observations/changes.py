@@ -312,13 +312,11 @@ def _uncommitted(
     of the product was changed, or no sentence says how."""
     own = [record for record in turn.records if id(record) not in covered]
     modified = touched(session, own).modified
-    writing = [one for one in own if touched(session, [one]).modified]
     modified = [path for path in modified if not path.startswith(_OUTSIDE)]
     plan = given_plan(turn)
-    if not writing or not modified or (only_tests(modified) and not plan):
+    if not modified or (only_tests(modified) and not plan) or _TRIAL.search(asked_in(turn)):
         return None
-    if _TRIAL.search(asked_in(turn)):
-        return None
+    writing = [one for one in own if touched(session, [one]).modified]
     reports = _reports(said, _LEAST_SCORE if len(writing) > 1 else _LEAST_OF_ONE_EDIT)
     listed_deeds = [] if reports else _of_files(said)
     if len(listed_deeds) >= _FILES_OF_WORK and not plan and not fault:

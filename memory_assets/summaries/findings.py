@@ -126,10 +126,11 @@ class _Told:
         ]
         self._problem = [_PROBLEM.search(text) is not None for text in asked]
         committed = {call.turn.id for call in commits_that_stayed(session)}
+        why = [_WHY.search(text) is not None for text in asked]
         self._why = {
             one.turn
             for one in said
-            if one.closing and _WHY.search(asked[one.turn]) and cause_score(one) >= _LEAST_CAUSE
+            if one.closing and why[one.turn] and cause_score(one) >= _LEAST_CAUSE
         }
         self._question = [
             _QUESTION.search(text) is not None
@@ -195,7 +196,7 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         by_heading = _GRAVITY.match(heading)
         label = _GRAVITY.match(one.plain) or by_heading
         listed = one.sentence.item and _FINDINGS.search(heading) and _AMISS.search(one.plain)
-        asked = _REVIEWS.search(_prompt(session, one.turn)) and (label or listed)
+        asked = (label or listed) and _REVIEWS.search(_prompt(session, one.turn))
         told = one.sentence.item and _FOUND.search(heading) and _AMISS.search(one.plain)
         if not (asked or (told and readable(one.plain))):
             continue

@@ -281,11 +281,10 @@ def _next_score(one: Said, *, asked: Said | None) -> float:
     ):
         return 0.0
     item = one.sentence.item
-    under = not one.sentence.text.endswith(":") and (
-        NEXT_HEADING.search(one.sentence.heading)
-        or (item and NEXT_HEADING.search(one.sentence.lead))
-    )
-    under = under and (item or not (NOW.search(text) or DID.search(text)))
+    headed = NEXT_HEADING.search(one.sentence.heading)
+    listed = item and NEXT_HEADING.search(one.sentence.lead)
+    told = not item and (NOW.search(text) or DID.search(text))
+    under = (headed or listed) and not told and not one.sentence.text.endswith(":")
     score = 2.5 if under else 0.0
     score += (
         2.0 if is_open(replace(one.sentence, text=one.text)) and cause_score(one) < _CAUSE else 0.0

@@ -18,7 +18,9 @@ import pytest
 
 from memory_assets.pipeline.checks.text_columns import text_columns
 from memory_assets.pipeline.removal import forget as forgetting
+from memory_assets.redacted_text import seal
 from memory_assets.redaction.forgotten_texts import ForgottenTexts, hash_of_text
+from memory_assets.stores.agents.waiting import Waiting
 from memory_assets_tests.cli.test_cli import Cli
 from memory_assets_tests.git_commands import git
 from memory_assets_tests.transcript_files import BEGIN, write_claude
@@ -90,6 +92,30 @@ def test_a_dry_run_only_lists(machine: Cli) -> None:
     assert not answer["forgotten"]
     listed = json.loads(_memory(machine, "sessions", "--json").stdout)["sessions"]
     assert len(listed) == 2
+
+
+def test_what_other_programs_keep_is_named(machine: Cli) -> None:
+    """Where no session holds the text, too."""
+    note = machine.data_dir / "note.txt"
+    note.write_text("the buoys are painted opal")
+    for more in ((), ("--cut",)):
+        done = _memory(machine, "forget", "--containing", *more, "--yes", given="painted opal")
+        assert done.returncode == 3 and "note.txt" in done.stderr
+
+
+def test_what_waits_goes_with_a_text_in_any_form(machine: Cli) -> None:
+    """Of a chat's other store, which no command of this memory sends; other lines stay. No session
+    need hold it."""
+    spelled = json.dumps('"a" & b: quartz')
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in machine.own.items():
+            patch.setenv(name, value)
+        waiting = Waiting(machine.data_dir, "other")
+        for text in ("paint the buoys", f"say {spelled}"):
+            waiting.keep({"text": seal("x"), "tags": [seal(text)]})
+        done = _memory(machine, "forget", "--containing", "--yes", given='"a" & b: quartz')
+        assert done.returncode == 0 and "1 line that waited" in done.stderr
+        assert [entry["tags"] for entry in waiting.entries()] == [["paint the buoys"]]
 
 
 def test_no_text_is_refused(machine: Cli) -> None:
