@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 
 from memory_assets.models import Turn
 from memory_assets.observations.choices import TRADE_OFF
@@ -357,13 +357,14 @@ def _reviewed(turn: Turn, question: RedactedText, reply: Sequence[Said]) -> Iter
 
 
 def _is_finding(one: Said) -> bool:
-    text = one.plain
+    text, above = one.plain, f"{one.sentence.heading} {one.sentence.lead}"
+    if not (_GRAVITY.match(text) or (one.sentence.item and _FINDINGS.search(above))):
+        return False
     if one.sentence.before or not readable(text) or not NAME.search(text):
         return False
-    if any(rule.search(text) for rule in (PLANNING, DID, _PROCESS)) or states_nothing(text):
-        return False
-    above = f"{one.sentence.heading} {one.sentence.lead}"
-    return (_GRAVITY.match(text) or (one.sentence.item and _FINDINGS.search(above))) is not None
+    return not (
+        any(rule.search(text) for rule in (PLANNING, DID, _PROCESS)) or states_nothing(text)
+    )
 
 
 def _answered(
@@ -374,17 +375,19 @@ def _answered(
     reply = [without_colon(one, whole_only=True) for one in reply if one.record is reply[0].record]
     if sum(len(one.text) for one in reply) < _SHORTEST_REPLY:
         return
-    places = [place for place, one in enumerate(reply) if _concludes(one)]
+    concluding = (place for place, one in enumerate(reply) if _concludes(one))
     researched = not later and any(_RESEARCHES.search(one.tool_name) for one in turn.records)
-    places += [
+    leading = (
         place
         for place, one in enumerate(reply)
         if _leads(one) and (researched or _LIMITS.search(one.plain))
-    ]
-    if not places:
+    )
+    place = next(chain(concluding, leading), None)
+    if place is None:
         return
-    one = reply[places[0]]
-    beside = [other.text for other in reply[places[0] + 1 :] if _supports(other)][:_MOST_BESIDE]
+    one = reply[place]
+    supporting = (other.text for other in reply[place + 1 :] if _supports(other))
+    beside = list(islice(supporting, _MOST_BESIDE))
     if later:
         texts = (one.text, *beside, question)
         if not _LIMITS.search(one.plain) or _DENIES.search(one.plain):
