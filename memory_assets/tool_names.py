@@ -54,11 +54,20 @@ def kind_of_tool(name: str) -> ToolKind:
     return _KINDS.get(own) or _KINDS.get(own.removeprefix(_PREFIX), "")
 
 
-def is_digest(paragraph: str) -> bool:
-    """Return whether a paragraph is a digest of calls, as `chunking/digest.py` writes it: each line
-    begins with a tool's name. "Note: ..." and "TypeError: ..." are said by somebody."""
-    names = [_DIGEST_LINE.match(line) for line in paragraph.splitlines()]
-    return bool(names) and all(
-        name is not None and (kind_of_tool(name[1]) or _LIKE_A_TOOL.fullmatch(name[1]))
-        for name in names
-    )
+def digest_lines(text: str) -> int:
+    """Return how many lines at the end of a text are a digest of calls, as `chunking/digest.py`
+    writes it: each begins with a tool's name, but that commands may go on over lines. "Note: ..."
+    and "TypeError: ..." are said by somebody."""
+    lines = text.rstrip().split("\n")
+    begin = at = len(lines)
+    while at and lines[at - 1].strip():
+        at -= 1
+        name = _DIGEST_LINE.match(lines[at])
+        if name is None:
+            continue
+        kind = kind_of_tool(name[1])
+        goes_on = begin > at + 1
+        if (goes_on and kind != "shell") or not (kind or _LIKE_A_TOOL.fullmatch(name[1])):
+            break
+        begin = at
+    return len(lines) - begin

@@ -50,6 +50,7 @@ def answered(
     try:
         answer = memory.ask(asked)
     finally:
+        gc.freeze()  # nor is any of it looked at again before the process ends
         gc.enable()
     told = notes(with_directories(answer, memory.catalog.sources.project_roots))
     if view is not None and not as_json:

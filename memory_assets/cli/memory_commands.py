@@ -15,6 +15,7 @@ from memory_assets.cli.context_answer import print_context
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import memories_view, print_view
 from memory_assets.cli.request_options import Json
+from memory_assets.recall.ids import short_form
 from memory_assets.requests.agent_memory import (
     ContextRequest,
     HideRequest,
@@ -54,8 +55,9 @@ def pin(asked: PinRequest, as_json: bool) -> None:
     if asked.text == "-":
         asked = replace(asked, text=sys.stdin.read())
     pinned = AgentMemory(load_settings()).answer(asked)
-    done = f"pinned {pinned['id']}: {pinned['text']}"
-    lines = [done if pinned["pinned"] else f"{pinned['id']} is not pinned any more"]
+    shown_id = short_form(pinned["id"])
+    done = f"pinned {shown_id}: {pinned['text']}"
+    lines = [done if pinned["pinned"] else f"{shown_id} is not pinned any more"]
     rendering.print_answer(pinned, as_json, lines)
 
 

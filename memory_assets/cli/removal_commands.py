@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -62,7 +62,6 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     workspace whose directory `memory index` is given. The files on disk are not deleted.
     """
     from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.removal.selection import select
     from memory_assets.pipeline.stage.components import Components
 
     settings = load_settings()
@@ -73,16 +72,11 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         AgentMemory(settings).send_waiting()  # or it would be stored when it is forgotten
     components = Components(settings)
     selection, part = _selection(components, asked, text)
-    try:
-        sessions = select(components, selection)
-    except NotFound:
-        if not (asked.cut and text and forgetting.is_noted(components, text)):
-            raise
-        sessions = []  # what an interrupted cut left is rewritten
+    sessions = _meant(settings, components, asked, selection, text)
     console = rendering.open_console(stderr=as_json)
     listed = [_as_json(session) for session in sessions]
     if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
-        listed = [{**row, "title": row["title"].replace(text, "[...]")} for row in listed]
+        listed = [_without(text, row) for row in listed]
     answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
     if not as_json:
         rendering.print_lines(_selected(answer["sessions"], cut=asked.cut))
@@ -94,7 +88,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     if text:
         _drop_waiting(settings, text)
     if asked.cut and text:
-        answer |= _cut(settings, components, text, {session.project for session in sessions})
+        answer |= _cut(settings, components, text)
         rendering.print_answer(answer, as_json, _was_cut(answer))
         push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"]:
@@ -140,6 +134,36 @@ def _selection(
     return selection, part
 
 
+def _meant(
+    settings: Settings,
+    components: Components,
+    asked: ForgetRequest,
+    selection: Selection,
+    text: str | None,
+) -> list[SessionOnRecord]:
+    """Return the sessions that meet a selection; none where only what waits held the text, or an
+    interrupted cut left it.
+
+    Raises:
+        NotFound: there are none; if files hold the text, it names them.
+    """
+    from memory_assets.pipeline.removal import forget as forgetting
+    from memory_assets.pipeline.removal.selection import select
+
+    try:
+        return select(components, selection)
+    except NotFound:
+        if text is None:
+            raise
+        noted = asked.cut and forgetting.is_noted(components, text)
+        if noted or (asked.yes and not asked.dry_run and _drop_waiting(settings, text)):
+            return []
+        if files := _still_holding(settings, text):
+            named = ", ".join(files)
+            raise NotFound(f"no session holds the text, but files do: {named}") from None
+        raise
+
+
 def _text_to_forget() -> str:
     """Return the text that sessions must hold, without the end of its line: from standard input, or
     typed unseen. A command line would be kept by the shell, and by the agent's transcript.
@@ -159,14 +183,32 @@ def _text_to_forget() -> str:
     return text
 
 
-def _drop_waiting(settings: Settings, text: str) -> None:
-    """Delete what waits for a memory and holds the text, and say how much it was."""
-    number = drop_waiting(
-        settings.data_dir, lambda entry: any(text in str(field) for field in entry.values())
-    )
+def _without(text: str, row: dict[str, Any]) -> dict[str, Any]:
+    """Return what is listed of a session without the text, in whatever form it holds it."""
+    from memory_assets.redaction.spellings import spellings
+
+    def shown(value: Any) -> Any:
+        for spelling in spellings(text) if isinstance(value, str) else ():
+            value = value.replace(spelling, "[...]")
+        return [shown(one) for one in value] if isinstance(value, list) else value
+
+    return {name: shown(value) for name, value in row.items()}
+
+
+def _drop_waiting(settings: Settings, text: str) -> int:
+    """Delete what waits for a memory and holds the text; say and return how much it was."""
+    from memory_assets.redaction.spellings import spellings
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, str):
+            return any(spelling in value for spelling in spellings(text))
+        return isinstance(value, Iterable) and any(map(holds, value))
+
+    number = drop_waiting(settings.data_dir, lambda entry: holds(entry.values()))
     if number:
         held = f"{counted(number, 'line')} that waited to be stored held the text: deleted."
         rendering.print_lines([held], stderr=True)
+    return number
 
 
 def _still_holding(settings: Settings, text: str) -> list[str]:
@@ -220,16 +262,14 @@ def complete_forgetting(settings: Settings) -> None:
 
     components = Components(settings)
     console = rendering.open_console(stderr=True)
-    cut = forgetting.has_new_texts(components)
+    cut = forgetting.has_texts_to_cut(components)
     console.print("Completing a forgetting that was interrupted, or that was lost with a backup.")
     with console.status("forgetting") as status:
         forgetting.complete(
             components, erase_traces=partial(erase_traces, settings), progress=status.update
         )
     if cut:
-        projects = forgetting.projects_to_redact(components)
-        components.catalog.close()
-        _redact_again(settings, projects, console)
+        _redact_again(settings, components, console)
 
 
 def _confirmed(console: Console, as_json: bool) -> bool:
@@ -297,15 +337,12 @@ def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict
     }
 
 
-def _cut(
-    settings: Settings, components: Components, text: str, projects: Set[str]
-) -> dict[str, Any]:
+def _cut(settings: Settings, components: Components, text: str) -> dict[str, Any]:
     """Take a text out of all that is kept, and return what was done and what stays."""
     from memory_assets.pipeline.removal import forget as forgetting
 
     forgetting.note_text(components, text)
-    components.catalog.close()
-    done = _redact_again(settings, projects, rendering.open_console(stderr=True))
+    done = _redact_again(settings, components, rendering.open_console(stderr=True))
     stays = {
         "agents_files": [],
         "chroma_server": settings.vectors_url,
@@ -314,11 +351,13 @@ def _cut(
     return {"cut": True, "failed": done.failed, "stays": stays}
 
 
-def _redact_again(settings: Settings, projects: Set[str], console: Console) -> IngestResult:
+def _redact_again(settings: Settings, components: Components, console: Console) -> IngestResult:
     """Bring projects that hold a text that was cut up to date, so that no file has it any more."""
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.stage.components import Components
 
+    projects = forgetting.projects_to_redact(components)
+    components.catalog.close()
     done = _brought_up_to_date(settings, projects, console, limit=None)
     with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("rewriting files", total=None)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-from urllib.parse import urlsplit
+import re
+
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+))(?::\d{1,5})?")
 
 
 def host_of(header: str) -> str | None:
-    """Return the name in a Host header, without the port; None if it has none."""
-    try:
-        return urlsplit(f"//{header}").hostname
-    except ValueError:
-        return None
+    """Return the name in a Host header, without the port; None if it is not one name."""
+    host = _HOST.fullmatch(header)
+    return (host[1] or host[2]).lower() if host else None
 
 
 def token_of(authorization: str, *, basic: bool = True) -> str:

@@ -68,11 +68,9 @@ def cause(turn: Turn, said: Sequence[Said]) -> Said | None:
     scored = [
         (max(_score(one), _LEAST_SCORE if answers else 0.0), -place, one)
         for place, one in enumerate(said)
+        if not one.recap and one.record.seq > looked and readable(one.plain)
         for answers in [reported and _answers(one)]
-        if not one.recap
-        and ((CAUSE.search(one.plain) and not one.sentence.item) or _is_introduced(one) or answers)
-        and readable(one.plain)
-        and one.record.seq > looked
+        if ((not one.sentence.item and CAUSE.search(one.plain)) or _is_introduced(one) or answers)
         and not any(rule.search(one.plain) for rule in (DID, GUESSED, _NO_CAUSE))
         and not POINTS_BACK.match(cause_of(one))
     ]

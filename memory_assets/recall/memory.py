@@ -164,17 +164,15 @@ class Memory(Searchable):
             case ResumeRequest():
                 from memory_assets.recall.sessions.resume import resume_command
 
-                return resume_command(self, asked.session or self._last_session())
+                return resume_command(self, asked.session or self._last_session(asked.project))
 
-    def _last_session(self) -> str:
-        """Return the id of the session that ended last in the current directory's project, or in
-        any where it is in none."""
+    def _last_session(self, project: str | None) -> str:
+        """Return the id of the session that ended last in a project; in the current directory's,
+        or in any where it is in none, if it is None."""
         from memory_assets.recall.sessions.listing import list_sessions
 
-        try:
-            project = self.project_named(".")
-        except UnknownName:
-            project = None
+        with suppress(UnknownName):
+            project = project or self.project_named(".")
         for session in list_sessions(self, SessionsRequest(project=project, n=1))["sessions"]:
             return str(session["session_id"])
         raise NotFound("no session in memory; run `memory ingest` first")

@@ -77,7 +77,11 @@ def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> l
             raise UnknownName(
                 "no session of this directory is in memory; `memory sessions` lists those there are"
             )
-        raise UnknownName(f"no project {text!r} in memory; known are: {listed(known)}")
+        roots = catalog.sources.project_roots()
+        spoken = {
+            re.split(r"[/\\]", roots.get(name, "").rstrip("/\\"))[-1] or name for name in known
+        }
+        raise UnknownName(f"no project {text!r} in memory; known are: {listed(spoken)}")
     namesakes = meanings if len(meanings) == 1 else _namesakes(catalog, text.strip(), meanings)
     if not namesakes:
         raise _ambiguous(text, meanings)
@@ -292,10 +296,10 @@ def listed_projects(projects: Sequence[str] | None) -> str | None:
     return ", ".join(projects) if projects else None
 
 
-def listed(names: Collection[str]) -> str:
+def listed(names: Collection[str], most: int = _LISTED) -> str:
     """Return names as a list, and how many more there are."""
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(sorted(names)[:_LISTED]) + more
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(sorted(names)[:most]) + more
 
 
 @dataclass(frozen=True)
@@ -406,9 +410,8 @@ def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
         return project, text
     matches = products.sessions_beginning(text)
     if len(matches) > 1:
-        raise ConfigurationError(
-            f"{len(matches)} sessions begin with {text!r}: {listed(matches)}; give more of the id"
-        )
+        begun = f"{len(matches)} sessions begin with {text!r}"
+        raise ConfigurationError(f"{begun}: {listed(matches, 5)}; give more of the id")
     for session_id in matches:
         return products.project_of(session_id) or matches[session_id], session_id
     raise NotFound(f"no session {text} in memory; `memory sessions` lists them")

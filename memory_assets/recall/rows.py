@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 LINE_CHARACTERS = 160
+_FILES = 12
+"""Files named in one line."""
 
 
 def import_arrow_alone() -> None:
@@ -112,3 +114,26 @@ def not_made(
         f"no {missing} of session {session_id}: {why}. `memory show {session_id} --records` prints "
         "its records"
     )
+
+
+def some_files(paths: Sequence[str]) -> str:
+    """Return the first paths, and how many more there are."""
+    more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
+    return f"{', '.join(paths[:_FILES])}{more}"
+
+
+def summary_text(row: Mapping[str, Any]) -> str:
+    """Return a summary in order of use: what was asked, what it came to and what is left, then what
+    was changed."""
+    unresolved = (error["text"] for error in row["errors"] if error["outcome"] == "unresolved")
+    named = {
+        "Asked": row["request"],
+        "Learned": row["learned"],
+        "Done": row["completed"].partition("Committed: ")[0].rstrip(),
+        "Left": row["next_steps"],
+        "Not resolved": "; ".join(unresolved),
+        "Committed": "; ".join(row["commits"]),
+        "Changed": some_files(row["files_modified"]),
+        "Notes": row["notes"],
+    }
+    return "\n".join([row["title"], *(f"{name}: {text}" for name, text in named.items() if text)])

@@ -3,13 +3,14 @@ on the way, and the calls."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory_assets.chunking.chunks import spoken
 from memory_assets.chunking.digest import digest, error_head, stored_path
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.rows import rows_of
+from memory_assets.recall.rows import rows_of, some_files
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.stores.lake.schemas import SESSION_COMMITS
 from memory_assets.stores.stores import Stores
@@ -17,7 +18,8 @@ from memory_assets.tool_names import kind_of_tool
 
 _PROMPT = 600
 """Characters of a prompt that stand before the answer to it; the whole of a longer one follows."""
-_FILES = 12
+_DIRECTIVES = re.compile(r"^::git-[a-z-]+\{[^}\n]*\}[^\S\n]*\n?", re.M)
+"""What Codex writes for its own window about a commit or push that the message tells of."""
 _CALLS = ("tool_use", "tool_result")
 
 
@@ -40,12 +42,16 @@ def turn_parts(stores: Stores, project: str, session_id: str, turn_index: int) -
     prompt = "\n\n".join(text for _, text, part in said if part.is_prompt)
     closing = _closing(turn.records, {id(record) for record, _, part in said if not part.is_prompt})
     answer = "\n\n".join(text for record, text, _ in said if id(record) in closing)
+    answer = _DIRECTIVES.sub("", answer).rstrip()
     on_the_way = [
         text for record, text, part in said if not part.is_prompt and id(record) not in closing
     ]
     calls = [record for record in turn.records if record.kind in _CALLS]
-    commits = rows_of(stores.lake, SESSION_COMMITS, project, session_id)
-    changed = [*_changed(calls), *_committed(row for row in commits if row["turn_id"] == turn.id)]
+    rows = rows_of(stores.lake, SESSION_COMMITS, project, session_id)
+    changed = [
+        *_changed(calls),
+        *_committed([row for row in rows if row["turn_id"] == turn.id], answer),
+    ]
     is_long = len(prompt) > _PROMPT
     first = [f"{prompt[:_PROMPT].rstrip()}…" if is_long else prompt, answer, "\n".join(changed)]
     rest = [prompt if is_long else "", *on_the_way, str(digest(calls))]
@@ -81,13 +87,13 @@ def _changed(calls: Iterable[RedactedRecord]) -> Iterator[str]:
         elif record.kind == "tool_result":
             errors = []
     if files:
-        more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
-        yield f"Changed: {', '.join(list(files)[:_FILES])}{more}"
+        yield f"Changed: {some_files(list(files))}"
     yield from (f"Failed last: {error}" for error in errors if error)
 
 
-def _committed(rows: Iterable[dict[str, str]]) -> Iterator[str]:
-    """Yield a line for each commit."""
-    for row in rows:
-        if row["commit"]:
+def _committed(rows: Sequence[dict[str, str]], answer: str) -> Iterator[str]:
+    """Yield a line for each commit, in their order, that the last message does not name with its
+    subject."""
+    for row in sorted(rows, key=lambda row: str(row["timestamp"] or "")):
+        if row["commit"] and not (row["commit"][:7] in answer and row["subject"] in answer):
             yield f"Committed: {row['commit'][:9]} {row['subject']}"

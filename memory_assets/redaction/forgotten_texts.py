@@ -14,12 +14,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 
+from memory_assets.redaction.spellings import spellings
+
 _LENGTH_BYTES, _MAC_BYTES, _BEGINNING = 2, 16, 12
 HASH_BYTES = _LENGTH_BYTES + _MAC_BYTES + _BEGINNING
 LONGEST = 4_000
-"""How many characters the longest text may have; percent-encoded it has twelve times as many
-bytes."""
+"""How many characters the longest text may have."""
+_MOST_BYTES = 65_535
+"""A longer form of it is not sought: of 4,000 signs of four bytes each, percent-encoded twice."""
 _BITS = bytes(byte & 3 for byte in range(256))
+
+
+def hashes_of_text(text: str, key: bytes) -> frozenset[bytes]:
+    """Return the keyed hash of each form in which a text may be written (`spellings`)."""
+    sizes = {form: len(form.encode("utf-8", "surrogatepass")) for form in spellings(text)}
+    return frozenset(hash_of_text(form, key) for form in sizes if sizes[form] <= _MOST_BYTES)
 
 
 def hash_of_text(text: str, key: bytes) -> bytes:

@@ -16,13 +16,10 @@ wherever it stands, or prose would suffer:
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from urllib.parse import quote, quote_plus
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +27,11 @@ import numpy.typing as npt
 from memory_assets.redaction.edits import Edit
 from memory_assets.redaction.engine.scanner import TIMED_OUT
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.spellings import (
+    base64_spellings,
+    json_spellings,
+    percent_spellings,
+)
 from memory_assets.redaction.time_budget import within_budget
 
 _SHORTEST = 6
@@ -151,14 +153,15 @@ class SessionValues:
         encoded: dict[str, _Form] = {}
         for value, rule in self._rules.items():
             for part in _parts(rule, value):
+                data = part.encode("utf-8", "surrogatepass")
                 form = _Form(value, rule, len(part) < _ANYWHERE)
                 plain.setdefault(part, form)
-                for spelling in _json_spellings(part):
+                for spelling in json_spellings(part):
                     escaped.setdefault(spelling, form)
-                for spelling in _percent_spellings(part):
+                for spelling in percent_spellings(data):
                     percent.setdefault(spelling, form)
                 if len(part) >= _SHORTEST_ENCODED:
-                    for spelling in _base64_spellings(part):
+                    for spelling in base64_spellings(data):
                         encoded.setdefault(spelling, form._replace(is_base64=True))
         kinds = (("", plain), ("\\", escaped), ("%", percent), ("", encoded))
         return [(hint, _Literals(spellings)) for hint, spellings in kinds if spellings]
@@ -194,46 +197,6 @@ def _is_whole_word(text: str, start: int, end: int) -> bool:
     if before[-1:].isalnum() or before[-1:] == "_":
         return before[-2:] in ("\\n", "\\r", "\\t") or bool(_ESCAPED.fullmatch(before))
     return True
-
-
-def spellings(text: str) -> Iterator[str]:
-    """Yield a text as it may stand in another: as it is, escaped as in JSON (once and twice),
-    percent-encoded, and in base64 at each alignment."""
-    plain = (text, *_json_spellings(text), *_percent_spellings(text), *_base64_spellings(text))
-    yield from dict.fromkeys(plain)
-
-
-def _json_spellings(value: str) -> Iterator[str]:
-    for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
-        for spelling in (escaped, escaped.replace("/", "\\/")):
-            if spelling != value:
-                yield spelling
-                yield json.dumps(spelling)[1:-1]
-    html_safe = value
-    for character in "<>&='":
-        html_safe = html_safe.replace(character, f"\\u00{ord(character):02x}")
-    if html_safe != value:
-        yield html_safe
-
-
-def _percent_spellings(value: str) -> Iterator[str]:
-    plain = value.encode("utf-8", "surrogatepass")
-    for spelling in (quote(plain, safe=""), quote(plain), quote_plus(plain)):
-        if "%" in spelling:
-            yield spelling
-            yield re.sub(r"%..", lambda escape: escape[0].lower(), spelling)
-
-
-def _base64_spellings(value: str) -> Iterator[str]:
-    """Yield the characters that any base64 of a text containing `value` must contain, at each
-    alignment."""
-    plain = value.encode("utf-8", "surrogatepass")
-    for lead in range(3):
-        encoded = base64.b64encode(b"\0" * lead + plain).decode()
-        own = encoded[-(-lead * 4 // 3) : (lead + len(plain)) * 4 // 3]
-        yield own
-        if "+" in own or "/" in own:
-            yield own.replace("+", "-").replace("/", "_")
 
 
 class _Literals:

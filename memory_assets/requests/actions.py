@@ -28,7 +28,8 @@ MAX_LISTED = 100
 @dataclass(frozen=True)
 class ResumeRequest(Arguments):
     """A request for the command with which a session's own agent resumes it: of `session`, or of
-    the `last` one that ended in the current directory's project, or in any where it is none."""
+    the `last` one that ended in `project`, by default the current directory's, or in any where it
+    is none."""
 
     answers = ("session_id", "agent", "directory", "command", "missing")
 
@@ -40,12 +41,15 @@ class ResumeRequest(Arguments):
         max_length=500,
     )
     last: bool = argument(False, "The last session of this directory's project, or of all.")
+    project: str | None = argument(None, "With --last: of this project.", max_length=1_000)
     run: bool = argument(False, "Run the command, instead of printing it.", names={"http": None})
 
     def check_together(self) -> None:
         """Raise `ConfigurationError` unless one session is named, by its id or as the last."""
         if (self.session is not None) == self.last:
             raise ConfigurationError("give a session's id or --last: one of them")
+        if self.project is not None and not self.last:
+            raise ConfigurationError("a project goes with --last")
 
 
 @dataclass(frozen=True)

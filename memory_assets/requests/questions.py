@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import Arguments, argument, one_of
+from memory_assets.requests.arguments import Arguments, Door, argument, one_of
 from memory_assets.requests.times import REACH, TIME, Reach, parse_reach, require_order
 
 UsageGroup = Literal["model", "project", "agent", "session", "day"]
@@ -36,7 +37,7 @@ class TimelineRequest(Arguments):
 
     anchor: str | None = argument(
         None,
-        "An id, a session, a commit, a file path or a time; else the whole newest day.",
+        "An id, a session, a commit, a file path or a time; else the newest day, or before now.",
         names={"cli": "anchor"},
         hint="id, session, commit, file path or time",
         min_length=1,
@@ -68,6 +69,14 @@ class TimelineRequest(Arguments):
         flag=("full", "full"),
         aliases=("format",),
     )
+
+    @classmethod
+    def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
+        """Return the request; `before` without an anchor counts from now."""
+        asked = super().given(door, values, **defaults)
+        usual = defaults.get("before", cls.before)
+        is_back = asked.anchor is None and asked.before != usual
+        return replace(asked, anchor="now", after=0) if is_back else asked
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ KINDS = tuple(SEARCH_KINDS)
 MODES: tuple[str, ...] = get_args(Mode)
 """How a search can match; all but the last one rank."""
 MAX_HITS = 200
+FEW_HITS = 8
+"""Hits of an answer that an agent reads, unless it asks for more."""
 _KIND_NAMES = (*(name for name, kind in SEARCH_KINDS.items() if not kind.within), "all")
 """The kinds that are offered; one that another includes can be asked for alone, too."""
 EXACT_KINDS = {"sessions", "prompts", "workspace", "memory", "history"}

@@ -26,15 +26,17 @@ Reach = int | timedelta
 
 
 def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
-    """Return the UTC moment of `7d`, `12h`, `2w` (ago), of the beginning of `today`, `yesterday`,
-    `last monday` (the latest one before today), `this week` or `last week` (its Monday), or of an
-    ISO date or time. What names no zone is local time.
+    """Return the UTC moment of `now`, of `7d`, `12h`, `2w` (ago), of the beginning of `today`,
+    `yesterday`, `last monday` (the latest one before today), `this week` or `last week` (its
+    Monday), or of an ISO date or time. What names no zone is local time.
 
     Raises:
         ConfigurationError: it is none of these.
     """
     said = str(text).strip().lower()
     present = now or datetime.now(UTC)
+    if said == "now":
+        return present
     if ago := _AGO.fullmatch(said):
         return present - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     try:
@@ -48,19 +50,23 @@ def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
     except (ValueError, OverflowError):
         raise ConfigurationError(
             f"{text!r} is not a time; write 7d, 12h, 2w, yesterday, last monday, last week, "
-            "2026-11-01 or 2026-11-01T09:30"
+            "last month, 2026-11-01 or 2026-11-01T09:30"
         ) from None
 
 
 def days_named(text: str, now: datetime | None = None) -> tuple[date, date] | None:
     """Return the first of the local days that a text names and the day after the last, or None if
-    it names no whole days: `today`, `last monday`, `last week`, `2026-11-01`."""
+    it names no whole days: `today`, `last monday`, `last week`, `last month`, `2026-11-01`."""
     said = " ".join(text.lower().split())
     today = (now or datetime.now(UTC)).astimezone().date()
     monday = today - timedelta(days=today.weekday())
     if said in ("this week", "last week"):
         first = monday - timedelta(days=7 * (said == "last week"))
         return first, first + timedelta(days=7)
+    if said in ("this month", "last month"):
+        first, after = today.replace(day=1), (today.replace(day=1) + timedelta(days=31))
+        before = (first - timedelta(days=1)).replace(day=1)
+        return (before, first) if said == "last month" else (first, after.replace(day=1))
     if said in _DAYS:
         day = today - timedelta(days=_DAYS[said])
     elif (weekday := said.removeprefix("last ")) in _WEEKDAYS:

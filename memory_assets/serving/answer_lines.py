@@ -13,9 +13,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.times import spoken_time
-from memory_assets.serving.visible_text import joined, snippet
+from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
@@ -24,9 +25,10 @@ _WORK_TREE = re.compile(r"([^/]+)(?:/\.claude)?/\.?worktrees/([^/]+)$")
 _HELD_BACK = 3
 _SHOWN = 600
 _COPIES = 3
+_TOLD = 3
+"""Hits of a brief answer that are told though they are weak."""
 _MISSING = 3
 """Words named that occur nowhere."""
-_IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
 ITEM_WORDS = {
@@ -86,20 +88,31 @@ def unsure(missing: Sequence[str]) -> str:
 
 
 def hit_lines(
-    hits: Sequence[Mapping[str, Any]], first: int = 1, missing: Sequence[str] = ()
+    hits: Sequence[Mapping[str, Any]],
+    first: int = 1,
+    missing: Sequence[str] = (),
+    *,
+    brief: bool = False,
 ) -> Iterator[str]:
     """Yield hits of an answer, best first, each with its rank (that of the first one is given),
     its id and its text; weak ones are marked, or announced where all are weak, with the words that
-    are `missing`."""
+    are `missing`. If it shall be `brief`, weak ones after the third are named by their ids alone:
+    of 264 questions with an answer 2 have it there alone."""
     weak = bool(hits) and all(hit["weak"] for hit in hits)
     if weak:
         yield unsure(missing)
+    named: list[str] = []
     for rank, hit in enumerate(hits, start=first):
+        if brief and hit["weak"] and rank > _TOLD:
+            named.append(hit["id"])
+            continue
         mark = "weak  " if hit["weak"] and not weak else ""
         score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
         yield f"{rank}. {hit['id']}  {score}{_place(hit)}"
         yield f"   {hit['text']}"
         yield from (f"   {line}" for line in later_lines(hit))
+    if named:
+        yield f"Also weak: {', '.join(named)}"
 
 
 def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
@@ -212,20 +225,6 @@ def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"Searched for {meant} instead of {typed}."
 
 
-def _fields(row: Mapping[str, Any], hidden: Container[str], most: int) -> list[str]:
-    shown = [_field(name, value) for name, value in row.items() if value and name not in hidden]
-    return [f"{name}: {snippet(text, most)}" for name, text in shown]
-
-
-def _field(name: str, value: Any) -> tuple[str, str]:
-    """Return the name of a field and its value in words, times in the local zone."""
-    if name == "duration_seconds":
-        return "duration", lasting(value)
-    if name.endswith("_at"):
-        return name, clock(value)
-    return name, joined(value)
-
-
 def timeline_lines(answer: Mapping[str, Any], cut: Container[str] = ()) -> Iterator[str]:
     """Yield the sessions of a timeline with their items; the texts of the ids in `cut` go on."""
     for part in answer["sessions"]:
@@ -246,18 +245,25 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterator[str]:
-    """Yield a session's summary, field by field, and the first items of each kind; `there` is how
-    many there are."""
+    """Yield a session's summary in order of use, and the first items of each kind, but for commits
+    that the summary names and the notes of them; `there` is how many there are."""
     yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
-    yield from _fields(answer["summary"] or {}, _IDENTIFYING, 1_000)
+    named: set[str] = set()
+    if summary := answer["summary"]:
+        branch = f" on {summary['git_branch']}" if summary["git_branch"] else ""
+        took = lasting(summary["duration_seconds"])
+        yield f"ended {clock(summary['ended_at'])} after {took}{branch}"
+        yield summary_text(summary)
+        named = {part for line in summary["commits"] for part in (line, line.partition(" ")[2])}
     if (used := answer.get("usage")) and used["tokens"]:
         price = dollars_in_words(used)
-        yield f"usage: {shortened(used['tokens'])} tokens, {price} dollars by list prices"
+        yield f"Usage: {shortened(used['tokens'])} tokens, {price} dollars by list prices"
     for kind in ("turns", "observations", "commits"):
-        items = answer[kind]
-        yield from (f"- {item['kind']} {item['id']}: {item['text']}" for item in items)
-        if there[kind] > len(items):
-            yield f"- and {there[kind] - len(items)} more {kind}"
+        for item in answer[kind]:
+            if item["text"] not in named and item["text"].partition(": ")[2] not in named:
+                yield f"- {item['kind']} {item['id']}: {item['text']}"
+        if there[kind] > len(answer[kind]):
+            yield f"- and {there[kind] - len(answer[kind])} more {kind}"
 
 
 def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:

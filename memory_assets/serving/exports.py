@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,8 +33,9 @@ COLUMNS = (
     *("files_modified", "tokens", "dollars"),
 )
 """The columns of the CSV; lists are separated by semicolons."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes a cell for a formula by."""
+_FORMULA = re.compile(r"(^|[;\t\r\n])([ \xa0]*)(?=[=+\-@＝＋－＠])")
+"""Where a spreadsheet may take something for a formula: where a cell begins, for one that separates
+cells by semicolons, too."""
 _ALL_TURNS = 1_000_000
 
 
@@ -55,8 +57,8 @@ def _json(sessions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def sessions_csv(sessions: Sequence[Mapping[str, Any]]) -> str:
-    """Return a list of sessions, as `memory sessions --json` has it, as CSV (RFC 4180). Cells that
-    a spreadsheet would take for formulas begin with an apostrophe."""
+    """Return a list of sessions, as `memory sessions --json` has it, as CSV (RFC 4180). What
+    a spreadsheet would take for a formula begins with an apostrophe."""
     out = StringIO()
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
@@ -70,8 +72,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         value = "; ".join(map(str, value))
     text = visible("" if value is None else str(value))
-    is_text = not isinstance(value, (int, float))
-    return f"'{text}" if is_text and text.startswith(_FORMULA) else text
+    return text if isinstance(value, (int, float)) else _FORMULA.sub(r"\1\2'", text)
 
 
 def conversations(memory: Memory, asked: SessionsRequest) -> Iterator[Conversation]:

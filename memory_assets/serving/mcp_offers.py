@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from memory_assets.errors import MemoryAssetsError, NotFound, unexpected
 from memory_assets.paths import PLUGIN_DIR
 from memory_assets.requests.questions import SessionRequest, SessionsRequest
+from memory_assets.serving.answer_lines import clock, project_name
 from memory_assets.serving.visible_text import snippet, visible
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def resources(opened: OpenedMemory) -> types.ListResourcesResult:
                 title=snippet(session["title"], _TITLE) or visible(session["short_id"]),
                 uri=f"{_SCHEME}{session['session_id']}",
                 description=visible(
-                    f"{session['agent']}, {session['ended_at']}, {session['project']}"
+                    f"{session['agent']}, {clock(session['ended_at'])}, {project_name(session)}"
                 ),
                 mime_type="text/plain",
             )

@@ -38,7 +38,12 @@ from memory_assets.requests.questions import (
     StatusRequest,
     TimelineRequest,
 )
-from memory_assets.requests.search import OF_DOCUMENTS, SearchRequest, WorkspaceSearchRequest
+from memory_assets.requests.search import (
+    FEW_HITS,
+    OF_DOCUMENTS,
+    SearchRequest,
+    WorkspaceSearchRequest,
+)
 from memory_assets.serving import mcp_offers
 from memory_assets.serving.agent_memory import AgentMemory, in_words
 from memory_assets.serving.http_server import Guard
@@ -73,7 +78,7 @@ _LAST_ANSWERS_SECONDS = 60.0
 _NO_OBJECT = re.compile(r'"params"\s*:\s*[^\s{]')
 
 _FEWER: dict[str, dict[str, Any]] = {
-    "recall": {"n": 8},
+    "recall": {"n": FEW_HITS},
     "timeline": {"before": 5, "after": 5},
     "cross_query": {"n": 5},
     "how": {"n": 5},

@@ -9,32 +9,56 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import TYPE_CHECKING, Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    from uvicorn import Config
 
 REQUEST_SECONDS = 10.0
 """Time for a request, its body included, from its first byte or the connection's beginning."""
 MOST_ARRIVING = 32
 """Connections whose request has not arrived; the oldest gives way to a new one."""
+_LONGEST_HEAD = 65_536
 _HEAD_ENDS = re.compile(rb"\r?\n\r?\n")
-_FOLDED = re.compile(rb"\n[ \t]+\S")
-_LENGTH = re.compile(rb"(?i)\ncontent-length[ \t]*:[ \t]*(\d{1,12})")
+_FOLDED = re.compile(rb"\n[ \t]")
+_LENGTH = re.compile(rb"(?i)\ncontent-length[ \t]*:")
 _CHUNKED = re.compile(rb"(?i)\ntransfer-encoding[ \t]*:")
 _HOST = re.compile(rb"(?i)\nhost[ \t]*:")
-_LONGEST_HEAD = 65_536
+
+
+class Unambiguous(h11.Connection):
+    """A connection that reads no head which two readers may read in two ways: h11 would choose one
+    reading."""
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return the next event.
+
+        Raises:
+            h11.RemoteProtocolError: the next head has a folded line, several hosts, or both a
+                length and chunks (RFC 9112, sections 3.2, 5.2 and 6.1), or is no HTTP.
+        """
+        if self.their_state is h11.IDLE:
+            arrived = self.trailing_data[0]
+            end = _HEAD_ENDS.search(arrived)
+            head = arrived[: end.start()] if end else b""
+            both = _LENGTH.search(head) and _CHUNKED.search(head)
+            if both or _FOLDED.search(head) or len(_HOST.findall(head)) > 1:
+                raise h11.RemoteProtocolError("the request can be read in two ways")
+        return super().next_event()
 
 
 class TimedRequests(H11Protocol):
-    """uvicorn's protocol, with a limit for the time that a request takes to arrive."""
+    """uvicorn's protocol, with a limit for the time that a request takes to arrive, over an
+    unambiguous connection."""
 
     _deadline: asyncio.TimerHandle | None = None
-    _head = b""
-    """What has arrived of the next request's head."""
-    _body = 0
-    """How many bytes of the request's body are still to come."""
-    _chunked = False
-    """Whether the body comes in chunks, of which h11 tells the end."""
+
+    def __init__(self, config: Config, *arguments: Any, **named: Any) -> None:
+        super().__init__(config, *arguments, **named)
+        self.conn = Unambiguous(h11.SERVER, config.h11_max_incomplete_event_size or _LONGEST_HEAD)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the request, and for no more than `MOST_ARRIVING` in all."""
@@ -49,44 +73,12 @@ class TimedRequests(H11Protocol):
             min(arriving)[-1]._give_up()
 
     def data_received(self, data: bytes) -> None:
-        """Handle the data; wait on for what is still missing of the request. One that two readers
-        may read in two ways is refused with its connection: h11 would choose one reading."""
-        if self._is_ambiguous(data):
-            self._stop_waiting()
-            if self.conn.our_state is h11.IDLE:
-                self.send_400_response("The request can be read in two ways.")
-            else:
-                self._give_up()
-            return
+        """Handle the data; wait on for what is still missing of the request."""
         super().data_received(data)
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
             self._wait()
         else:
             self._stop_waiting()
-
-    def _is_ambiguous(self, data: bytes) -> bool:
-        """Return True if a head that `data` completes has a folded line, several hosts, or both a
-        length and chunks (RFC 9112, sections 3.2, 5.2 and 6.1)."""
-        if self._chunked and self.conn.their_state is not h11.IDLE:
-            return False
-        self._chunked = False
-        while data:
-            skipped = min(self._body, len(data))
-            self._body -= skipped
-            self._head += data[skipped:]
-            end = _HEAD_ENDS.search(self._head)
-            if end is None:
-                self._head = self._head[-_LONGEST_HEAD:]
-                return False
-            head, data, self._head = self._head[: end.start()], self._head[end.end() :], b""
-            length, chunked = _LENGTH.search(head), _CHUNKED.search(head)
-            if _FOLDED.search(head) or (length and chunked) or len(_HOST.findall(head)) > 1:
-                return True
-            self._chunked = bool(chunked)
-            if chunked:
-                return False
-            self._body = int(length[1]) if length else 0
-        return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""

@@ -29,7 +29,7 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import MAX_HITS, SearchRequest
+from memory_assets.requests.search import FEW_HITS, MAX_HITS, SearchRequest
 from memory_assets.serving.action_lines import (
     friction_lines,
     how_lines,
@@ -186,10 +186,9 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             notes.append(f"{counted(chunks, 'chunk')} of documents: ask kind=workspace.")
     of = {"project": project} if project else {}
     structured = {**kept, **of, "hits": hits, "next": next_call}
-    lines = [
-        *(f"Project {project}" for _ in of),
-        *hit_lines(hits, here.start + 1, payload["missing"]),
-    ]
+    brief = request.n <= FEW_HITS
+    told = hit_lines(hits, here.start + 1, payload["missing"], brief=brief)
+    lines = [*(f"Project {project}" for _ in of), *told]
     return _Answer(structured, lines, after=[*notes, next_call])
 
 
@@ -272,9 +271,8 @@ def _next_on_timeline(
 
 
 def _get(memory: Memory, request: GetRequest) -> _Answer:
-    """Return one page of full texts: first what is read first of each, then, on pages of their own,
-    what was said on the way and the calls. Pages are cut from all texts in a row, so that they have
-    about equal size."""
+    """Return one page of full texts: first what is read first of each, then what was said on the
+    way and the calls. Pages are cut from all texts in a row, and so about equal in size."""
     entries, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
@@ -295,14 +293,14 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     name, page = ("text", request.page) if is_first else ("rest", request.page - len(sizes[0]))
     here = sizes[0] if is_first else sizes[1]
     items = _on_page(entries, name, sum(here[: page - 1]), sum(here[:page]))
-    next_call = ""
+    ids, next_call = [item["id"] for item in _with_short_ids(memory, entries)], ""
     if request.page < in_all:
-        ids = [item["id"] for item in _with_short_ids(memory, entries)]
         listed = ", ".join(f'"{any_id}"' for any_id in ids)
         form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
         what = ": what was said on the way, calls" if request.page >= len(sizes[0]) else ""
         next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {in_all}{what}."
-    notes = [f"Not there: {why}" for why in missing.values()]
+    elif len(ids) == 1 and ids[0].startswith("summary::"):
+        next_call = f'Next: summarize_session(session="{ids[0]}") for its turns.'
     shown, project = _of_one_project(_with_short_ids(memory, items))
     lines = [f"Project {project}"] if project else []
     for item in shown:
@@ -316,7 +314,8 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
         "missing": missing,
         "next": next_call,
     }
-    return _Answer(structured, lines, after=[*notes, next_call])
+    absent = (f"Not there: {why}" for why in missing.values())
+    return _Answer(structured, lines, after=[*absent, next_call])
 
 
 def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:

@@ -109,15 +109,6 @@ class Frame:
         return {"frame": self.notice, **visible_payload(answer), "frame_end": self.closing}
 
 
-def joined(value: object) -> str:
-    """Return a value of a row as text: items of a list, and values of an object, on one line."""
-    if isinstance(value, list):
-        return "; ".join(joined(item) for item in value)
-    if isinstance(value, dict):
-        return " - ".join(str(item) for item in value.values())
-    return str(value)
-
-
 def snippet(text: str, most: int) -> str:
     """Return the beginning of a text on one line."""
     line = " ".join(visible(text[: 4 * most]).split())

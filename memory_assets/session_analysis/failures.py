@@ -12,8 +12,8 @@ hits) is no error of the session.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
@@ -119,8 +119,6 @@ class Run:
     segment: Segment | None = None
     command: RedactedText = EMPTY
     head: RedactedText = EMPTY
-    place: int = 0
-    """That of the record among those of all turns."""
 
     def covers(self, other: Run) -> bool:
         """Return True if success of this run shows that `other` would succeed."""
@@ -153,8 +151,9 @@ def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
     runs = all_runs(session)
     last = {run.normal: place for place, run in enumerate(runs) if run.failed}
     records = [record for _, record in _records(session)]
+    places = {id(record): place for place, record in enumerate(records)}
     met = [
-        ErrorMet(runs[place].turn.id, runs[place].text, _outcome(runs, place, records))
+        ErrorMet(runs[place].turn.id, runs[place].text, _outcome(runs, place, records, places))
         for place in sorted(last.values())
     ]
     if len(met) > MOST_ERRORS:
@@ -171,10 +170,10 @@ def all_runs(session: SessionTurns) -> Sequence[Run]:
 def _all_runs(session: SessionTurns) -> Sequence[Run]:
     calls = Calls()
     runs: list[Run] = []
-    for place, (turn, record) in enumerate(_records(session)):
+    for turn, record in _records(session):
         run = _run(turn, record, calls.ended(record), calls)
         if run is not None:
-            runs.append(replace(run, place=place))
+            runs.append(run)
     return runs
 
 
@@ -205,12 +204,15 @@ def _checks(segment: Segment) -> bool:
     return segment.program in _VERBS and not _CHANGES.search(words)
 
 
-def _outcome(runs: Sequence[Run], place: int, records: Sequence[RedactedRecord]) -> str:
+def _outcome(
+    runs: Sequence[Run], place: int, records: Sequence[RedactedRecord], places: Mapping[int, int]
+) -> str:
     failed = runs[place]
     later = [run for run in runs[place + 1 :] if run.covers(failed)]
     passed = next((run for run in later if not run.failed), None)
     if passed is not None:
-        is_changed = any(map(may_change, records[failed.place : passed.place]))
+        between = slice(places[id(failed.record)], places[id(passed.record)])
+        is_changed = any(map(may_change, records[between]))
         return RESOLVED if is_changed else PASSED_AGAIN
     earlier = [run for run in runs[:place] if run.failed and run.normal == failed.normal]
     return UNRESOLVED if later or earlier else NOT_RETRIED

@@ -69,7 +69,7 @@ _NOT_LEFT = Phrase(
     r"\b(?:doesn't|don't|does not|do not|needn't) (?:yet )?(?:need|have) (?:to|a restart)\b|"
     r"\b(?:not|n't|no longer) (?:needed|necessary|required)\b|"
     r"\b(?:pre-?existing|intentionally|deliberately|by design|as (?:requested|asked|you asked)|"
-    r"other than|instead of|rather than)\b"
+    r"other than|instead of|rather than|but (?:it |they )?now)\b"
 )
 """What names what was left only to say that it is not, or not to be done."""
 _PLANS = Phrase(
@@ -112,7 +112,7 @@ _EMPTY_WORDS = names(
     "which what when would could should shall like want next steps step then this that these those "
     "there here with from your yours have them they with also else more less need needs remaining "
     "outstanding todo pending still open left following option options first other anything "
-    "something everything done know make sure"
+    "something everything done know make sure push commit repo repository changes"
 )
 """Words that a reader of one sentence learns nothing from."""
 _QUOTED = re.compile(r"\"[^\"]{12,}(?:\"|$)|“[^”]{12,}(?:”|$)|^>.*$", re.M)

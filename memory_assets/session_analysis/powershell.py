@@ -15,14 +15,18 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import names
 
 _VERBS = (
-    "Add|Clear|Compare|Compress|ConvertFrom|ConvertTo|Copy|Disable|Enable|Expand|Export|Find|ForEach"
-    "|Format|Get|Group|Import|Install|Invoke|Join|Measure|Move|New|Out|Pop|Push|Read|Receive|Remove"
-    "|Rename|Resolve|Restart|Select|Set|Sort|Split|Start|Stop|Tee|Test|Update|Wait|Where|Write"
+    "Add Clear Compare Compress ConvertFrom ConvertTo Copy Disable Enable Expand Export Find "
+    "ForEach Format Get Group Import Install Invoke Join Measure Move New Out Pop Push Read "
+    "Receive Remove Rename Resolve Restart Select Set Sort Split Start Stop Tee Test Update Wait "
+    "Where Write"
 )
-_POWERSHELL = re.compile(
-    rf"(?<![\w./\\-])(?:{_VERBS})-[A-Z]\w+|\$env:\w|\$_\.\w|\$PS\w|\$LASTEXITCODE|^[^\S\n]*\$\w+\s*=\s|^[^\S\n]*&\s+[\"'.\\$]",
-    re.MULTILINE,
+_IN_FRONT = "|".join(rf"(?<=(?<![\w./\\-]){verb}-)" for verb in _VERBS.split())
+_POWERSHELL = (
+    re.compile(rf"-(?=[A-Z]\w)(?:{_IN_FRONT})"),
+    re.compile(r"\$(?:env:\w|_\.\w|PS\w|LASTEXITCODE)"),
+    re.compile(r"^[^\S\n]*(?:\$\w+\s*=\s|&\s+[\"'.\\$])", re.MULTILINE),
 )
+"""What only PowerShell has. Each but the last begins with a character that is searched for fast."""
 _STARTS_IT = re.compile(
     r"\s*(?:powershell|pwsh)(?:\.exe)?"
     r"(?:\s+-(?:NoProfile|NoLogo|NonInteractive|ExecutionPolicy\s+\w+))*\s+-(?:Command|c)\s+",
@@ -64,7 +68,8 @@ def unwrapped(command: RedactedText) -> tuple[RedactedText, bool]:
 
 
 def _is_powershell(command: str) -> bool:
-    return _POWERSHELL.search(command) is not None and _OF_OTHERS.search(command) is None
+    is_its_own = any(sign.search(command) for sign in _POWERSHELL)
+    return is_its_own and _OF_OTHERS.search(command) is None
 
 
 @dataclass(slots=True)

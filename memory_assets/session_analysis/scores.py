@@ -9,6 +9,7 @@ from memory_assets.session_analysis.other_languages import (
     OTHER_CAUSES,
     OTHER_DEEDS,
     OTHER_GUESSES,
+    OTHER_NEXT,
     OTHER_OPEN,
     OTHER_PLANS,
     OTHER_REASONS,
@@ -18,13 +19,12 @@ from memory_assets.session_analysis.statements import Said, readable
 
 CAUSE = Phrase(
     rf"{OTHER_CAUSES}|"
-    r"\broot cause|\b(?:the|your|our|my) "
+    r"\b(?:root cause|(?:the|your|our|my) "
     r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
     r"(?:problem|issue|bug|cause|culprit|reason|difference|catch|blocker|breakage)\b.{0,40}?"
-    r"\b(?:is|was|lies|seems|comes|came)\b|\bblocker was\b|\bturn(?:s|ed) out\b|"
-    r"\bcaused by\b|"
-    r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
-    r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b|"
+    r"\b(?:is|was|lies|seems|comes|came)\b|blocker was\b|turn(?:s|ed) out\b|caused by\b|"
+    r"(?:this|that|which) (?:is|was) why\b|that's why\b|this explains\b|"
+    r"the (?:fix|solution|trick) (?:is|was)\b|the key (?:is|was) (?:that|to)\b|culprit\b)|"
     r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)"
     r"(?:\W*: (?!https?:)(?=\w)|"
     r" \d+\b[^:]{0,40}: (?=(?:the|an?|it|every|each|no)\b|\w+ (?:is|was)\b))"
@@ -36,7 +36,7 @@ _CAUSE_HEADING = Phrase(
     r"^\W*(?:conclusion|bottom line|verdict|结论)"
 )
 _CONCLUDES = Phrase(
-    r"\W*(?:bottom line|in short|conclusion|verdict|key trade-?off|结论|直接答案)\W*[:：]"
+    r"\W*(?:bottom line|in short|conclusion|verdict|key trade-?off|结论|結論|直接答案)\W*[:：]"
 )
 _OF_OTHERS = Phrase(
     r"\b(?:well|good|strengths?|positives?|praise|solid|what works|recent\w*|previous\w*|earlier|"
@@ -52,13 +52,11 @@ _FOUND = Phrase(
     r"key (?:insight|finding|observation)|important(?:ly)?:)"
 )
 _REASON = Phrase(
-    rf"{OTHER_REASONS}|"
-    r"\bbecause\b|\bdue to\b|, so \w+(?:s|ing)\b|\bsince (?:the|it|this|we|there)\b|\bso "
-    r"(?:that|the|it|every|each|no)\b|"
-    r"\b(?:means|shows|proves|confirms) (?:that|the|it|we)\b|\bonly (?:when|if)\b|"
-    r"\bhappens when\b|\binstead of\b|"
-    r"\brather than\b|\bdoes(?:n't| not)\b|\bisn't\b|\bnever\b|\bactually\b|\bwhereas\b|"
-    r"\b(?:this|that|which) explains\b|\bexplains (?:it|why|the)\b|\btherefore\b|\bby default\b"
+    rf"{OTHER_REASONS}|, so \w+(?:s|ing)\b|"
+    r"\b(?:because|due to|since (?:the|it|this|we|there)|so (?:that|the|it|every|each|no)|"
+    r"(?:means|shows|proves|confirms) (?:that|the|it|we)|only (?:when|if)|happens when|"
+    r"instead of|rather than|does(?:n't| not)|isn't|never|actually|whereas|"
+    r"(?:this|that|which) explains|explains (?:it|why|the)|therefore|by default)\b"
 )
 PLANNING = Phrase(
     r"^\W*(?:(?:now|next|first|then|ok(?:ay)?|so|great|good|perfect)[,.!]* )*"
@@ -114,17 +112,16 @@ _NO_FINDING = Phrase(
     r"(?:real|clear|confirmed|in place|found|here|exact)\b(?!: \S)"
 )
 _OF_THE_MOMENT = Phrase(
-    r"\b(?:biome|eslint|pylint|mypy)\b|\bunknown\[\]|\binferred (?:from|as)\b|"
-    r"\bpossibly (?:undefined|null)\b|\b(?:they|he|she) wants?\b|"
-    r"\b(?:does not|doesn't|no) need to (?:change|be)\b|"
-    r"\bI (?:\w+ly )?(?:assumed|failed|defaulted|misread|misunderstood)\b|"
-    r"\b(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
-    r"\b(?:read|edit|write|grep|bash) tool\b|_test\b|"
-    r"\.(?:spec|test)\.|\blint\w*\b|\bunused\b|\btypos?\b|\bPID \d|\bsandbox\w*\b|"
-    r"\bbackground (?:task|process)\b|\bwork(?:ing)?.?trees?\b|\bthis session\b|"
-    r"\bmy (?:environment|execution|change|edit|regex|command|previous|earlier|own)\b|"
-    r"\bI (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
-    r"\b(?:we|I)(?:'re| are|'m| am) (?:creating|trying|running|using)\b"
+    r"\b(?:(?:biome|eslint|pylint|mypy)\b|unknown\[\]|inferred (?:from|as)\b|"
+    r"possibly (?:undefined|null)\b|(?:they|he|she) wants?\b|"
+    r"(?:does not|doesn't|no) need to (?:change|be)\b|"
+    r"I (?:\w+ly )?(?:assumed|failed|defaulted|misread|misunderstood)\b|"
+    r"(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
+    r"(?:read|edit|write|grep|bash) tool\b|lint\w*\b|unused\b|typos?\b|PID \d|sandbox\w*\b|"
+    r"background (?:task|process)\b|work(?:ing)?.?trees?\b|this session\b|"
+    r"my (?:environment|execution|change|edit|regex|command|previous|earlier|own)\b|"
+    r"I (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
+    r"(?:we|I)(?:'re| are|'m| am) (?:creating|trying|running|using)\b)|_test\b|\.(?:spec|test)\."
 )
 """What is over when the work is: the agent's own tests, edits and environment."""
 
@@ -178,7 +175,9 @@ _PAST = (
     r"completed|finished|ran|made|bumped|dropped|wired|registered|improved|patched|"
     r"filled|restored|aligned|applied|expanded|standardized|upgraded|hardened|consolidated|trimmed|"
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
-    r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
+    r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded|saved|discarded|"
+    r"modified|rewritten|generated|captured|shipped|landed|sanitized|centralized|restricted|reused|"
+    r"enhanced|tweaked|amended|restarted|filed|executed)"
 )
 _MENDED = r"(?:(?<=fixed)|(?<=resolved)|(?<=corrected)|(?<=repaired)|(?<=patched))"
 _DEED = rf"{_PAST}\b(?!\s*[-–—:]\s)(?:{_MENDED}|(?! that\b))"
@@ -248,7 +247,8 @@ _NOT_DONE = Phrase(
     r"^(?:no|nothing|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
-    r"no changes|couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
+    r"no changes|running (?:now|in)|in (?:flight|progress)|couldn'?t|cannot|can'?t|can(?! now)|"
+    r"fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
 _SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
@@ -257,7 +257,7 @@ _SUMMARY_HEADING = Phrase(
 NEXT_HEADING = Phrase(
     r"^\W*next\W*$|\bnext (?:steps?|up|actions?)\b|what'?s next|remaining|to-?do\b|follow-?up|"
     r"still (?:to|open)|open (?:item|question|issue)|not (?:yet )?(?:done|covered)|outstanding|"
-    r"what'?s left|recommend|future work"
+    rf"what'?s left|recommend|future work|{OTHER_NEXT}"
 )
 
 
@@ -279,6 +279,8 @@ def done_score(one: Said) -> float:
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
+    if did and text.count('"', 0, did.start()) % 2:
+        return 0.0  # in a quotation
     if not did and OTHER_DEEDS.search(text):
         if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
             return 0.0

@@ -18,7 +18,11 @@ from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorte
 
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+|\s*\*\*[^*]{1,80}?(:\*\*|\*\*:?)\s*$")
-_ITEM = re.compile(r"\s*(?:[-*+•✅✓✔☑❌✗✘→▸►●○]️?|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
+_ITEM = re.compile(r"\s*(?:[-*+•✅✓✔☑❌✗✘→▸►●○]️?|(?:\*\*)?\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
+GRADE = re.compile(
+    r"\W*(?:severity|priority|impact|risk|confidence)\W+[\w /-]{2,24}\W*$", re.IGNORECASE
+)
+"""A line that grades what its heading names."""
 _NOT_PROSE = re.compile(
     r"\s*(?:\|.*|[-=_*─━═~\s`]{3,}|`?★.*|<!--.*|<(?!redacted)/?[a-z][\w-]*(?:\s[^>]*)?>\s*)$"
 )
@@ -32,7 +36,7 @@ _DEBRIS = re.compile(
     r"|[│┃┆╎▌▏✅✓✔☑❌✗✘️]|\*\*|`+|~~"
     r"|(?<![\w*])\*(?P<soft>\w[^*\n]*?)\*(?![\w*])"
 )
-_LEADING = re.compile(r"\A(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
+_LEADING = re.compile(r"\A(?:(?!#\d)[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
 _GOES_ON = ("...", "…", "...)", "…)", '..."', "...'")
 _ABBREVIATION = re.compile(
@@ -155,6 +159,8 @@ def _blocks(text: RedactedText) -> list[_Block]:
             goes_on = False
             continue
         title, item, row = _HEADING.match(line), _ITEM.match(line), _ROW.match(line)
+        if title and not title.group(1) and GRADE.match(line):
+            title = None
         ends = bool(title or row or not line.strip() or _NOT_PROSE.match(line))
         if goes_on and (ends or item):
             lead = _lead_in(blocks[-1], lead)

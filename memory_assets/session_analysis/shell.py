@@ -18,9 +18,10 @@ from memory_assets.session_analysis.session import SessionTurns
 
 MAX_SCANNED = 4_000
 _TOKEN = re.compile(
-    r"(?P<space>[ \t]+|\\\n)|(?P<heredoc><<-?\s*[\"']?(?P<tag>\w+)[\"']?)"
+    r"(?:[ \t]|\\\n)*+(?:(?P<heredoc><<-?\s*[\"']?(?P<tag>\w+)[\"']?)"
     r"|(?P<redirect>\d?>>?&?\d?|&>>?|<)|(?P<break>\|\|?|&&?|;|\n)"
-    r"|(?P<word>(?:\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|\\.|\$\((?:[^()]|\([^()]*\))*\)|[^\s\"'\\|&;<>])+)",
+    r"|(?P<word>(?:\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|\\.|\$\((?:[^()]|\([^()]*\))*\)|[^\s\"'\\|&;<>])+)"
+    r"|(?P<other>.)|$)",
     re.DOTALL,
 )
 _ASSIGNMENT = re.compile(r"\w+=")
@@ -32,7 +33,7 @@ _RUNNERS = (
     *("uv run", "poetry run", "pnpm exec", "mise exec", "mise x"),
     *("bundle exec", "yarn exec", "npm exec"),
 )
-_WINDOWS_PROGRAM = re.compile(r"\\|\.(?:exe|cmd|bat)$", re.IGNORECASE)
+_WINDOWS_PROGRAMS = (".exe", ".cmd", ".bat")
 _WRAPPER_ARGUMENT = re.compile(r"-.*|\d+[smh]?$|\w+=.*|--$")
 VIEWERS = names("cat head tail less more nl bat sed Get-Content gc")
 SEARCHERS = names("rg grep egrep ag ack fgrep findstr Select-String sls")
@@ -124,16 +125,11 @@ def _scan(command: RedactedText) -> Iterator[Segment]:
     while at < len(command):
         token = _TOKEN.match(command, at)
         if token is None:
-            at += 1
-            continue
+            break
         at = token.end()
         kind = token.lastgroup
-        if kind in ("heredoc", "tag"):
-            heredocs.append(token.group("tag"))
-        elif kind == "redirect":
-            redirecting = not token.group().endswith(("1", "2"))
-        elif kind == "word":
-            word = command.cut(*token.span())
+        if kind == "word":
+            word = command.cut(*token.span(kind))
             if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0]:
                 word = word.cut(1, len(word) - 1)
             if redirecting:
@@ -142,14 +138,18 @@ def _scan(command: RedactedText) -> Iterator[Segment]:
             else:
                 words.append(word)
         elif kind == "break":
-            if segment := _segment(command.cut(start, token.start()), words, writes, piped):
+            if segment := _segment(command.cut(start, token.start(kind)), words, writes, piped):
                 yield segment
             words, writes, redirecting = [], None, False
-            piped = token.group() == "|"
-            if token.group() == "\n" and heredocs:
+            piped = token.group(kind) == "|"
+            if token.group(kind) == "\n" and heredocs:
                 at = _after_heredocs(command, at, heredocs)
                 heredocs = []
             start = at
+        elif kind == "redirect":
+            redirecting = not token.group().endswith(("1", "2"))
+        elif kind == "heredoc":
+            heredocs.append(token.group("tag"))
     if segment := _segment(command.cut(start), words, writes, piped):
         yield segment
 
@@ -173,11 +173,8 @@ def _segment(
 
 def _program(word: RedactedText) -> str:
     """Return the base name of a program, of either kind of system."""
-    base = word.rsplit("/", 1)[-1]
-    if _WINDOWS_PROGRAM.search(base):
-        base = base.rsplit("\\", 1)[-1]
-        base = base[:-4] if base.lower().endswith((".exe", ".cmd", ".bat")) else base
-    return base
+    base = word.rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
+    return base[:-4] if base[-4:].lower() in _WINDOWS_PROGRAMS else base
 
 
 def _without_wrappers(words: list[RedactedText]) -> list[RedactedText]:
@@ -195,7 +192,7 @@ def _without_wrappers(words: list[RedactedText]) -> list[RedactedText]:
             at += 2
             while at < len(words) and words[at].startswith("-"):
                 at += 1
-        elif _program(word) in ("python", "python3", "py") and following == "-m":
+        elif following == "-m" and _program(word) in ("python", "python3", "py"):
             at += 2
         else:
             break

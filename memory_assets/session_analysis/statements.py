@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from memory_assets.session_analysis.phrases import (
     Phrase,
     closed,
     has_no_blanks,
+    leading,
     names,
     shorten,
     unescaped,
@@ -25,6 +26,7 @@ from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.writing_systems import UNSPACED, pieces
 
 SHORTEST, LONGEST = 24, 280
+_ITEMS, _ROOM_OF_ITEMS = 4, 160
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 POINTS_BACK = Phrase(
@@ -38,6 +40,7 @@ _OPENING = re.compile(
     r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
 )
 """A word in front of what an agent says."""
+_IS_JSON = re.compile(r"^\{\"|\A\{", re.MULTILINE)
 _JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
 _SHORTEST_LEAD, _LONG_CLAUSES = 32, 220
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
@@ -45,6 +48,11 @@ _CUT_OFF = re.compile(
     r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
     r"setting|use|using|via|following|follows|including|like|called))*[\s:]*\Z"
 )
+_LEADS_TO_WISHES = Phrase(
+    r"\b(?:possib\w+|potential\w*|likely|might|may|could|should|would|because|ways|options?|choices?|"
+    r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not)\b|n't\b"
+)
+"""What leads to a list of what may be, or is to be."""
 _OF_THE_PLAN = names("todowrite todo_write update_plan taskupdate exitplanmode")
 """Calls that may follow the last message of a turn."""
 _LONGEST_OBJECTION = 600
@@ -130,7 +138,7 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
 
 def _told_in_json(text: RedactedText) -> RedactedText:
     """Return the summary in a report that is a JSON object; any other text as it is."""
-    if not text.startswith("{"):
+    if not _IS_JSON.search(text):
         return text
     summary = _JSON_SUMMARY.search(text)
     return unescaped(text.cut(*summary.span(1))) if summary else text
@@ -140,6 +148,11 @@ def _is_prose(record: RedactedRecord) -> bool:
     if record.kind != "assistant_text" or record.agent_id is not None:
         return False
     return _THINKS.match(record.text[:80]) is None
+
+
+def is_answered(turn: Turn) -> bool:
+    """Return whether a turn ends with a message, not with calls."""
+    return _closing_from(turn) < len(turn.records)
 
 
 def _closing_from(turn: Turn) -> int:
@@ -223,6 +236,26 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether the one has most words of the other."""
     smaller = min(len(one), len(other))
     return smaller > 0 and len(one & other) / smaller >= 0.7
+
+
+def with_lists(said: Sequence[Said]) -> Iterator[Said]:
+    """Yield the sentences, one of a last message that leads to a list with the first items of that,
+    if it says something and at least two items can be read with it."""
+    for at, one in enumerate(said):
+        leads = one.closing and one.plain.endswith(":") and len(_WORD.findall(one.plain)) > 2
+        if not leads or _LEADS_TO_WISHES.search(one.plain):
+            yield one
+            continue
+        items = [
+            other.text.cut(0, len(other.text) - other.text.endswith("."))
+            for other in said[at + 1 : at + 1 + _ITEMS]
+            if other.sentence.lead.endswith(one.sentence.text)
+            and not other.sentence.before
+            and not other.text.endswith(":")
+        ]
+        listed = leading(items, min(_ROOM_OF_ITEMS, LONGEST - len(one.text) - 2))
+        fits = listed and len(listed) >= min(2, len(items))
+        yield _as(one, join(" ", (one.text, join("; ", listed)))) if fits else one
 
 
 def without_colon(one: Said, *, whole_only: bool = False) -> Said:

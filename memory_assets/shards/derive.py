@@ -22,6 +22,7 @@ from memory_assets.pipeline.ingest.passes import Task, run_task
 from memory_assets.pipeline.ingest.steps import STEPS, Failed
 from memory_assets.pipeline.plan.plan import code_versions, derived_reason
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.pool import rare_collections
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.search_kinds import SEARCH_KINDS
@@ -200,6 +201,7 @@ def _make(components: Components, derived: Derived) -> Iterator[str]:
             if product.stage in STEPS
         }
         wanted = tuple(name for name in assets if STEPS[name].partitions in kinds)
-        for outcome in run_task(components, Task(project, wanted)):
-            if isinstance(outcome, Failed):
-                yield f"{project}: {outcome.asset}: {outcome.reason}"
+        with rare_collections():
+            for outcome in run_task(components, Task(project, wanted)):
+                if isinstance(outcome, Failed):
+                    yield f"{project}: {outcome.asset}: {outcome.reason}"

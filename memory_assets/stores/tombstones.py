@@ -54,7 +54,7 @@ bytes of a travelling name was taken over from a copy of another key.
 `travelling`: the forgotten sessions as machines with other keys know them (`travelling_name`).
 `owned_records`: keyed hashes of a record's family, of its id, and of its id with what it
 says (empty where that was not known). `texts`: `redaction.forgotten_texts.hash_of_text` of each
-text that was cut, `restored` until the catalogue has it. `excluded`: lines of `excluded.txt`."""
+text that was cut, `begun` until no file has it. `excluded`: lines of `excluded.txt`."""
 _OF_FIRST_VERSION = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
 _HAS_TEXTS = "SELECT 1 FROM sqlite_master WHERE name = 'texts'"
@@ -71,7 +71,7 @@ _OF_OUR_KEY = (
         " FROM main.sessions m WHERE m.id = o.id AND m.forgotten_at >= o.forgotten_at)",
     ),
     (
-        "INSERT INTO texts SELECT hash, 'restored'",
+        "INSERT INTO texts SELECT hash, 'begun'",
         "FROM other.texts WHERE hash NOT IN (SELECT hash FROM main.texts)",
     ),
     _EXCLUDED,
@@ -152,16 +152,25 @@ class Tombstones:
                     [(keyed_family, *keyed) for keyed in self._keyed_records(owned)],
                 )
 
-    def note_texts(self, hashes: Iterable[bytes]) -> None:
-        """Note that texts were cut, by the hashes that the catalogue has of them."""
+    def begin_texts(self, hashes: Iterable[bytes]) -> None:
+        """Note that texts are to be cut, by the hashes that the catalogue has of them."""
         with self._connected() as connection, transaction(connection):
             rows = ((hash_,) for hash_ in hashes)
-            connection.executemany("INSERT OR REPLACE INTO texts VALUES (?, 'done')", rows)
+            connection.executemany("INSERT OR REPLACE INTO texts VALUES (?, 'begun')", rows)
 
-    def texts(self, state: State | None = None) -> frozenset[bytes]:
-        """Return the hashes of the texts that were cut, or of those at one state."""
-        sql = "SELECT hash FROM texts WHERE ? IS NULL OR state = ?"
-        return frozenset(row[0] for row in self._rows(sql, state, state))
+    def end_texts(self) -> None:
+        """Note that no file has any of the texts that were to be cut."""
+        with self._connected() as connection, transaction(connection):
+            connection.execute("UPDATE texts SET state = 'done'")
+
+    def texts(self) -> frozenset[bytes]:
+        """Return the hashes of the texts that were cut, or are to be."""
+        return frozenset(row[0] for row in self._rows("SELECT hash FROM texts"))
+
+    def has_texts_to_cut(self) -> bool:
+        """Whether files may still have texts that were to be cut: it was interrupted, or a copy of
+        the tombstones named them."""
+        return bool(self._rows(_UNFINISHED_TEXTS))
 
     def exclude(self, lines: Iterable[str]) -> None:
         """Note lines of `excluded.txt`."""
@@ -218,9 +227,7 @@ class Tombstones:
     def advance(self, before: State, after: State) -> None:
         """Move every session in state `before` to state `after`."""
         with self._connected() as connection, transaction(connection):
-            for table in ("sessions", "texts"):
-                sql = f"UPDATE {table} SET state = ? WHERE state = ?"
-                connection.execute(sql, (after, before))
+            connection.execute("UPDATE sessions SET state = ? WHERE state = ?", (after, before))
 
     def travelling(self) -> frozenset[str]:
         """Return the forgotten sessions, as `travelling_name` names them."""

@@ -32,7 +32,7 @@ _PART = 300
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-17"
+    summarizer_id = "extractive-18"
     """Changes with every change of a heuristic."""
     reason = ""
 

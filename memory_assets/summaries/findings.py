@@ -30,7 +30,7 @@ from memory_assets.session_analysis.scores import (
     done_score,
     states_nothing,
 )
-from memory_assets.session_analysis.sentences import split
+from memory_assets.session_analysis.sentences import GRADE, split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
     POINTS_BACK,
@@ -40,6 +40,7 @@ from memory_assets.session_analysis.statements import (
     in_context,
     readable,
     shortened,
+    with_lists,
 )
 
 LEARNED_LIMIT = 600
@@ -62,11 +63,13 @@ _GRAVITY = Phrase(
 """How a finding, or the heading above it, begins that says how grave it is."""
 _FINDINGS = Phrase(
     r"\b(?:findings?|issues?|problems?|bugs?|concerns?|risks?|gaps?|suggestions?|improvements?|"
-    r"required|important|critical|nits?|should (?:fix|remove)|redundant|potential\w*)\b"
+    r"required|important|critical|worth fixing|nits?|should (?:fix|remove)|redundant|"
+    r"potential\w*)\b"
 )
 _FOUND = Phrase(
     r"\b(?:bugs?|issues?|problems?|causes?) (?:\w+ )?(?:found|identified|fixed)\b|"
-    r"\b(?:found|identified) (?:\S+ ){0,3}(?:bugs|issues|problems|causes)\b|\broot causes?\b|"
+    r"\b(?:found|identified|flagged|raised) (?:\S+ ){0,3}"
+    r"(?:bugs|issues|problems|causes|findings)\b|\broot causes?\b|"
     r"\bwhat (?:was|went|is) wrong\b|^\W*(?:key |main )?findings\W*$"
 )
 """Headings of lists that say what was found, whoever asked for it."""
@@ -81,6 +84,10 @@ _AMISS = Phrase(
     r"overstat\w+|omits?|lacks?|instead|but|conflates?|too|breaks?|lost|trivial)\b"
 )
 """What says that something is amiss, not only that it is there."""
+_MENDED = Phrase(
+    r"[^—–:.]{3,40}?\b(?:fixed|resolved|prevention|improved|added|removed)\b[^.]* [—–-]+ "
+)
+"""How an item of a list begins that says what became of a finding."""
 _REVIEWS = Phrase(
     r"\b(?:re)?view(?:ed|er|ing)?\b|\baudit\b|\bfeedback\b|\bdouble.?check\b|\bfind(?:ings?)? "
     r"(?:any |all )?(?:bugs|issues|problems)\b|\bcode ?rabbit\b|\bcomments? (?:on|from)\b|"
@@ -95,7 +102,7 @@ def learned(session: SessionTurns, said: list[Said], told: Sequence[RedactedText
     room = LEARNED_LIMIT - sum(len(one) + 1 for one in review)
     by_place = _Told(session, said, reviewed=bool(review))
     stated = choose(
-        (one for one in said if not _dangles(one)),
+        (one for one in with_lists(said) if not _dangles(one)),
         by_place.score,
         room=max(room, 0),
         most=_LEARNED_MOST - min(len(review), _LEARNED_MOST),
@@ -119,10 +126,11 @@ class _Told:
         ]
         self._problem = [_PROBLEM.search(text) is not None for text in asked]
         committed = {call.turn.id for call in commits_that_stayed(session)}
+        why = [_WHY.search(text) is not None for text in asked]
         self._why = {
             one.turn
             for one in said
-            if one.closing and _WHY.search(asked[one.turn]) and cause_score(one) >= _LEAST_CAUSE
+            if one.closing and why[one.turn] and cause_score(one) >= _LEAST_CAUSE
         }
         self._question = [
             _QUESTION.search(text) is not None
@@ -188,18 +196,18 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         by_heading = _GRAVITY.match(heading)
         label = _GRAVITY.match(one.plain) or by_heading
         listed = one.sentence.item and _FINDINGS.search(heading) and _AMISS.search(one.plain)
-        asked = _REVIEWS.search(_prompt(session, one.turn)) and (label or listed)
+        asked = (label or listed) and _REVIEWS.search(_prompt(session, one.turn))
         told = one.sentence.item and _FOUND.search(heading) and _AMISS.search(one.plain)
         if not (asked or (told and readable(one.plain))):
             continue
-        short = len(one.plain) < SHORTEST
+        short = len(one.plain) < SHORTEST or GRADE.match(one.plain)
         named = label and len(one.sentence.heading) > _NAMES_THE_FINDING and (short or by_heading)
         if short and not named:
             continue
         if (
             POINTS_BACK.match(one.plain)
             or PLANNING.search(one.plain)
-            or (DID.search(one.plain) and not label)
+            or ((DID.search(one.plain) or _MENDED.match(one.plain)) and not label)
         ):
             continue
         grave = _GRAVE.index(label["gravity"]) if label else len(_GRAVE)

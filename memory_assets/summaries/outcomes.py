@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, zip_longest
 
 from memory_assets.models import ABANDONED
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import CommitCall, by_weight, commits_that_stayed
-from memory_assets.session_analysis.files import Touched, weights
+from memory_assets.session_analysis.files import Touched, touched, weights
 from memory_assets.session_analysis.open_ends import OFFER, is_open
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
     base_name,
+    closed,
     distinct,
     leading,
     listing,
@@ -24,18 +27,55 @@ from memory_assets.session_analysis.phrases import (
     unescaped,
 )
 from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, cause_score, done_score
-from memory_assets.session_analysis.sentences import split
+from memory_assets.session_analysis.sentences import plain_text, split
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import Said, choose, fitting, readable, without_colon
+from memory_assets.session_analysis.statements import (
+    Said,
+    choose,
+    fitting,
+    readable,
+    vocabulary_of,
+    with_lists,
+    without_colon,
+)
+from memory_assets.summaries.prompts import unanswered
 
 LIMIT, _NEXT_LIMIT = 600, 400
 _SHORTEST_NEXT, _LONGEST_NEXT, _CAUSE = 6, 320, 2.0
+_FEWEST_WORDS, _PLAN_LEFT_BEHIND = 4, 40
+"""The last: calls after which a plan that nobody brought up to date says nothing any more."""
+_TODO = Phrase(
+    r"^\W*(?:please )?(?:(?:quit|close|stop) and )?(?:relaunch|reload|refresh|rotate(?! by)|revoke|"
+    r"remember to|make sure (?:to|you)|be sure to)\b|"
+    r"\b(?:pop|restore|apply|tag|merge|push) (?:it|them|that) (?:when|once|after) (?:you|the)\b|"
+    r"\bno commits? (?:was|were|has been) made\b|\bstill (?:warns?|requires?|lacks?)\b|"
+    r"\b(?:awaiting|(?:is|are) (?:still )?in flight|still (?:running|in progress|under review))\b|"
+    r"^(?!.*(?:如果|もし)).*(?:还(?:剩|需)|尚未|需要你|(?:建议|请)(?:你|去|先|手动|尽快|再)|记得|"
+    r"必要なら|(?:設定|確認|実行|再起動|適用|対応|追加|更新)してください|まだ.*(?:残|い)|未(?:コミット|対応|実装))"
+)
+"""What the person is told to do, or has to wait for, in a last message."""
+_OF_COURTESY = Phrase(
+    r"\banything else\b|\bhow can I help\b|"
+    r"\b(?:questions|can I help|to (?:work on|do next)|clear things up|make sense|help|clear)\W*$"
+)
+"""Questions with which agents end whatever was done."""
+_CHOICES = Phrase(r"\b(?:options?|choices?|alternatives?|either)\b")
+_IS_NOT_LEFT = Phrase(
+    r"\b(?:did not|didn't) (?!.*\byet\b)|\b(?:do not|don't|does not|doesn't) need to be\b"
+)
 _MOST_REPORTS = 5
 _BY_THE_WAY = Phrase(
     r"\W*(?:i |i've )?(?:also|verif\w+|validat\w+|checked|ran|committed|pushed|tests?\b)|"
     r".*\b(?:regressions?|tests?|coverage|changelog)\b|.*(?:確認|通過|整理|检查|测试|验证|コミット|提交)"
 )
 """Reports of what accompanies the work: checks, tests, the commit."""
+_ENDED = Phrase(
+    r"set [^.:]{3,80} to\b|完成[。！]|"
+    r"(?!.*\b(?:no|nothing|not|n't|if|once|when|almost|nearly|half|un\w+|until|before)\b)"
+    r"[^.:!?]{3,60} (?:is |are )?(?:now )?(?:complete|done|finished|merged|live|deployed)[.!]"
+)
+"""How a message begins that says what is complete."""
+_PLAN_TITLE = re.compile(r"^#{1,3} +(?:Plan ?[:–—-] *)?(\S.*)", re.MULTILINE)
 _PLANS = ".claude/plans/"
 _COMMITS_ROOM, _TELLING = 260, 120
 _AGAIN = 0.5
@@ -64,6 +104,7 @@ _CAVEAT = Phrase(
 )
 
 _WHOLE_LISTS = frozenset({"todowrite", "update_plan", "todo_write"})
+_OF_PLANS = _WHOLE_LISTS | {"taskcreate", "taskupdate"}
 _OBJECT = re.compile(r"\{(?:[^{}\"]|\"(?:[^\"\\]|\\.)*\")*\}")
 _TASK = re.compile(r"\"(?:content|step|title|task)\":\s*\"((?:[^\"\\]|\\.)*)\"")
 _STATUS = re.compile(r"\"status\":\s*\"(\w+)\"")
@@ -82,28 +123,70 @@ def completed(session: SessionTurns, said: list[Said], files: Touched) -> Redact
     heaviest = max(weights(session), default=0.0) or 1.0
     share = [weight / heaviest for weight in weights(session)]
     names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
+    planned = _planned(session)
     done = choose(
-        (without_colon(fitting(one)) for one in said),
+        (without_colon(fitting(one)) for one in _with_openings(list(with_lists(said)))),
         lambda one: _reported(one, share[one.turn], names),
-        room=LIMIT - len(commits) - 1,
+        room=LIMIT - len(commits) - len(planned) - 2,
         most=_MOST_REPORTS,
         threshold=1.4,
         beside=[call.made.subject for call in calls],
         again=_AGAIN,
     )
     if commits or not names or any(name in done for name in names) or len(done) > _TELLING:
-        return join(" ", distinct([done, commits]))
-    return join(" ", distinct([done, compose("Changed {}.", listing(names, 8))]))
+        return join(" ", distinct([done, commits, planned]))
+    return join(" ", distinct([done, compose("Changed {}.", listing(names, 8)), planned]))
+
+
+def _planned(session: SessionTurns) -> RedactedText:
+    """Return what the last plan is called that the agent handed over, if no file was changed in
+    its turn or later."""
+    for turn in reversed(session.turns):
+        if any(_PLANS not in path for path in touched(session, turn.records).modified):
+            return EMPTY
+        for record in turn.records:
+            if record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
+                title = _PLAN_TITLE.search(record.text)
+                told = plain_text(record.text.cut(*title.span(1))) if title else EMPTY
+                return compose("Wrote a plan: {}", closed(shorten(told, 90))) if told else EMPTY
+    return EMPTY
+
+
+def _with_openings(said: Sequence[Said]) -> Iterator[Said]:
+    """Yield the sentences, the words with which a report begins ("Phase 2 complete.") together with
+    the sentence behind them."""
+    for one, after in zip_longest(said, said[1:]):
+        short = one.closing and one.place == 0 and _ENDED.match(one.plain)
+        if short and not readable(one.plain) and after is not None and _goes_on(one, after):
+            text = join(" ", (one.text, after.text))
+            yield replace(one, text=text, plain=text.replace("’", "'"))
+        else:
+            yield one
+
+
+def _goes_on(one: Said, after: Said) -> bool:
+    listed = after.sentence.item or after.plain.startswith("Here")
+    return after.record is one.record and not listed
 
 
 def _reported(one: Said, share: float, changed: Sequence[str]) -> float:
     """Return the score of a sentence as a report, `share` being the weight of its turn beside that
     of the weightiest: more for the sentence with which a report begins."""
-    score = done_score(one) or _listed_score(one, changed)
+    lead = one.sentence.text if len(one.text) > len(one.sentence.text) else EMPTY
+    tells = any(rule.search(lead) for rule in (DID, NOW)) or _begins_with(one, changed)
+    if lead.endswith(":") and not tells:
+        return 0.0  # what is listed may have been done, but not what this is about
+    score = done_score(one) or _listed_score(one, changed) or _ended_score(one)
     if score == 0:
         return 0.0
     score += share - (1.0 if one.last else 0.0) + (0.7 if one.place == 0 else 0.0)
     return score - (1.0 if _BY_THE_WAY.match(one.plain) else 0.0)
+
+
+def _ended_score(one: Said) -> float:
+    """Return a score for a message that begins with what is complete."""
+    begins = one.closing and one.place == 0 and _ENDED.match(one.plain) and readable(one.plain)
+    return 2.0 if begins and not one.plain.endswith("?") else 0.0
 
 
 def _listed_score(one: Said, changed: Sequence[str]) -> float:
@@ -112,12 +195,16 @@ def _listed_score(one: Said, changed: Sequence[str]) -> float:
     if not (one.closing and one.changed and readable(one.plain)) or one.plain.endswith("?"):
         return 0.0
     listed = one.sentence.item and _LISTS_CHANGES.search(one.sentence.lead or one.sentence.heading)
-    begins = _FIRST_WORD.match(one.plain)
     if _LEFT_ALONE.search(one.plain):
         return 0.0
-    if not listed and not (begins and begins[0].rsplit("/", 1)[-1] in changed):
+    if not listed and not _begins_with(one, changed):
         return 0.0
     return 2.1 + one.last if _NAMED.match(one.text) or " now " in one.plain else 0.0
+
+
+def _begins_with(one: Said, names: Sequence[str]) -> bool:
+    begins = _FIRST_WORD.match(one.plain)
+    return begins is not None and begins[0].rsplit("/", 1)[-1] in names
 
 
 def _committed(titles: Sequence[CommitCall]) -> RedactedText:
@@ -134,14 +221,23 @@ def _committed(titles: Sequence[CommitCall]) -> RedactedText:
 
 
 def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
-    """Return the remaining work named in the last messages, then open items of the plan."""
-    stated = choose(_late(said), _next_score, room=_NEXT_LIMIT, most=4, threshold=1.0)
+    """Return the remaining work named in the last messages and the question that they end with,
+    then what was asked last without an answer, then open items of the plan."""
+    late = _late(said)
+    asked = _question_at_the_end(late)
+    score = partial(_next_score, asked=asked)
+    stated = choose(
+        map(_as_a_choice, map(without_colon, late)), score, room=_NEXT_LIMIT, most=4, threshold=1.0
+    )
+    asked_last = unanswered(session)
+    if asked_last:
+        asked_last = compose("Asked last, without an answer: {}", closed(asked_last))
     items = (shorten(item, 90) for item in _open_items(session))
-    fitting = leading(items, _NEXT_LIMIT - len(stated) - len(" Open in the plan: ."))
-    if not fitting:
-        return stated
-    plan = compose("Open in the plan: {}.", join("; ", fitting))
-    return join(" ", distinct([stated, plan]))
+    room = _NEXT_LIMIT - len(stated) - len(asked_last) - len(" Open in the plan: .")
+    if fitting := leading(items, room):
+        plan = compose("Open in the plan: {}.", join("; ", fitting))
+        return join(" ", distinct([stated, asked_last, plan]))
+    return join(" ", distinct([stated, asked_last]))
 
 
 def _late(said: list[Said]) -> list[Said]:
@@ -150,22 +246,47 @@ def _late(said: list[Said]) -> list[Said]:
     return [one for one in said if one.turn >= from_turn]
 
 
-def _next_score(one: Said) -> float:
+def _question_at_the_end(late: list[Said]) -> Said | None:
+    """Return the question to which the last message comes, or what it proposes before a question of
+    a word or two ("Go?")."""
+    closing = [one for one in late if one.closing and not one.plain.startswith("(")]
+    last = closing[-1].plain if closing else ""
+    if not last.endswith(("?", "？")) or _OF_COURTESY.search(last):
+        return None
+    if len(vocabulary_of(last)) >= _FEWEST_WORDS or len(closing) < 2:
+        return closing[-1]
+    return closing[-2]
+
+
+def _as_a_choice(one: Said) -> Said:
+    """Return an option that is told as if it were done ("I commit these files now") behind what
+    says that it is one."""
+    if not one.sentence.item or not _CHOICES.search(one.sentence.lead):
+        return one
+    text = compose("{} {}", one.sentence.lead, one.text)
+    return replace(one, text=text, plain=text.replace("’", "'"))
+
+
+def _next_score(one: Said, *, asked: Said | None) -> float:
     text = one.plain
     if (
         not (one.closing or one.recap)
         or not _SHORTEST_NEXT <= len(text) <= _LONGEST_NEXT
         or text.endswith(":")
+        or _IS_NOT_LEFT.search(text)
     ):
         return 0.0
     item = one.sentence.item
-    under = (
-        NEXT_HEADING.search(one.sentence.heading)
-        or (item and NEXT_HEADING.search(one.sentence.lead))
-    ) and (item or not (NOW.search(text) or DID.search(text)))
+    headed = NEXT_HEADING.search(one.sentence.heading)
+    listed = item and NEXT_HEADING.search(one.sentence.lead)
+    told = not item and (NOW.search(text) or DID.search(text))
+    under = (headed or listed) and not told and not one.sentence.text.endswith(":")
     score = 2.5 if under else 0.0
-    score += 2.0 if is_open(one.sentence) and cause_score(one) < _CAUSE else 0.0
-    score += 1.2 if OFFER.search(text) else 0.0
+    score += (
+        2.0 if is_open(replace(one.sentence, text=one.text)) and cause_score(one) < _CAUSE else 0.0
+    )
+    score += 1.2 if OFFER.search(text) or (asked and one.sentence is asked.sentence) else 0.0
+    score += 1.1 if not score and _TODO.search(text) and not DID.match(text) else 0.0
     return score + (0.3 if score and one.last else 0.0)
 
 
@@ -219,11 +340,15 @@ def _open_items(session: SessionTurns) -> list[RedactedText]:
     subjects: dict[str, RedactedText] = {}
     tasks: dict[str, RedactedText] = {}
     statuses: dict[str, str] = {}
+    calls = 0  # since the plan was written last
     for record in session.records:
         if record.agent_id is not None or record.kind not in ("tool_use", "tool_result"):
             continue
         text, call = record.text, record.tool_use_id
         name = record.tool_name.lower()
+        calls += record.kind == "tool_use"
+        if name in _OF_PLANS:
+            calls = 0
         if record.kind == "tool_result":
             created = _CREATED.search(text) if name == "taskcreate" else None
             if created and call in subjects:
@@ -237,6 +362,8 @@ def _open_items(session: SessionTurns) -> list[RedactedText]:
             if task and status:
                 statuses[task.group(1)] = status.group(1)
     still = [text for task, text in tasks.items() if statuses.get(task, "pending") in _OPEN]
+    if calls > _PLAN_LEFT_BEHIND:
+        return []
     return [text.squeezed() for text in (*whole, *still) if text.strip()]
 
 

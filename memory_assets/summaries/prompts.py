@@ -18,7 +18,7 @@ from memory_assets.session_analysis.commits import (
     subjects,
 )
 from memory_assets.session_analysis.files import weights
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, leading, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, leading, names, shorten
 from memory_assets.session_analysis.sentences import (
     Sentence,
     asks,
@@ -28,7 +28,7 @@ from memory_assets.session_analysis.sentences import (
     request_sentences,
 )
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import alike, routine, vocabulary_of
+from memory_assets.session_analysis.statements import alike, is_answered, routine, vocabulary_of
 
 TITLE_LIMIT, LONG_TITLE_LIMIT, _HALF = 90, 120, 64
 REQUEST_LIMIT = 600
@@ -113,7 +113,16 @@ _REFERS = Phrase(
     r"\b(?:this|that|it|them|these|those|ones?|all|issues|everything|yes|no|ok)\b|https?:|…|^\W*(?:/|also|then)"
 )
 """What a request has that is about something said before it."""
-_ANSWERING = Phrase(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]")
+_OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
+"""Questions about what was said, which ask for nothing."""
+_VAGUE = frozenset(
+    word[:_STEM]
+    for word in names(
+        "implement review update change check merge continue start setup project code branch files "
+        "ticket issue task plan flow requirements session master into from with work"
+    )
+)
+"""Beginnings of the words of a title that name no work."""
 _ASKING = Phrase(
     r"\b(?:can|could|should|please|fix|add|make|change|implement|create|write|remove|update|use|"
     r"check|why|how|what|investigate|look|refactor|move|rename|test|run|review|explain|commit|merge|"
@@ -153,9 +162,11 @@ def _with_the_rest(session: SessionTurns, main: RedactedText) -> RedactedText:
         )
         if 3 * len(words & _stems(said)) < len(words):
             rest.append((weight, turn))
-    if len(_asked(session)) < _LONG_SESSION or 2 * sum(one for one, _ in rest) < sum(heavy):
-        return _clause(main)
     others = {turn.id for _, turn in rest}
+    if len(words - _VAGUE) < 2:
+        others = {turn.id for turn in session.turns}
+    elif len(_asked(session)) < _LONG_SESSION or 2 * sum(one for one, _ in rest) < sum(heavy):
+        return _clause(main)
     committed = [
         call.made.subject
         for call in by_weight(commits_that_stayed(session))
@@ -203,7 +214,7 @@ def _as_title(text: RedactedText) -> RedactedText:
     if not told:
         return _clause(text.cut(0, 400).squeezed())
     first = min(told[:2], key=lambda one: _says_little(one.text)).text
-    wants = [one.text for one in told[1:] if _WANTS.search(one.text)]
+    wants = [one.text for one in told[1:] if _WANTS.search(one.text) and not one.item]
     if wants and _LOGGED.search(told[0].text):
         first = wants[-1]
     elif len(first) > TITLE_LIMIT and not _WANTS.search(first):
@@ -262,12 +273,11 @@ def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
     return join(" ", leading(texts[texts.index(sentence) :], TITLE_LIMIT + 2))
 
 
-def _says_little(text: str) -> tuple[bool, bool]:
-    """Return how little a request tells as a title: of few words, or pasted, then answering."""
+def _says_little(text: str) -> bool:
+    """Return True if a request tells little as a title: of few words, idle, or pasted."""
     words = _WORD.findall(text[:_ENOUGH])
     few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_ENOUGH])) < _TELLING_WORDS
-    few = few or _PASTED.match(text) is not None or _IDLE.match(text) is not None
-    return few, _ANSWERING.match(text) is not None
+    return few or _PASTED.match(text) is not None or _IDLE.match(text) is not None
 
 
 def _given(session: SessionTurns) -> Iterator[tuple[bool, RedactedText]]:
@@ -356,6 +366,23 @@ def request(session: SessionTurns) -> RedactedText:
     return compose("{} Then: {}", closed(first), later) if later else first
 
 
+def unanswered(session: SessionTurns) -> RedactedText:
+    """Return what was asked last of a session that ends without an answer to it and without the
+    commit that it asked for."""
+    places = (place for place, turn in enumerate(session.turns) if turn.prompt is not None)
+    place = max(places, default=-1)
+    typed = session.turns[place].typed if place >= 0 else None
+    if typed is None or not asks(typed) or any(map(is_answered, session.turns[place:])):
+        return EMPTY
+    text = own_words(typed.text)
+    asked = condensed(text, _LATER_REQUEST_LIMIT)
+    wants = not asked.isascii() or _ASKING.search(asked) or _WANTS.search(asked)
+    idle = _IDLE.match(text) or _OF_THE_TALK.search(asked)
+    of_turn = session.turns[place].id
+    committed = any(call.turn.id == of_turn for call in commits_that_stayed(session))
+    return EMPTY if committed or not wants or idle else _open(asked)
+
+
 def _with_its_end(text: RedactedText) -> RedactedText:
     """Return the first sentences of a request, and its last one, in which what is wanted stands
     after a list or pasted lines: before the others where these ask for nothing."""
@@ -365,7 +392,9 @@ def _with_its_end(text: RedactedText) -> RedactedText:
         return begun
     if _WANTS.search(end) and not _ASKING.search(begun):
         return join(" ", (end, condensed(text, max(_FIRST_REQUEST_LIMIT - len(end), TITLE_LIMIT))))
-    return join(" ", (begun, end)) if len(begun) + len(end) < _FIRST_REQUEST_LIMIT else begun
+    fits = len(begun) + len(end) < _FIRST_REQUEST_LIMIT
+    asks_only_there = _WANTS.search(end) and not _WANTS.search(begun)
+    return join(" ", (begun, end)) if fits or asks_only_there else begun
 
 
 def _of_each_stretch(
@@ -402,6 +431,8 @@ def _begins_or_ends(text: RedactedText) -> RedactedText:
     begun, told = condensed(text, _LATER_REQUEST_LIMIT), request_sentences(text.cut(-_END))
     end = told[-1].text if told else EMPTY
     if end in begun or not _WANTS.search(end) or _ASKING.search(begun) or _WANTS.search(begun):
+        return begun
+    if _OF_THE_TALK.search(end):
         return begun
     return shorten(end, _LATER_REQUEST_LIMIT)
 

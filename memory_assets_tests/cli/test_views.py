@@ -105,6 +105,14 @@ def test_a_turn_is_what_was_asked_and_answered_without_loss(ingested: Cli) -> No
     assert digest and all(command in words for command in row["commands"])
 
 
+def test_what_is_the_same_of_the_rows_of_a_turn_is_said_once(ingested: Cli) -> None:
+    """A turn of several passages, whose digest has a command of several lines."""
+    rows = _json(ingested, "audit", TURN)["rows"]
+    shown = "\n".join(on_terminal(ingested, "audit", TURN, columns=100))
+    assert shown.count("made by version") == 1
+    assert (f"and {len(rows) - 1} more" in shown) == (len(rows) > 1)
+
+
 def test_a_session_is_asked_learned_done_and_changed(ingested: Cli) -> None:
     """Long lists are folded, and --full unfolds them."""
     plain = [STYLE.sub("", line) for line in on_terminal(ingested, "summarize", FLAKY, columns=80)]

@@ -13,6 +13,7 @@ from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     LISTED,
     blame_lines,
+    hit_lines,
     listed,
     search_lines,
     search_notes,
@@ -27,6 +28,24 @@ def test_a_search_says_that_nothing_was_found(asked: Asked) -> None:
     """Instead of no line at all."""
     answer = asked.memory.search("database", until="2001-01-01").to_dict()
     assert list(search_lines(answer)) == ["Nothing found."]
+
+
+def test_a_brief_answer_names_weak_hits_after_the_third_alone() -> None:
+    """Not those that probably answer, and not in a longer answer."""
+    hits = [
+        {
+            "id": f"a:{turn}",
+            "score": 0.5,
+            "weak": turn not in (0, 4),
+            "time": None,
+            "text": "It opens.",
+        }
+        for turn in range(6)
+    ]
+    *told, last = hit_lines(hits, brief=True)
+    assert [line[:6] for line in told[::2]] == ["1. a:0", "2. a:1", "3. a:2", "5. a:4"]
+    assert last == "Also weak: a:3, a:5"
+    assert len(list(hit_lines(hits))) == 12
 
 
 def test_a_search_says_what_its_answer_lacks_and_how_it_was_filtered(asked: Asked) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_assets.recall.search.excerpts import beside, excerpt, marked_words
-from memory_assets.tool_names import is_digest
+from memory_assets.tool_names import digest_lines
 
 LONG = (
     "Let me look at the tests first. " * 20
@@ -68,7 +68,25 @@ def test_a_last_paragraph_after_a_word_and_a_colon_is_said(word: str) -> None:
     text = f"Everything else stands in the other file. I added the cache option.\n\n{said}"
     assert excerpt(text, "enable the cache in production", 75) == f"…{said}"
     for tool in ("exec_command", "mcp__tides__read", "WebFetch", "Task"):
-        assert is_digest(f"{tool}: a\n{tool} error: b") and not is_digest(f"{tool}: a\n{said}")
+        assert digest_lines(f"Said.\n{tool}: a\n{tool} error: b\n") == 2
+        assert digest_lines(f"{tool}: a\n{said}") == 0
+
+
+def test_a_digest_has_commands_of_several_lines() -> None:
+    """What goes on below a command is of it; below another tool's line somebody says it."""
+    assert digest_lines("Done.\nBash: cat <<X\nit's all\nX, make\nEdit: a.py") == 4
+    assert digest_lines("Done.\n\nBash: for a in b; do\nmake $a; done") == 2
+    assert digest_lines("Read: a.py\nThen I wrote it down.") == 0
+
+
+def test_strong_words_that_several_sentences_have_are_strong_in_each() -> None:
+    """Also where a sentence is cut; an operator stays as it is, and "e.g." ends nothing."""
+    strong = "**A perfect day! All the gates of the harbour are open.**"
+    text = f"{strong}\nPass **tides to it, e.g. the low one."
+    assert excerpt(text, "gates", 60) == "…**All the gates of the harbour are open.** …"
+    assert excerpt(text, "tides", 60) == "…Pass **tides to it, e.g. the low one."
+    cut = excerpt("**Lanterns burn in all the windows of the lighthouse keeper** now.", "burn", 40)
+    assert cut == "**Lanterns burn in all the windows of**…"
 
 
 def test_sentences_from_several_places_are_shown_in_their_order() -> None:
@@ -176,12 +194,8 @@ def test_fences_and_rules_take_no_room() -> None:
     ("line", "query", "marked"),
     [
         ("Write: docs/adr/0014-report-days.md", "why is the report wrong", ["report"]),
-        (
-            "see test_daily_totals.",
-            "test_daily_totals fails",
-            ["test", "_", "daily", "_", "totals"],
-        ),
-        ("run day_bounds.", "what does day_bounds do", ["day", "_", "bounds"]),
+        ("see test_daily_totals.", "test_daily_totals fails", ["test_daily_totals"]),
+        ("run day_bounds.", "what does day_bounds do", ["day_bounds"]),
         ("reports/days.py and -x", "days", ["days"]),
         ("nothing here", "report", []),
     ],

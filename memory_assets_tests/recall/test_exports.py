@@ -32,13 +32,18 @@ def test_a_list_has_each_session_once(asked: Asked) -> None:
 
 
 def test_no_cell_is_a_formula() -> None:
-    """Titles and branches are text of transcripts; a number stays one."""
+    """Titles and branches are text of transcripts; a number stays one. Nor is what a spreadsheet
+    takes for a cell where its country separates them by semicolons."""
     session: dict[str, Any] = dict.fromkeys(COLUMNS, "") | {"usage": {}, "turns": -1}
     session |= {"title": "=cmd|' /C calc'!A0", "git_branch": "@SUM(1)"}
     session |= {"files_modified": ["+1", "b"]}
     (row,) = csv.DictReader(StringIO(sessions_csv([session])))
     assert row["title"] == "'=cmd|' /C calc'!A0" and row["git_branch"] == "'@SUM(1)"
     assert row["turns"] == "-1" and row["files_modified"] == "'+1; b"
+    for title in ("a;=1", " =1", "＝1", "\n=1", "\ufeff=1"):
+        lines = sessions_csv([session | {"title": title}])
+        rows = csv.reader(StringIO(lines), delimiter=";")
+        assert not any(cell.lstrip().startswith(("=", "＝")) for row in rows for cell in row)
 
 
 def test_a_project_is_one_file(asked: Asked) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from markdown_it import MarkdownIt
 
-from memory_assets.serving.pages.markdown_copy import inert
+from memory_assets.recall.sessions.conversation import Entry
+from memory_assets.serving.pages.markdown_copy import _entries_markdown, inert
 
 ACTING = (
     "<script>alert(1)</script>",
@@ -34,11 +35,42 @@ ACTING = (
 @pytest.mark.parametrize("text", ACTING)
 def test_nothing_of_a_text_acts(text: str) -> None:
     """Rendered with HTML allowed it has no element of its own, no image, no link that runs."""
+    _requires_nothing_acting(inert(text))
+
+
+def _requires_nothing_acting(text: str) -> None:
     parser = MarkdownIt("commonmark", {"html": True})
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    html = parser.render(inert(text)).lower()
+    html = parser.render(text).lower()
     for acting in ("<script", "<img", "<b\n", "<!--", 'href="javascript', 'href="data', 'href="//'):
         assert acting not in html, html
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("```\nopen", "```\n<script>\n"),
+        ("~~~~ html\n<img src=x>", "~~~~\n\n<script>"),
+        ("[click][y] ![x][y]", "[y]: javascript:alert(1)"),
+        ("[click][y] ![x][y]", "`\n\n[y]: javascript:alert(1)\n\n`"),
+        ("[y]: data:text/html,x", "> - [y]"),
+        ("- a\n\n  ```\n  b", "  ```\n  <script>"),
+        ("- a", "    <script>"),
+        ("- a", "\n\t<script>"),
+        ("\t<script>", "x `"),
+        ("<![CDATA[<b x", "]]>`<script>` <img src=x>"),
+        ("x\u2028```\n```\n<script>\n```", "a\r```\r<script>\r```\r<script>"),
+    ],
+)
+@pytest.mark.parametrize("kinds", ["prompt", "assistant_text", "call", "call assistant_text"])
+def test_nothing_acts_by_what_stands_before_it(texts: tuple[str, str], kinds: str) -> None:
+    """Of prompts, prose and calls: what one leaves open or defines, another may not end or use."""
+    entries = [
+        Entry(kind, 0, None, None, text, tool=text, subject=text)
+        for text in (*texts, *texts[::-1])
+        for kind in kinds.split()
+    ]
+    _requires_nothing_acting("\n".join(_entries_markdown(entries)))
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,10 @@ def lines_of(worked: Worked) -> str:
     return "\n".join(recent_work(worked.memory(), [PROJECT]))
 
 
-def commit(subject: str, *, push: str = "") -> Call:
+def commit(subject: str, *, push: str = "", branch: str = "main") -> Call:
     """A commit as Git prints it."""
-    return shell(f"git commit -am '{subject}'{push}", f"[main 1f2e3d4] {subject}\n 1 file changed")
+    printed = f"[{branch} 1f2e3d4] {subject}\n 1 file changed"
+    return shell(f"git commit -am '{subject}'{push}", printed)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +73,34 @@ def test_nothing_is_said_of_a_push_where_a_command_may_have_pushed(
 def test_what_was_pushed_after_the_record_breaks_off_is_not_known(tmp_path: Path) -> None:
     """Nothing is said of a session that ends in a call; a later push on its branch is told."""
     worked = Worked(tmp_path)
-    worked.session("a", commit("Fix the damper"), cwd=HERE, branch="damper")
+    worked.session("a", commit("Fix the damper", branch="damper"), cwd=HERE)
     assert 'Commit "Fix the damper".' in lines_of(worked)
     worked.session("b", shell("git push"), Call(said="Pushed."), cwd=HERE, branch="damper", days=1)
     assert 'Commit "Fix the damper" (pushed later)' in lines_of(worked)
+
+
+def test_a_session_is_told_with_the_branch_it_committed_to_and_its_pull_request(
+    tmp_path: Path,
+) -> None:
+    """Not with the one on which it began."""
+    worked = Worked(tmp_path)
+    address = "https://github.com/mara/kiln/pull/7"
+    calls = [commit("Fix the damper", branch="damper"), shell("git push && gh pr create", address)]
+    worked.session("a", *calls, cwd=HERE, branch="main")
+    text = lines_of(worked)
+    assert " damper [0000000a]: " in text and text.count("main") == 0
+    assert '"Fix the damper" (pushed). Pull request mara/kiln#7.' in text
+
+
+def test_what_a_session_only_read_about_is_not_what_it_did(tmp_path: Path) -> None:
+    """Its report has to speak of what was asked, unless the session changed files."""
+    worked = Worked(tmp_path)
+    asked = [Call(text=text) for text in ("Try to fetch the page of the glaze", "again")]
+    calls = [shell("curl glaze.example"), shell("ls"), shell("id")]
+    said = Call(said="Improved recovery after errors in large ovens.")
+    worked.session("a", *asked, *calls, said, cwd=HERE)
+    text = lines_of(worked)
+    assert "[0000000a]" in text and "recovery" not in text
 
 
 WRITE = Call("Write", {"file_path": f"{HERE}/damper.py", "content": "x = 1"})

@@ -180,12 +180,19 @@ def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
             [Call(said="I'll test."), shell("make", "error: no rule to make it", failed=True)],
             "Work on a.\n\nI'll test.\n\nFailed last: error: no rule to make it",
         ),
+        (
+            [
+                *CALLS[1:4],
+                Call(said='Committed 1f2e3d4: Fix the hinge\n\n::git-push{cwd="/kiln"}\n'),
+            ],
+            "Work on a.\n\nCommitted 1f2e3d4: Fix the hinge\n\nChanged: damper.py",
+        ),
     ],
 )
-def test_a_turn_that_broke_off_begins_with_what_was_said_last(
+def test_a_turn_begins_with_what_was_said_last(
     tmp_path: Path, calls: list[Call], first: str
 ) -> None:
-    """And with the failure that it ended with."""
+    """With the failure that it ended with; of commits only what that does not tell already."""
     worked = Worked(tmp_path)
     worked.session("a", *calls, cwd=HERE)
     memory = worked.memory()
@@ -205,6 +212,19 @@ def test_get_tells_the_rest_on_a_page_of_its_own(tmp_path: Path) -> None:
     assert 'get(ids=["0000000a:0"], page=2)' in text and "Let me look" not in text
     rest = answer_tool(memory, "get", GetRequest(("0000000a:0",), page=2))[1]
     assert "Let me look" in rest and "It opens now" not in rest
+
+
+def test_get_tells_of_a_session_in_order_of_use(tmp_path: Path) -> None:
+    """Each field by its name; then how to go on."""
+    worked = Worked(tmp_path)
+    worked.session("a", *CALLS, cwd=HERE)
+    lines = answer_tool(worked.memory(), "get", GetRequest(("0000000a",)))[1].splitlines()
+    assert lines[4:7] == [
+        "Asked: Work on a.",
+        "Committed: 1f2e3d4 Fix the hinge",
+        "Changed: damper.py",
+    ]
+    assert lines[-1] == 'Next: summarize_session(session="summary::0000000a") for its turns.'
 
 
 def test_a_short_id_is_taken_wherever_an_id_is(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_now_may_be_in_any_zone() -> None:
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     """The error shows the forms that are understood."""
-    with pytest.raises(ConfigurationError, match="yesterday, last monday, last week, 2026-11-01"):
+    with pytest.raises(ConfigurationError, match="last week, last month, 2026-11-01"):
         parse_time(text, NOW)
 
 
@@ -270,6 +270,8 @@ def test_what_is_no_id_is_refused(text: str) -> None:
         ("last  Monday", "2026-11-23", 1),
         ("this week", "2026-11-23", 7),
         ("last week", "2026-11-16", 7),
+        ("this month", "2026-11-01", 30),
+        ("Last month", "2026-10-01", 31),
         ("2026-07-13", "2026-07-13", 1),
         ("2026-07-13T09:30", None, 0),
         ("7d", None, 0),

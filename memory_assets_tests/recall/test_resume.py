@@ -125,7 +125,8 @@ def _environment(worked: Worked, path: str) -> dict[str, str]:
 def test_the_last_session_of_the_directory_needs_no_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a directory of no project, the last of all; an id and `--last` exclude each other."""
+    """In a directory of no project, the last of all; a project may be named instead; an id and
+    `--last` exclude each other."""
     worked, here = Worked(tmp_path), tmp_path / "shop"
     here.mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -136,6 +137,7 @@ def test_the_last_session_of_the_directory_needs_no_id(
     for directory, expected in ((here, in_shop), (tmp_path.parent, in_all)):
         monkeypatch.chdir(directory)
         assert memory.ask(ResumeRequest(last=True))["session_id"] == expected
-    for wrong in ({}, {"session": in_all, "last": True}):
-        with pytest.raises(ConfigurationError, match="--last: one of them"):
-            ResumeRequest(**wrong)  # type: ignore[arg-type]
+    assert memory.ask(ResumeRequest(last=True, project="shop"))["session_id"] == in_shop
+    for wrong in ({}, {"session": in_all, "last": True}, {"session": in_all, "project": "shop"}):
+        with pytest.raises(ConfigurationError, match="--last"):
+            ResumeRequest(**wrong)

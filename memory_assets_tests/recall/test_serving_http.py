@@ -139,6 +139,8 @@ def test_nothing_can_be_changed(client: TestClient) -> None:
         ({"Host": "[::1]:8765"}, 200),
         ({"Host": "memory.example.org"}, 421),
         ({"Host": "127.0.0.1.example.org"}, 421),
+        ({"Host": "127.0.0.1:80, memory.example.org"}, 421),
+        ({"Host": "memory.example.org@127.0.0.1"}, 421),
         ({"Host": ""}, 421),
         ({"Origin": LOCAL}, 200),
         ({"Origin": "http://127.0.0.1:3000"}, 403),

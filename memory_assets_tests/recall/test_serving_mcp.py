@@ -188,7 +188,8 @@ def test_prompts_and_sessions_are_offered(asked: Asked) -> None:
         with pytest.raises(MCPError, match=said):
             mcp_offers.prompt(name, {})
     sessions = mcp_offers.resources(opened).resources
-    assert f"memory://session/{REPORTS}" in {each.uri for each in sessions}
+    of_uri = {each.uri: each.description for each in sessions}
+    assert of_uri[f"memory://session/{REPORTS}"] == "claude-code, 2026-03-30 08:09Z, harbor-api"
     (read,) = mcp_offers.resource(opened, f"memory://session/{REPORTS[:8]}").contents
     assert isinstance(read, TextResourceContents) and read.text.startswith(FRAME_OPENING)
     assert "Daily report" in read.text

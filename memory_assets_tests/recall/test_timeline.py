@@ -118,6 +118,15 @@ def test_without_an_anchor_it_is_the_newest_day_with_something(asked: Asked) -> 
     assert _ids(found)[-1] == everything[-1]
 
 
+def test_before_without_an_anchor_counts_from_now(asked: Asked) -> None:
+    """The last items of all, whatever the day; an interface's own default is no wish."""
+    found = timeline(asked.memory, TimelineRequest.given("cli", {"--before": "3"}))
+    assert _ids(found) == _everything(asked)[-3:]
+    assert TimelineRequest.given("mcp", {}, before=5).anchor is None
+    none = timeline(asked.memory, TimelineRequest.given("http", {"before": "2h"}))
+    assert none.sessions == ()
+
+
 def test_a_file_stands_for_the_newest_turn_that_touched_it(asked: Asked) -> None:
     """By the end of its path; the others are named too."""
     rows = [row for row in asked.rows("turn_chunks") if row["files"] and row["part"] == 0]

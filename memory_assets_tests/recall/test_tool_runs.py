@@ -91,6 +91,21 @@ def test_runs_and_their_turns_need_only_calls_and_prompts() -> None:
     assert calls_and_prompts(rows.slice(4)).to_pylist() == [True, False, False, True]
 
 
+def test_a_session_names_a_tool_as_a_program_and_ids_of_one_use_are_left_out(tmp_path: Any) -> None:
+    """`git-sync` is no git; commits, runs and containers of one use are told as such."""
+    worked = Worked(tmp_path)
+    worked.session("1", shell("git show --stat 2f730b7ac1 d00dfeed2..HEAD app/2f730b7.md"), cwd=APP)
+    worked.session("2", shell("cat ~/git/tide.git; git-sync run; echo .git"), cwd=APP)
+    one_run = "gh run view 12345678901 --job 3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741 -n 1042 facade"
+    worked.session("3", shell(f"if C:/bin/git.exe fetch; then {one_run}; fi"), cwd=APP)
+    memory = worked.memory()
+    (fetched, shown), (gh,) = (_how(memory, tool)["commands"] for tool in ("git", "gh run"))
+    assert _how(memory, "git")["sessions_in_all"] == 2
+    assert shown["command"] == "git show --stat <commit> <commit>..HEAD app/<commit>.md"
+    assert fetched["command"] == "C:/bin/git.exe fetch"
+    assert gh["command"] == "gh run view <id> --job <id> -n 1042 facade"
+
+
 @pytest.mark.parametrize(
     ("tool", "commands"),
     [

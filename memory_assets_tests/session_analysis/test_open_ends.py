@@ -68,11 +68,19 @@ def test_what_is_left_to_do_is_open(sentence: str) -> None:
         "Nothing was pushed twice.",
         "Nothing was deployed without its key.",
         "We said that nothing was pushed, but it was pushed at noon.",
+        "The key still needs a copy, but now takes the blank as it is.",
+        "The lock was not yet tested, but it now is.",
     ],
 )
 def test_what_only_sounds_so_is_not(sentence: str) -> None:
     """What is done, meant, announced or asked of the reader."""
     assert open_ends(REDACT(f"The damper opens. {sentence}").text) == []
+
+
+@pytest.mark.parametrize("step", ["Push to your repo.", "Commit the changes", "Then push them"])
+def test_a_step_that_every_change_needs_is_not_worth_a_line(step: str) -> None:
+    """It names nothing of this session."""
+    assert open_ends(REDACT(f"The damper opens.\n\nNext steps:\n1. {step}").text) == []
 
 
 def test_an_offer_is_open_where_the_message_ends_with_it() -> None:

@@ -116,11 +116,18 @@ def test_a_running_server_is_used_again(servers: Servers) -> None:
 
 
 def test_each_data_directory_has_its_own_server(servers: Servers) -> None:
-    """What one holds, the other does not."""
+    """What one holds, the other does not; nor does one write where a link leads that somebody put
+    in place of its files."""
     one, two = servers.data_dir("one"), servers.data_dir("two")
+    letter = one.with_name("letter.txt")
+    letter.write_text("dear")
+    one.mkdir(parents=True, exist_ok=True)
+    for name in (chroma_server.PORT, "chroma.log"):
+        (one / name).symlink_to(letter)
     assert servers.start(one).port != servers.start(two).port
     _add(_collection(one), "a")
     assert _collection(two).count() == 0
+    assert letter.read_text() == "dear"
 
 
 def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Servers) -> None:

@@ -226,6 +226,7 @@ def test_open_items_of_the_last_plan_are_next_steps(script: Make) -> None:
     )
     session = script().prompt("make migrations safe")
     session.call("TodoWrite", f"todos: {first}", "ok").call("TodoWrite", f"todos: {last}", "ok")
+    session.say("Half of it.")
     assert session.summary().next_steps == 'Open in the plan: Retry "three" times; Tell ops.'
 
 
@@ -236,7 +237,7 @@ def test_tasks_are_open_until_they_are_updated(script: Make) -> None:
         "TaskCreate", "subject: Set timeouts\ndescription: x", "Task #1 created successfully"
     )
     session.call("TaskCreate", "subject: Tell ops\ndescription: x", "Task #2 created successfully")
-    session.call("TaskUpdate", "taskId: 1\nstatus: completed", "ok")
+    session.call("TaskUpdate", "taskId: 1\nstatus: completed", "ok").say("Half of it.")
     assert session.summary().next_steps == "Open in the plan: Tell ops."
 
 

@@ -153,22 +153,123 @@ def test_a_review_is_learned_by_its_findings(script: Make) -> None:
     assert (
         script().prompt("hm").say(table).summary().learned == "the gate never asks a ship — g.py."
     )
+    graded = (
+        "### 1. The gate lets every ship in without a flag\n\n**Severity: Medium**\n\n"
+        "Places:\n- `gate.py:12`\n\n**2. The bell is not rung at night.** `bell.py` is silent."
+    )
+    learned = script().prompt("review it").say(f"## Worth fixing\n{graded}").summary().learned
+    assert learned.startswith("The gate lets every ship in without a flag.")
 
 
 def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Make) -> None:
-    """ "file — Replaced ..." is a report; one that leads to a list ends before it; where nothing is
-    named, the changed files are."""
+    """ "file — Replaced ..." is a report; one that leads to a list is told with it; where nothing
+    is named, the changed files are."""
     session = script().prompt("why are ships let in?").touch("Edit", "gate.py")
     session.say("`gate.py` — Replaced the lamp by a bell that every ship hears.")
     assert session.summary().completed.startswith("gate.py — Replaced the lamp by a bell")
     session = script().prompt("why are ships let in?").touch("Edit", "gate.py")
     session.say("Fixed the gate that let in every ship without a flag by setting:\n- `ask = True`")
-    assert session.summary().completed.startswith("Fixed the gate that let in every ship")
-    assert "setting" not in session.summary().completed
+    assert "that let in every ship without a flag by setting: ask = True." in (
+        session.summary().completed
+    )
     session = script().prompt("why are ships let in?").touch("Edit", "gate.py")
     assert session.say("All of the tests pass now.").summary().completed == (
         "All of the tests pass now. Changed gate.py."
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("The gate opens.\n\nNow back to the lamp of the harbour?", "back to the lamp"),
+        ("Proposed: ring the bell first.\n\nGo?", "Proposed: ring the bell first."),
+        ("Next step options:\n1. I ring the bell now.", "Next step options: I ring the bell now."),
+        ("The gate opens. Rotate the key of the gate soon.", "Rotate the key of the gate soon."),
+        ("My report named a lamp that I did not verify.", ""),
+        ("I refreshed the list of ships.", ""),
+        ("The gate opens at night. Does it?\n\nIt does.", ""),
+        ("The gate opens. Is there anything else I can help you with?", ""),
+        ("The uncommitted `bell.o` is built and doesn't need to be committed.", ""),
+        ("Drop the bell and ring it again.\n\nApprove it? (Nothing fell.)", "Drop the bell"),
+    ],
+)
+def test_what_the_last_message_leaves_to_the_person_is_next(
+    script: Make, said: str, left: str
+) -> None:
+    """The question that it ends with, an option as one, what is to be done; not what was done, nor
+    what was not and is not left."""
+    next_steps = script().prompt("open the gate").say(said).summary().next_steps
+    assert (left in next_steps) if left else next_steps == ""
+
+
+def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
+    """As a report if it is one, as an answer, not where it leads to wishes or guesses; a word in a
+    quotation is no deed."""
+    bells = ":\n- the bell of the gate\n- the bell of the tower"
+    session = script().prompt("mend the bells").touch("Edit", "bell.py")
+    session.say(f"Fixed the bells that nobody rings{bells}")
+    assert session.summary().completed.startswith(
+        "Fixed the bells that nobody rings: the bell of the gate; the bell of the tower."
+    )
+    asked = script().prompt("which bells does the harbour have?")
+    assert "rings two of them: the bell of the gate; the bell" in (
+        asked.say(f"The harbour rings two of them{bells}").summary().learned
+    )
+    for wish in ("The harbour could ring some of these", "The harbour is dark because"):
+        assert "the bell of the gate; " not in (
+            script().prompt("why is it dark?").say(wish + bells).summary().learned
+        )
+    quoted = script().prompt("open the gate").touch("Edit", "gate.py")
+    assert quoted.say('2 ships → "You have been refused at the gate"').summary().completed == (
+        "Changed gate.py."
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "## 次の一手\n\n- 門の鐘: ガイドの手順をすべて実装",
+        "## 下一步\n\n- 钟楼：全部改为新的钟声并且提交",
+        "Both of the trains are running now on the new track.",
+        "The repaired bell is now in progress at the forge.",
+    ],
+)
+def test_what_is_to_come_or_under_way_was_not_done(script: Make, said: str) -> None:
+    """Whatever the language of the heading above it."""
+    session = script().prompt("mend the bells").touch("Edit", "bell.py").say(said)
+    assert session.summary().completed == "Changed bell.py."
+
+
+def test_a_request_that_has_no_answer_is_next(script: Make) -> None:
+    """Unless a message follows, the commit that it asks for, or it asks for nothing."""
+    session = script().prompt("open the gate").say("The gate is open.").prompt("and fix the bell")
+    session.touch("Edit", "bell.py")
+    asked = "Asked last, without an answer: and fix the bell."
+    assert session.summary().next_steps == asked
+    assert session.say("It rings.").summary().next_steps == ""
+    session.prompt("commit it").run("git commit -m x", "[main 1234567] ring\n 1 file changed")
+    assert session.summary().next_steps == ""
+    session = script().prompt("open the gate").say("The gate is open.").prompt("a beautiful bell")
+    assert session.touch("Read", "bell.py").summary().next_steps == ""
+
+
+def test_a_plan_that_nothing_follows_is_what_was_done(script: Make) -> None:
+    """Under its title; once files change, these are."""
+    session = script().prompt("plan a bell").touch("Write", "~/.claude/plans/bell.md")
+    session.call("ExitPlanMode", "plan:\n# Plan: Ring `bell` at night\n\n## Steps", "rejected")
+    assert session.summary().completed == "Wrote a plan: Ring bell at night."
+    session.prompt("do it").touch("Edit", "bell.py")
+    assert session.summary().completed == "Changed bell.py."
+
+
+def test_a_plan_is_not_left_open_when_much_was_done_since(script: Make) -> None:
+    """Nobody brought it up to date."""
+    session = script().prompt("open the gate")
+    session.call("TodoWrite", 'todos: [{"content":"Oil the gate","status":"pending"}]', "ok")
+    assert session.say("Half of it.").summary().next_steps == "Open in the plan: Oil the gate."
+    for _ in range(41):
+        session.run("make gate")
+    assert session.say("The gate is open.").summary().next_steps == ""
 
 
 @pytest.mark.parametrize("after", ["Bash", "TodoWrite"])

@@ -171,6 +171,12 @@ def test_a_long_request_is_cut_where_a_clause_ends(script: Make, prompt: str, ti
         ),
         ("how does this happen? The bobbin is full.", "how does this happen? The bobbin is full"),
         ("rename the shuttle to the carrier in the loom", ""),
+        (
+            "Mend every warp of the loom that runs to the left of the beam and touch no other "
+            "thread of it.\n\nReturn:\n- what you mended of it;\n- what is left.",
+            "Mend every warp of the loom that runs to the left of the beam and touch no other "
+            "thread…",
+        ),
     ],
 )
 def test_a_request_is_titled_by_what_it_asks_for(script: Make, prompt: str, title: str) -> None:
@@ -399,6 +405,11 @@ def test_a_title_that_tells_nothing_of_most_of_the_work_is_followed_by_it(
             session.prompt(f"hang bells {number}").touch("Edit", f"bell{number}.py")
             session.run("git commit", f"[main 4be91c{number}] {subject}").say("Bells hang.")
         assert session.summary().title == expected
+    vague = script().note("title", "ai-title", "Implement LOOM-26 ticket").prompt("do the ticket")
+    vague.run("git commit", "[main 4be91c1] feat: weave the seams by hand")
+    assert vague.say("The ticket is done.").summary().title == (
+        "Implement LOOM-26 ticket; weave the seams by hand"
+    )
 
 
 @pytest.mark.parametrize("given", ["powpow", "reviewer-c0d3818e-1", "Pi [calm] task-3", "Resume"])

@@ -158,6 +158,18 @@ def test_hooks_outside_the_checkout_are_left_alone(
     assert not list(elsewhere.iterdir())
 
 
+def test_a_hook_that_is_a_link_to_elsewhere_is_left_alone(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    """As if all were there; no other hook is written, either."""
+    shared = tmp_path / "shared"
+    shared.write_bytes(_OTHER)
+    (checkout.hooks / "post-merge").symlink_to(shared)
+    done = checkout.install()
+    assert done.returncode == 2 and "leads out of this checkout" in done.stderr
+    assert shared.read_bytes() == _OTHER and not (checkout.hooks / "post-checkout").exists()
+
+
 @pytest.mark.parametrize("text, mode", [(b"#!/usr/bin/env python3\n", 0o755), (_OTHER, 0o644)])
 def test_other_programs_and_hooks_switched_off_are_left_alone(
     checkout: Checkout, text: bytes, mode: int

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -40,6 +41,24 @@ _EMPTY = names(
     "with you your"
 )
 """Words that say nothing of what a session was about."""
+_KIND = re.compile(
+    r"(?:build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(?:\([^()]*\))?!?: *"
+)
+"""What begins the subject of a commit and is no word of it."""
+_POLITE = re.compile(r"(?:(?:please|can you|could you|let['’]s|now|ok|then)[ ,]+)+", re.IGNORECASE)
+_CLAUSE = re.compile(r"(?:\S+ ){2,}?\S+(?=[.,;:!?] )")
+"""The first clause of a title, if it has three words."""
+_ASKS = names("are did do does how is was were what when where which who why")
+_DEEDS = names(
+    "add address allow avoid build bump change clean configure convert create debug delete deploy "
+    "disable drop enable extend extract fix handle implement improve increase install integrate "
+    "introduce investigate make merge migrate move optimize prevent publish reduce refactor "
+    "release remove rename reorganize repair replace reset resolve restore restrict rewrite rotate "
+    "set simplify speed split support switch unify update upgrade use wire write"
+)
+"""Verbs of titles that say what is to be done."""
+_LEADS_ON = names("a an and are as at by for from if in into is it of on or that the to two with")
+"""Words that no question ends with."""
 _FIRST_QUESTIONS = 3
 """Questions that are suggested after a first ingest."""
 
@@ -111,20 +130,17 @@ def _what_to_type(components: Components, most: int) -> Iterator[str]:
 
 
 def suggested_questions(components: Components) -> Iterator[str]:
-    """Yield words of titles of the newest sessions, as searches that have hits: no tags of
-    redaction, no elements, no signs of Markdown; of each project one, then the others."""
-    later: dict[str, None] = {}
-    asked = set()
-    projects = set()
+    """Yield searches that have hits, made of titles of the newest sessions, without tags of
+    redaction, elements or signs of Markdown: what reads as a question, of each project one, then
+    the others, then words alone."""
+    ranks: dict[str, tuple[bool, int]] = {}
+    of_project: Counter[str] = Counter()
     for project, session_id in components.catalog.sources.newest_sessions(_NEWEST):
         question = _question(components, project, session_id)
-        if question and project not in projects and question not in asked:
-            projects.add(project)
-            asked.add(question)
-            yield question
-        elif question:
-            later[question] = None
-    yield from (question for question in later if question not in asked)
+        if question and question not in ranks:
+            ranks[question] = _ASKS.isdisjoint(question.split()[:3]), of_project[project]
+            of_project[project] += 1
+    yield from sorted(ranks, key=ranks.__getitem__)
 
 
 def _question(components: Components, project: str, session_id: str) -> str:
@@ -142,10 +158,23 @@ def _question(components: Components, project: str, session_id: str) -> str:
 
 
 def question_of(title: str) -> list[str]:
-    """Return the first words of a title, without signs that a shell takes for its own or that stand
-    alone; vowels that are written as marks belong to their words."""
-    signs = re.compile(rf"[^\w{marks_in_words()}\s./:,+%@-]+|(?<!\w)[-.,:]+(?!\w)")
-    return signs.sub(" ", visible(words_of(title))).split()[:_QUESTION_WORDS]
+    """Return what a title asks for as a question ("how did we add ..."), or its first words where
+    it says no deed: without signs that a shell takes for its own, that stand alone, or that end a
+    word. Vowels that are written as marks belong to their words."""
+    signs = re.compile(
+        rf"(?<!\S)-+|[^\w{marks_in_words()}\s./:,+%@-]+|(?<!\w)[-.,:]+(?!\w)|[.,:]+(?!\S)"
+    )
+    told = words_of(title)
+    for start in (_KIND, _POLITE):
+        told = told[begin.end() :] if (begin := start.match(told)) else told
+    clause = _CLAUSE.match(told)
+    words = signs.sub(" ", visible(clause.group() if clause else told)).split()[:_QUESTION_WORDS]
+    while words and words[-1].lower() in _LEADS_ON:
+        words.pop()
+    first = words[0].lower() if len(words) > 2 else ""
+    if first in _DEEDS:
+        return ["how", "did", "we", first, *words[1:]]
+    return [first, *words[1:]] if first in _ASKS else words
 
 
 def words_of(title: str) -> str:

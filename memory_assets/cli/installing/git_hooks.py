@@ -125,15 +125,26 @@ def _of_git(directory: Path) -> tuple[Path, Path]:
 
 
 def _require_inside(checkout: Path, hooks: Path) -> None:
-    """Raise `ConfigurationError` if Git looks for the hooks of a checkout elsewhere: they would be
-    those of other repositories as well, or other programs'."""
+    """Raise `ConfigurationError` if Git looks for the hooks of a checkout elsewhere, or one of them
+    is a link to elsewhere: they would be those of other repositories as well, or other
+    programs'."""
     own = (checkout, (checkout / _rev_parse(checkout, "--git-common-dir")).resolve())
-    if not any(hooks.resolve().is_relative_to(directory) for directory in own):
+
+    def is_own(path: Path) -> bool:
+        return any(path.resolve().is_relative_to(directory) for directory in own)
+
+    if not is_own(hooks):
         raise ConfigurationError(
             f"core.hooksPath leads out of this checkout, to {hooks}: nothing is added to hooks "
             "that other repositories may run. Set it to a directory of the checkout, as with "
             f"git -C {checkout} config core.hooksPath .githooks"
         )
+    for path in (hooks / name for name in _HOOKS):
+        if not is_own(path):
+            raise ConfigurationError(
+                f"{path} is a link that leads out of this checkout: nothing is added to a hook "
+                "that other repositories may run. Put a file of its own in its place."
+            )
 
 
 def _rev_parse(directory: Path, *arguments: str) -> str:

@@ -225,6 +225,8 @@ def _body(
     title = hit["metadata"].get("title") or ""  # stands above, and an observation's text repeats it
     said = hit["text"][: hit["prompt_length"]] or (title if hit["text"].startswith(title) else "")
     prompt = len(printable(said))
+    if said is title:
+        prompt += len(text[prompt:]) - len(text[prompt:].lstrip(".:;… \n"))
     answering = excerpt(text, query, most * (room - 8), prompt, printable(hit["beside"]))
     paragraphs = unmarked(text).splitlines() if full else [unmarked(answering)]
     lines = [line for paragraph in paragraphs for line in wrapped(paragraph, room)]

@@ -29,7 +29,7 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.visible_text import unlisted
 from memory_assets.status import counted, lasting
-from memory_assets.tool_names import is_digest
+from memory_assets.tool_names import digest_lines
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -123,7 +123,7 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     asked, answer = _asked_and_answer(terminal, row)
     yield ""
     yield from layout.said("Asked", asked)
-    yield from [""] if asked else []
+    yield from [""] if asked and answer else []
     yield from layout.said("Answer", answer)
     yield ""
     yield from layout.listed("Files", row["files"], "file")
@@ -145,9 +145,9 @@ def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, 
     if not asked or not text.startswith(asked[:200]):
         return "", text
     rest = text[len(asked) :].strip()
-    said, _, last = rest.rpartition("\n\n")
     listed = row["commands"] or row["files"] or row["errors"]
-    return asked, said if listed and is_digest(last) else rest
+    lines = rest.split("\n")
+    return asked, "\n".join(lines[: len(lines) - digest_lines(rest)]) if listed else rest
 
 
 def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -294,7 +294,7 @@ def nothing_on(answer: Mapping[str, Any]) -> str:
         return ""
     named = f"{days[0]:%A, %d %B %Y}"
     if (days[1] - days[0]).days > 1:
-        named = f"the week from {named} on"
+        named = f"the {(days[1] - days[0]).days} days from {named} on"
     before = [day for day in when_on if day < days[0]]
     near = [f"the last day before is {before[-1]}"] if before else []
     after = [day for day in when_on if day >= days[1]]
@@ -358,7 +358,7 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
             where = terminal.short(ending["turn_id"])
             yield from layout.hanging("  ended by ", f"{ending['command']}{after} ({where})")
         if len(endings) < len(error["endings"]):
-            yield f"  … {len(error['endings'])} endings; --full shows them"
+            yield f"  … {error['ended']} in all; --full shows the newest {len(error['endings'])}"
     if not answer["errors"]:
         yield "Nothing found."
 
@@ -459,12 +459,11 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     shown_id = terminal.short(answer["id"])
     yield from layout.title(f"Origin of a {answer['kind']}", *facts, shown_id=shown_id)
     yield ""
-    for row in answer["rows"]:
-        state = "agrees with its hash" if row["hash_matches"] else "differs from its hash"
-        where = f"{row['collection'] or 'no collection'}: {row['document']} {row['reason']}".strip()
-        provenance = f"made by version {row['version']} {row['embedder_id']}".strip()
-        lines = [f"{terminal.short(row['id'])} {state}", where, provenance, row["file"]]
-        yield from layout.listed("Row", lines)
+    for (state, *found), rows in groupby(answer["rows"], key=_audited_row):
+        first, *others = (terminal.short(row["id"]) for row in rows)
+        more = f" and {counted(len(others), 'more passage')}" if others else ""
+        verb = "agree with their hashes" if others else "agrees with its hash"
+        yield from layout.listed("Row", [f"{first}{more} {state or verb}", *found])
     for source in answer["sources"]:
         span = f"bytes {source['byte_start']}..{source['byte_end']}"
         if source.get("line_start") is not None:
@@ -478,6 +477,16 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     yield from _audited_records(terminal, answer)
     yield from _audited_runs(terminal, answer["runs"])
     yield "A secret that redaction missed? `memory forget --containing --cut` asks for it."
+
+
+def _audited_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what is said of a row: if it differs from its hash, where it is, and who made it."""
+    return (
+        "" if row["hash_matches"] else "differs from its hash",
+        f"{row['collection'] or 'no collection'}: {row['document']} {row['reason']}".strip(),
+        f"made by version {row['version']} {row['embedder_id']}".strip(),
+        row["file"],
+    )
 
 
 def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:

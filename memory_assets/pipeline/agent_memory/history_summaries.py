@@ -144,7 +144,7 @@ def _rows(
             content_hash=summary.content_hash,
             summarizer_id=summary.summarizer_id,
         )
-        yield redact_composed(components.redactor, row)
+        yield redact_composed(components.redactor_of(row.session_id), row)
         number += 1
 
 

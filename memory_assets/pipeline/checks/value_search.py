@@ -1,27 +1,24 @@
-"""The search of bytes for values, in every form that software gives them: as they are,
-JSON-escaped (also twice), percent-encoded, in base64 at any alignment, in UTF-16.
+"""The search of bytes for values, in every form that software gives them.
 
-Two kinds of values are looked for. *Canaries* are known to us: each of their forms is
-searched for literally. *Known values* are known by keyed hash only: the bytes are brought
-into plain form first, and the runs of token characters in them are hashed.
+Two kinds of values are looked for. *Canaries* are known to us: each of their forms (`spellings`,
+and UTF-16) is searched for literally. *Known values* are known by keyed hash only: the bytes are
+brought into plain form first, and the runs of token characters in them are hashed.
 """
 
 from __future__ import annotations
 
 import base64
-import html
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from urllib.parse import quote, quote_plus
 
 import numpy as np
 import numpy.typing as npt
 
 from memory_assets.redaction.known_secrets import KnownValues
+from memory_assets.redaction.spellings import spellings
 
 MIN_CANARY_BYTES = 8
 OVERLAP_BYTES = 65_536
@@ -71,10 +68,12 @@ class ValueSearch:
         self._forms: dict[bytes, list[tuple[bytes, str, str]]] = {}
         self._first = [np.zeros(65_536, dtype=np.bool_) for _ in range(_PIECE // 2)]
         for name, value in canaries:
-            if len(value.encode()) < MIN_CANARY_BYTES:
+            if len(value.encode("utf-8", "surrogatepass")) < MIN_CANARY_BYTES:
                 raise ValueError(f"{name} has fewer than {MIN_CANARY_BYTES} bytes")
-            for form, needle in forms_of(value):
-                self._add(name, form, needle)
+            for spelling, form in spellings(value).items():
+                self._add(name, form, spelling.encode("utf-8", "surrogatepass"))
+            for encoding in ("utf-16-le", "utf-16-be"):
+                self._add(name, "utf-16", value.encode(encoding, "surrogatepass"))
 
     def _add(self, name: str, form: str, needle: bytes) -> None:
         known = self._forms.setdefault(needle[:_PIECE], [])
@@ -144,27 +143,6 @@ class ValueSearch:
         for start, run in _wide_runs(octets):
             if next(self._known.hits(run), None) is not None:
                 yield Match(start, what, "utf-16")
-
-
-def forms_of(value: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and bytes of the forms in which a value may have been written."""
-    raw = value.encode()
-    yield "plain", raw
-    for ascii_only in (False, True):
-        once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-        twice = json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-        yield "escaped", once.encode()
-        yield "escaped", twice.encode()
-    yield "escaped", html.escape(value).encode()
-    for encoded in (quote(value, safe=""), quote(value), quote_plus(value)):
-        yield "percent-encoded", encoded.encode()
-        yield "percent-encoded", re.sub("%..", lambda code: code.group().lower(), encoded).encode()
-    for encoding in ("utf-16-le", "utf-16-be"):
-        yield "utf-16", value.encode(encoding)
-    for skipped in range(3):
-        whole = raw[skipped : skipped + (len(raw) - skipped) // 3 * 3]
-        yield "base64", base64.b64encode(whole)
-        yield "base64", base64.urlsafe_b64encode(whole)
 
 
 def _runs(members: npt.NDArray[np.bool_], at_least: int) -> list[tuple[int, int]]:

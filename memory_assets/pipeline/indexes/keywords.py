@@ -433,8 +433,9 @@ def keyword_row(row: LakeRow, unit: int, time: str) -> KeywordRow:
     `time` is the column that says when it was.
     A turn's date and facts stand with its first passage."""
     said = Counter(text_terms(row.text))
-    found_by = said + Counter(shorter_terms(row.text, said))
-    terms = {term: count * TERM_UNIT for term, count in found_by.items()}
+    terms = {term: count * TERM_UNIT for term, count in said.items()}
+    for term in shorter_terms(row.text, said):
+        terms[term] = terms.get(term, 0) + TERM_UNIT
     part = int(row.values.get("part", 0))
     moment: datetime | None = row.values[time]
     marks: list[str] = []

@@ -22,7 +22,6 @@ from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked,
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import newest_first, out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pool import rare_collections
 from memory_assets.pipeline.stages import STAGES, WORKSPACES
 from memory_assets.stores.lake.schemas import (
     MEMORY_TRAIL,
@@ -230,21 +229,18 @@ def failed_asset(outcome: Outcome) -> str:
 def run_task(components: Components, task: Task) -> Iterator[Outcome]:
     """Run a task in this process; yield what came of each step and check."""
     failed = set(task.failed)
-    with rare_collections():
-        for asset in task.assets:
-            if asset in failed or is_blocked(asset, failed):
-                continue
-            step = STEPS[asset]
-            if asset == RAW_SESSIONS:
-                step = replace(
-                    step, run=partial(scan_project, limit=task.limit, walked=task.walked)
-                )
-            try:
-                for outcome in run_step(components, task.project, step):
-                    failed.add(failed_asset(outcome))
-                    yield outcome
-            except Exception as error:  # noqa: BLE001 - one project does not stop the others
-                failed.add(asset)
-                yield Failed(task.project, asset, safe_reason(error))
+    for asset in task.assets:
+        if asset in failed or is_blocked(asset, failed):
+            continue
+        step = STEPS[asset]
+        if asset == RAW_SESSIONS:
+            step = replace(step, run=partial(scan_project, limit=task.limit, walked=task.walked))
+        try:
+            for outcome in run_step(components, task.project, step):
+                failed.add(failed_asset(outcome))
+                yield outcome
+        except Exception as error:  # noqa: BLE001 - one project does not stop the others
+            failed.add(asset)
+            yield Failed(task.project, asset, safe_reason(error))
     components.sessions.forget()
     components.read_records.forget()

@@ -61,7 +61,7 @@ def run_job(settings: Settings, run_id: str, make: Make) -> tuple[Results, bytes
     redactor: Redactor | None = components.opened.get("redactor")
     seen = redactor.at_rest.added if redactor is not None else 0
     results: Results = {}
-    with rare_collections(), suppress(Exception):
+    with suppress(Exception):
         results = make(components)
     components.sessions.forget()
     components.read_records.forget()
@@ -209,12 +209,13 @@ class Workers:
         jobs = jobs_for(self._components, [task for task in tasks if not task.is_first])
         if left and not left[0].is_first:
             self._pool.start(jobs)
-        while left:
-            task = left.pop(0)
-            for outcome in run_task(self._components, task):
-                if task.is_first and not self._pool.is_running:
-                    self._pool.start(jobs)
-                yield outcome
-            if all(task.project != other.project for other in left):
-                self._pool.forget(task.project)
+        with rare_collections():
+            while left:
+                task = left.pop(0)
+                for outcome in run_task(self._components, task):
+                    if task.is_first and not self._pool.is_running:
+                        self._pool.start(jobs)
+                    yield outcome
+                if all(task.project != other.project for other in left):
+                    self._pool.forget(task.project)
         self._pool.end_pass()

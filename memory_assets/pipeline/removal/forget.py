@@ -52,9 +52,10 @@ from memory_assets.pipeline.removal.selection import (
     sessions_on_record,
 )
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.tables.commit_links import redact_links
+from memory_assets.redaction import KnownValues
 from memory_assets.redaction.edits import FORGOTTEN_TEXT
-from memory_assets.redaction.forgotten_texts import LONGEST, hash_of_text
-from memory_assets.redaction.propagation import spellings
+from memory_assets.redaction.forgotten_texts import LONGEST, hashes_of_text
 from memory_assets.status.excluded import exclude as exclude_in
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import is_agent_memory
@@ -65,8 +66,13 @@ from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.files.sqlite import compact, make_directory_of
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
-from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones, unfinished
+from memory_assets.stores.lake.schemas import (
+    COMMIT_LINKS,
+    REDACTED_RECORDS,
+    TABLES,
+    WORKSPACE_DOCUMENTS,
+)
+from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
 _LOCK = "forgotten.lock"
@@ -277,7 +283,7 @@ def _complete(
             report.seconds[name] = round(time.perf_counter() - started, 2)
         tombstone_store.advance("begun", "erased")
         tombstone_store.advance("leaving", "left")
-    if unfinished(tombstone_store.path):
+    if tombstone_store.forgotten("erased") or tombstone_store.forgotten("left"):
         progress("rewriting the catalogue")
         compact(components.catalog.path)
         tombstone_store.advance("erased", "done")
@@ -423,42 +429,49 @@ def _delete_rows(components: Components, name: str, selected: Set[SessionKey]) -
     return removed
 
 
-def note_text(components: Components, text: str) -> int:
-    """Have a text taken out of all that is redacted from now on, and mark the sessions that hold
-    it to be redacted again; return the number of its spellings that were not known before.
+def note_text(components: Components, text: str) -> None:
+    """Have a text taken out of all that is redacted from now on, in each form in which it may be
+    written; `projects_to_redact` says what holds it.
 
     Raises:
         ConfigurationError: it is longer than `LONGEST`.
     """
     if len(text) > LONGEST:
         raise ConfigurationError(f"a text to cut out has at most {LONGEST:,} characters")
-    key = components.install_key
-    hashes = {hash_of_text(spelling, key): FORGOTTEN_TEXT for spelling in spellings(text)}
-    added = components.catalog.known_secrets.add("", hashes)
-    rules = components.catalog.known_secrets.rules()
-    _tombstones(components).note_texts(rule for rule in rules if rules[rule] == FORGOTTEN_TEXT)
+    hashes = hashes_of_text(text, components.install_key)
+    _tombstones(components).begin_texts(hashes)
+    components.catalog.known_secrets.add("", dict.fromkeys(hashes, FORGOTTEN_TEXT))
     keep_copy(components)
-    mark_affected(components)
-    return added
 
 
-def has_new_texts(components: Components) -> bool:
-    """Whether a copy of the tombstones named texts that were cut, and that this memory may hold."""
-    return bool(tombstones(components).texts("restored"))
+def has_texts_to_cut(components: Components) -> bool:
+    """Whether files may still have texts that were to be cut."""
+    return tombstones(components).has_texts_to_cut()
 
 
 def projects_to_redact(components: Components) -> set[str]:
-    """Return the projects and workspaces with sessions that hold a text that was cut, and all that
-    agents wrote, which is looked at as a whole."""
+    """Have everything made again that holds a text that was cut; return the projects and workspaces
+    in which something does, and all that agents wrote, which is looked at as a whole."""
     mark_affected(components)
     affected = components.catalog.known_secrets.affected_sessions()
-    return {*(project for project, _ in affected), *written(components)}
+    projects = {*(project for project, _ in affected), *written(components)}
+    cut = KnownValues(components.install_key, components.catalog.known_secrets.of(FORGOTTEN_TEXT))
+    for table in (*TABLES.values(), COMMIT_LINKS):
+        for project in components.lake.projects(table) if table != REDACTED_RECORDS else ():
+            for session_id in components.lake.sessions(table, project):
+                values = components.lake.read_redacted_values(table, project, session_id)
+                if any(map(cut.are_in, values)):
+                    projects.add(project)
+                    if table != WORKSPACE_DOCUMENTS:  # made again as what is known counts there
+                        components.catalog.products.drop(table.name, project, session_id)
+                    if table == COMMIT_LINKS:
+                        redact_links(components, project, session_id)
+    return projects
 
 
 def is_noted(components: Components, text: str) -> bool:
     """Whether a text was cut out before."""
-    rules = components.catalog.known_secrets.rules()
-    return hash_of_text(text, components.install_key) in rules
+    return tombstones(components).texts() >= hashes_of_text(text, components.install_key)
 
 
 def exclude(components: Components, names: Sequence[str]) -> None:
@@ -469,7 +482,7 @@ def exclude(components: Components, names: Sequence[str]) -> None:
 
 
 def rewrite_stores(components: Components, progress: Callable[[str], None]) -> None:
-    """Rewrite every file in which rows may stand that were replaced.
+    """Rewrite every file in which rows may stand that were replaced, which ends a cut.
 
     Raises:
         StoreBusy: another process writes the memory.
@@ -482,3 +495,4 @@ def rewrite_stores(components: Components, progress: Callable[[str], None]) -> N
         compact(components.catalog.path)
         if has_journal(components.data_dir):
             components.journal.compact()
+        _tombstones(components).end_texts()

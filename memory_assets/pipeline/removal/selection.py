@@ -28,11 +28,12 @@ from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.redaction.propagation import spellings
+from memory_assets.redaction.spellings import spellings
 from memory_assets.stores.agents.partitions import AGENT, is_agent_memory
 from memory_assets.stores.files.shared import is_writable
 from memory_assets.stores.lake.schemas import (
     AGENT_MEMORY,
+    COMMIT_LINKS,
     REDACTED_RECORDS,
     SESSION_SUMMARIES,
     TABLES,
@@ -269,7 +270,7 @@ def _holds(components: Components, key: SessionKey, literals: tuple[str, ...]) -
     literals."""
     if any(literal in text for text in texts_in_journal(components, key) for literal in literals):
         return True
-    for table in TABLES.values():
+    for table in (*TABLES.values(), COMMIT_LINKS):
         names = [field.name for field in table.schema if holds_text(field.type)]
         with suppress(NotFound):
             for column in text_columns(components.lake.read(table, *key, names)):

@@ -22,7 +22,8 @@ from memory_assets.pipeline.stage.pending_checks import RowsToCheck
 from memory_assets.pipeline.stage.pool import Pool
 from memory_assets.pipeline.stage.session_cache import ReadRecords, SessionCache
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.redaction import Redactor, ruleset_version
+from memory_assets.redaction import Redactor, SessionRedactor, ruleset_version
+from memory_assets.redaction.edits import FORGOTTEN_TEXT
 from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import cannot_write
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
@@ -118,6 +119,12 @@ class Components(Engines):
     def sessions(self) -> SessionCache:
         """The records of sessions, for the stages that follow redaction."""
         return SessionCache(self.lake)
+
+    def redactor_of(self, session_id: str) -> Redactor | SessionRedactor:
+        """Return the redactor of what is composed of a session's texts, or comes from elsewhere;
+        it takes out texts that were cut, too."""
+        cut = self.catalog.known_secrets.of(FORGOTTEN_TEXT)
+        return self.redactor.session(session_id, cut) if cut else self.redactor
 
     @property
     def ruleset_version(self) -> str:

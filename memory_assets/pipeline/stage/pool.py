@@ -129,6 +129,8 @@ _WORKER = _Worker(Lock())
 def _begin(until_closed: Connection[Any, Any], environment: Mapping[str, str]) -> None:
     """Have this process end when its parent closes the other end of a pipe, or has ended. While
     it sends a result it goes on: the parent would wait for the rest of the result for ever."""
+    gc.freeze()  # no collection writes to what this process has in common with the others
+    gc.set_threshold(*_RARELY)
     os.environ.clear()
     os.environ.update(environment)
     parent = parent_process()
@@ -319,12 +321,16 @@ class Pool:
         return results
 
 
+_RARELY = (20_000, 20, 50)
+"""Thresholds of garbage collection for rows, which are many, live long and hold no cycles."""
+
+
 @contextmanager
 def rare_collections() -> Iterator[None]:
     """Look for unreachable objects after 20,000 new ones instead of 700, and rarely through old
-    ones: rows are many, live long and hold no cycles."""
+    ones. At the end Python looks through all of them, so that a block is not a short one."""
     before = gc.get_threshold()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(*_RARELY)
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.models import CommitLink
 from memory_assets.paths import on_this_machine
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.session_analysis.phrases import EMPTY
 from memory_assets.stores.lake.rows import rows_from_arrow
 from memory_assets.stores.lake.schemas import COMMIT_LINKS
@@ -37,7 +38,7 @@ def link_commit(
     repositories = _repositories(components, project, session_id, directory)
     known = _known_commit(commit, repositories)
     if known is not None:
-        redacted = components.redactor.redact(known.subject, session_id=session_id)
+        redacted = components.redactor_of(session_id).redact(known.subject, session_id=session_id)
         sha, subject, evidence = known.sha, redacted.text, Evidence.BY_HAND
     elif force and _SHA.fullmatch(commit):
         sha, subject, evidence = commit, EMPTY, Evidence.BY_HAND_UNCHECKED
@@ -50,6 +51,15 @@ def link_commit(
         kept = [one for one in before if not sha.startswith(one.commit)]
         components.lake.write(COMMIT_LINKS, project, session_id, [*kept, link])
     return link
+
+
+def redact_links(components: Components, project: str, session_id: str) -> None:
+    """Take texts that were cut out of a session's links."""
+    redactor = components.redactor_of(session_id)
+    with components.project_lock(project):
+        links = links_of(components, project, session_id)
+        redacted = [redact_composed(redactor, link) for link in links]
+        components.lake.write(COMMIT_LINKS, project, session_id, redacted)
 
 
 def unlink_commit(

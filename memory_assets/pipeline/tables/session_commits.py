@@ -110,10 +110,10 @@ def _recent(components: Components, moment: datetime) -> bool:
 
 def _row(components: Components, work: SessionWork, claim: Claim) -> SessionCommit:
     session = work.session
+    redactor = components.redactor_of(session.session_id)
 
     def redacted(texts: Iterable[str]) -> list[RedactedText]:
-        redact = components.redactor.redact
-        return [redact(text, session_id=session.session_id).text for text in texts]
+        return [redactor.redact(text, session_id=session.session_id).text for text in texts]
 
     known = claim.known
     subject = claim.subject
@@ -142,7 +142,7 @@ def _row(components: Components, work: SessionWork, claim: Claim) -> SessionComm
         committed_at=known.committed_at if known is not None else None,
         attribution_version=ATTRIBUTION_VERSION,
     )
-    return redact_composed(components.redactor, row)
+    return redact_composed(redactor, row)
 
 
 @lru_cache(maxsize=1)

@@ -45,18 +45,22 @@ def extract_prompts(components: Components, project: str) -> StageReport:
 
 
 def _chunks(components: Components, source: Product) -> Made:
+    redactor = components.redactor_of(source.session_id)
+
     def chunks_of(turn: Turn, whole_outputs: Whole) -> list[Chunk]:
         chunks = chunk_turn(turn, components.tokens, whole_outputs=whole_outputs)
-        return [redact_composed(components.redactor, chunk) for chunk in chunks]
+        return [redact_composed(redactor, chunk) for chunk in chunks]
 
     whole_outputs = components.sessions.whole_outputs
     return _TableOfTurns(components, TURN_CHUNKS, chunks_of, whole_outputs).make(source)
 
 
 def _prompts(components: Components, source: Product) -> Made:
+    redactor = components.redactor_of(source.session_id)
+
     def prompts_of(turn: Turn, _: Whole) -> list[Prompt]:
         prompts = prompt_passages(turn, components.tokens)
-        return [redact_composed(components.redactor, prompt) for prompt in prompts]
+        return [redact_composed(redactor, prompt) for prompt in prompts]
 
     return _TableOfTurns(components, USER_PROMPTS, prompts_of).make(source)
 

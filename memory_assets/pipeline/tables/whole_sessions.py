@@ -54,7 +54,8 @@ def _summary(components: Components, source: Product) -> Made:
     if session is None:
         return [], {}
     summary = components.summarizer.summarize(session)
-    return [redact_composed(components.redactor, summary)] if summary.text else [], {}
+    redactor = components.redactor_of(source.session_id)
+    return [redact_composed(redactor, summary)] if summary.text else [], {}
 
 
 def _stored_summary(components: Components, source: Product) -> list[Summary]:
@@ -86,7 +87,8 @@ def _observations(components: Components, source: Product) -> Made:
     session = components.sessions.session(source)
     if session is None:
         return [], {}
-    return [redact_composed(components.redactor, one) for one in observe(session)], {}
+    redactor = components.redactor_of(source.session_id)
+    return [redact_composed(redactor, one) for one in observe(session)], {}
 
 
 OBSERVED = DerivedTable(OBSERVATIONS, OBSERVER_ID, deferrable=True, make=_observations)
@@ -96,11 +98,11 @@ def _retrieved(components: Components, source: Product) -> Made:
     session = components.sessions.session(source)
     if session is None:
         return [], {}
-    redact = components.redactor.redact
+    redactor = components.redactor_of(source.session_id)
     rows: list[RetrievedDocument] = []
     for retrieval in retrievals(session):
         texts = [
-            redact(text, session_id=session.session_id).text
+            redactor.redact(text, session_id=session.session_id).text
             for text in (retrieval.collection, *retrieval.documents)
         ]
         rows += [
@@ -120,7 +122,7 @@ def _retrieved(components: Components, source: Product) -> Made:
             )
             for rank, document in enumerate(texts[1:])
         ]
-    return [redact_composed(components.redactor, row) for row in rows], {}
+    return [redact_composed(redactor, row) for row in rows], {}
 
 
 RETRIEVED = DerivedTable(RETRIEVED_DOCUMENTS, "retrievals-1", deferrable=True, make=_retrieved)

@@ -61,7 +61,7 @@ def _passages(
     elsewhere each has the chunk's lines."""
     # Parts of a redacted text are redacted again: a cut may go through a tag, and what was apart
     # may stand together now.
-    redact = partial(components.redactor.redact, session_id=document.id)
+    redact = partial(components.redactor_of(document.id).redact, session_id=document.id)
     whole = redact(section.text).text
     chunk_id = f"{document.id}::{number}"
     heading = redact(section.heading).text

@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 from memory_assets.keywords import indexed_terms, pasted_terms, query_terms
-from memory_assets.tool_names import is_digest
+from memory_assets.tool_names import digest_lines
 
 _WORDS, _HEADING = 4.5, 1.6
 """Score of a sentence that has all words of the question, the rarer ones counting more; and of one
@@ -39,8 +41,9 @@ _MOST_BESIDE = 720
 _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
 _GAP = " … "
+_STRONG = "**"
 
-_SENTENCE_END = re.compile(r"[.!?][\"')\]*_`]*\s+|[。！？]")
+_SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?][\"')\]*_`]*\s+|[。！？]")
 _JOINTS = re.compile(r"([-_.]+)")
 _BETWEEN_WORDS = re.compile(r"([\s/\\`\"'“”‘’*()\[\]{}<>|=,;:!?…]+|\.(?=\s|$))")
 _FENCE = re.compile(r"\s*(?:`{3,}[^`]*|~~~.*)\Z")
@@ -199,12 +202,18 @@ def _chosen(sentences: Sequence[_Sentence], scores: Sequence[float], room: int) 
     return chosen
 
 
+def _is_open(part: str, whole: str) -> bool:
+    """Return whether strong words that begin in a part of a text end outside of it."""
+    return part.count(_STRONG) % 2 > whole.count(_STRONG) % 2
+
+
 def _cut(text: str, room: int) -> str:
     """Return a text, or as many of its words as fit; where those would fill less than half of the
     room, as in a script without blanks, as many characters."""
     room = max(room, 0)
     blank = text.rfind(" ", 0, room + 1)
-    return text if len(text) <= room else text[: blank if 2 * blank > room else room]
+    part = text if len(text) <= room else text[: blank if 2 * blank > room else room]
+    return f"{part}{_STRONG}" if _is_open(part, text) else part
 
 
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
@@ -222,7 +231,9 @@ def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
         marks = [has(part) for part in parts]
         marks[1::2] = map(operator.and_, marks[:-1:2], marks[2::2])  # a joint of two of them
         if any(marks):
-            yield from ((part, mark) for part, mark in zip(parts, marks, strict=True) if part)
+            pairs = (pair for pair in zip(parts, marks, strict=True) if pair[0])
+            for mark, run in groupby(pairs, key=itemgetter(1)):
+                yield "".join(part for part, _ in run), mark
         else:
             yield piece, has(piece)
 
@@ -236,10 +247,9 @@ def _sentences(text: str) -> Sequence[_Sentence]:
 
 
 def _split(text: str) -> Iterator[_Sentence]:
-    last_paragraph = text.rstrip().rpartition("\n\n")[2].strip()
-    digest = len(last_paragraph.splitlines()) if is_digest(last_paragraph) else 0
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
+    digest = digest_lines(text)
     fenced = False
     for number, line in enumerate(lines):
         is_fence = _FENCE.match(line) is not None
@@ -248,10 +258,11 @@ def _split(text: str) -> Iterator[_Sentence]:
         elif fenced and not is_fence:
             yield _Sentence(line)
         elif not (is_fence or _NO_TEXT.match(line)):
-            start = 0
-            for end in _SENTENCE_END.finditer(line):
-                if end.end() - start >= _LEAST_SENTENCE and end.end() < len(line):
-                    yield _Sentence(line[start : end.end()].strip())
-                    start = end.end()
-            yield _Sentence(line[start:])
+            start, is_strong = 0, False
+            for end in [*(end.end() for end in _SENTENCE_END.finditer(line)), len(line)]:
+                if (end - start >= _LEAST_SENTENCE and end < len(line)) or end == len(line):
+                    told = f"{_STRONG * is_strong}{line[start:end].strip()}"
+                    is_strong = _is_open(told, line)
+                    yield _Sentence(f"{told}{_STRONG * is_strong}")
+                    start = end
         fenced ^= is_fence

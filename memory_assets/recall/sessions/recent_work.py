@@ -47,7 +47,8 @@ _WORKED = 3
 _LAST_TURNS = 2
 _TYPED = 2_000
 """Characters of a prompt from which on it is pasted rather than typed."""
-_PULL_REQUEST = re.compile(r"Pull request: (\S+?)[.,]?(?:\s|$)")
+_PULL_REQUEST = re.compile(r"https?://[^/\s]+/(\S+?)/(?:-/)?(?:pulls?|merge_requests)/(\d+)\S*")
+"""The address of a pull request: whose it is, and its number."""
 _PUSH = re.compile(
     r"\bgit(?:\s+-[cC]\s+(?!-)\S+|\s+(?!-[cC]\s)--?\w\S*)*\s+push\b|\b(?:gh\s+pr|glab\s+mr)\s+create\b"
     r"|\bjj\s+git\s+push\b|\bgt\s+(?:submit|ss|stack\s+submit)\b|\bsl\s+(?:push|pr\s+submit)\b"
@@ -112,13 +113,30 @@ class _Session:
         self.stores = stores
         self.row = row
         self.key = str(row["project"]), str(row["session_id"])
-        self.branch = str(row["git_branch"])
         self.files = {str(path) for path in row["files_modified"]}
 
     @cached_property
     def short(self) -> str:
         """The beginning of its id that no other session has."""
         return short_id(self.stores, self.key[1])
+
+    @cached_property
+    def commits(self) -> list[dict[str, Any]]:
+        """The rows of its commits and pull requests, the last one last."""
+        rows = rows_of(self.stores.lake, SESSION_COMMITS, *self.key)
+        return sorted(rows, key=lambda row: row["timestamp"] or _FIRST)
+
+    @cached_property
+    def branch(self) -> str:
+        """The branch of its last commit where that is known, else the one it began on; of a pull
+        request that is not the main one."""
+        began = str(self.row["git_branch"])
+        if not self.row["commits"]:
+            return began
+        if branches := [row["branch"] for row in self.commits if row["branch"]]:
+            return str(branches[-1])
+        asked = any(row["pull_request"] for row in self.commits)
+        return "" if asked and began in _SHARED_BRANCHES else began
 
     @cached_property
     def last_turn(self) -> str:
@@ -243,12 +261,12 @@ def _told(session: _Session, sessions: Sequence[_Session]) -> str:
     if row["commits"]:
         parts.append(_committed(session, sessions))
     else:
-        if done := _done(str(row["completed"]), f"{row['title']} {row['request']}"):
+        if done := _done(session):
             parts.append(done)
         if session.files:
             parts.append(_changed(session, sessions))
-    if address := _PULL_REQUEST.search(row["notes"]):
-        parts.append(f"Pull request {address[1]}")
+    if addresses := [row["pull_request"] for row in session.commits if row["pull_request"]]:
+        parts.append("Pull request " + _PULL_REQUEST.sub(r"\1#\2", addresses[-1]))
     place = f" {session.branch}" if session.branch else ""
     said = " ".join(part if part.endswith(_ENDS) else f"{part}." for part in parts if part)
     return f"- {_day(row)}{place} [{session.short}]: {said}"
@@ -265,18 +283,20 @@ def _asked(row: Mapping[str, Any]) -> str:
     return one_line(request, _TITLE) or title
 
 
-def _done(completed: str, asked: str) -> str:
-    """Return the sentence of `completed` that shares most words with `asked`, lists of files left
-    out; one that fits whole is preferred."""
+def _done(session: _Session) -> str:
+    """Return the sentence of what was completed that shares most words with what was asked, lists
+    of files left out; one that fits whole is preferred. Of a session that changed nothing it has to
+    share one: its report may be on what it read."""
+    row = session.row
+    asked = _telling(f"{row['title']} {row['request']}")
     sentences = [
         sentence
-        for sentence in re.split(r"(?<=[.!])\s+(?=[A-Z])", completed)
+        for sentence in re.split(r"(?<=[.!])\s+(?=[A-Z])", row["completed"])
         if len(sentence) >= _SHORTEST and sentence[0].isupper() and sentence[:8] != "Changed "
     ]
     whole = [sentence for sentence in sentences if len(sentence) <= _DONE]
-    words = _telling(asked)
-    best = max(whole or sentences, key=lambda text: len(words & _telling(text)), default="")
-    return one_line(best, _DONE)
+    best = max(whole or sentences, key=lambda text: len(asked & _telling(text)), default="")
+    return one_line(best, _DONE) if session.files or asked & _telling(best) else ""
 
 
 def _changed(session: _Session, sessions: Sequence[_Session]) -> str:
@@ -301,21 +321,22 @@ def _short_names(paths: Sequence[str]) -> list[str]:
 def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     """Return how many commits a session made, the last one's subject, and whether they were pushed
     in it, or by a later session on its branch, where the records tell."""
-    rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key)
     # Rows that an earlier version made do not say what was replaced.
-    named = [row for row in rows if row["subject"] and row["commit"]]
+    named = [row for row in session.commits if row["subject"] and row["commit"]]
     timed = [row for row in named if row["timestamp"] and not row.get("replaced_by")]
     count = len(session.row["commits"])
     many = f"{count} commits, the last" if count > 1 else "Commit"
     if not timed:
         subject = str(session.row["commits"][-1]).partition(" ")[2]
         return f'{many} "{one_line(subject, _TITLE)}"'
-    last = max(timed, key=lambda commit: commit["timestamp"])
+    last = timed[-1]
     later = sessions[: sessions.index(session)]
     state = ""
     if any(at >= last["timestamp"] for at in session.ended.pushes):
         state = "pushed"
-    elif any(newer.branch == session.branch and newer.ended.pushes for newer in later):
+    elif session.branch and any(
+        newer.branch == session.branch and newer.ended.pushes for newer in later
+    ):
         state = "pushed later"
     elif session.ended.closing is not None and not session.ended.may_have_pushed:
         state = "not pushed in it"  # else its record may break off before
@@ -377,9 +398,7 @@ def _failing(sessions: Sequence[_Session]) -> Iterator[str]:
     for session in sessions[:1]:
         if session.ended.closing and _ALL_PASS.search(session.ended.closing):
             continue
-        columns = ["turn_index"]
-        rows = rows_of(session.stores.lake, SESSION_COMMITS, *session.key, columns)
-        from_turn = max([row["turn_index"] + 1 for row in rows], default=0)
+        from_turn = max([row["turn_index"] + 1 for row in session.commits], default=0)
         from_turn = max(from_turn, session.row["turns"] - _LAST_TURNS)
         for error in reversed(session.row["errors"]):
             command = str(error["text"]).partition(": ")[0]

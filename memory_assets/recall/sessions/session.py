@@ -10,7 +10,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.names import session_named
-from memory_assets.recall.rows import LINE_CHARACTERS, iso, not_made, one_line, plain, rows_of
+from memory_assets.recall.rows import (
+    LINE_CHARACTERS,
+    iso,
+    not_made,
+    one_line,
+    plain,
+    rows_of,
+    summary_text,
+)
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
@@ -173,7 +181,7 @@ def _items(
         for row in read(SESSION_SUMMARIES):
             row |= {"turn_index": _AFTER_ALL, "timestamp": row["ended_at"], "turn_id": ""}
             line = one_line(row["title"] or row["request"] or row["text"])
-            yield _item(row, "summaries", row["id"], row["text"] if full else line)
+            yield _item(row, "summaries", row["id"], summary_text(row) if full else line)
 
 
 def _observation_text(row: Mapping[str, Any], full: bool) -> str:

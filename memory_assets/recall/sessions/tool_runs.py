@@ -29,6 +29,11 @@ MOST_SESSIONS = 200
 """Most sessions read for one answer, the newest first: 7 ms of CPU each."""
 _MOST_FAILURES = 3
 _ERROR_CHARACTERS = 160
+_ID = re.compile(
+    r"(?<![\w-])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64}"
+    r"|\d{9,})(?![\w-])"
+)
+_KEYWORD = re.compile(r"\A(?:(?:if|while|then|do|else|!)\s+)+")
 _CONTINUED = re.compile(r"\\\r?\n")
 
 
@@ -130,25 +135,27 @@ def _sessions_naming(
 
 
 def _named(rows: Any, words: Sequence[str]) -> Any:
-    """Return a mask of the rows whose command has all words, or whose tool has the first one."""
-    mask = pc.match_substring(rows["command"], words[0])
+    """Return a mask of the rows whose command has all words, the first one as a program has its
+    name (`git-sync` and `~/git/app` are no git), or whose tool has the first one."""
+    program = rf"(?:^|[^\w.-]){re.escape(words[0])}(?:\.\w{{3}})?(?:$|[^\w./\\-])"
+    mask = pc.match_substring_regex(rows["command"], program)
     for word in words[1:]:
         mask = pc.and_(mask, pc.match_substring(rows["command"], word))
     return pc.or_(mask, pc.match_substring(rows["tool_name"], words[0], ignore_case=True))
 
 
 def _needed(words: Sequence[str], rows: Any) -> Any:
-    """Return a mask of the rows in which runs of a tool are found: other calls are left out, but
-    not Codex's polls of what still ran, nor what is said, which turns are made of."""
-    is_call = pc.or_(
-        pc.not_equal(rows["command"], pa.scalar("")), pc.not_equal(rows["tool_name"], pa.scalar(""))
-    )
-    kept = pc.or_(_named(rows, words), pc.invert(is_call))
+    """Return a mask of the rows in which runs of a tool are found: of calls only the tool's, as
+    what they returned is (it has the command, too), but also Codex's polls of what still ran; and
+    what is said, which turns are made of."""
+    silent = pc.equal(rows["command"], pa.scalar(""))
+    result = pc.equal(rows["kind"], pa.scalar("tool_result"))
+    is_call = pc.or_(pc.invert(silent), pc.not_equal(rows["tool_name"], pa.scalar("")))
+    kept = pc.or_(pc.and_(_named(rows, words), pc.or_(silent, result)), pc.invert(is_call))
     if pc.index(rows["agent"], "codex").as_py() >= 0:
-        unsaid = pc.equal(rows["command"], pa.scalar(""))
         waiting = pc.is_in(rows["tool_name"], pa.array(sorted(POLLING)))
         polls = pc.or_(waiting, pc.match_substring(rows["text"], "write_stdin("))
-        kept = pc.or_(kept, pc.and_(unsaid, polls))
+        kept = pc.or_(kept, pc.and_(silent, polls))
     spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))
     return pc.and_(calls_and_prompts(rows), pc.or_(kept, spawning))
 
@@ -189,8 +196,11 @@ def _runs_of(words: Sequence[str], runs: Iterable[Run]) -> Iterator[_ToolRun]:
 
 
 def _command(segment: Segment) -> str:
-    """Return a command on one line, whose lines a backslash continues."""
-    return str(shown(replace(segment, text=segment.text.sub(_CONTINUED, " ").trimmed())))
+    """Return a command on one line, whose lines a backslash continues; what names one commit, run
+    or container would tell nobody how the tool is used."""
+    text = segment.text.sub(_CONTINUED, " ").trimmed().sub(_KEYWORD, "")
+    line = str(shown(replace(segment, text=text)))
+    return _ID.sub("<commit>" if segment.program == "git" else "<id>", line)
 
 
 def _is_of(segment: Segment, words: Sequence[str]) -> bool:

@@ -74,11 +74,11 @@ class HyperscanTriggers:
         self._rules = tuple(anchored)
         self._triggers = _kept_triggers(templates, self._rules, cache)
         self._foreign = tuple(
-            (rule.pattern, Trigger(b"", ANCHORED, len(BEYOND_ASCII), rule=number))
+            (rule.pattern, Trigger(b"", ANCHORED, len(BEYOND_ASCII), rules=(number,)))
             for number, rule in enumerate(self._rules)
             if rule.anchor == BEYOND_ASCII
         )
-        self._asks = tuple(trigger.rule for trigger in self._triggers if trigger.kind == ASKING)
+        self._asks = tuple(trigger.asks for trigger in self._triggers if trigger.kind == ASKING)
         self._keywords = keyword_triggers()
         self._run_clues = RunClues(templates)
         groups: tuple[Sequence[Trigger], ...] = (
@@ -188,12 +188,18 @@ class HyperscanTriggers:
                 hits.clear()
                 searched = end - _LONGEST_KEYWORD
             elif trigger.kind == ANCHORED:
+                if trigger.back == len(self._rules[trigger.rules[0]].anchor):
+                    for number in trigger.rules:
+                        anchored[number, begin] = None
+                    continue
                 begin = max(begin, 0)
-                anchor, window = self._rules[trigger.rule].anchor, data[begin:end].lower()
-                position = window.find(anchor)
-                while position >= 0:
-                    anchored[trigger.rule, begin + position] = None
-                    position = window.find(anchor, position + 1)
+                window = data[begin:end].lower()
+                for number in trigger.rules:
+                    anchor = self._rules[number].anchor
+                    position = window.find(anchor)
+                    while position >= 0:
+                        anchored[number, begin + position] = None
+                        position = window.find(anchor, position + 1)
             elif trigger.kind == MENTION:
                 mentions[begin] = None
             elif trigger.kind == ADDRESS:
@@ -218,7 +224,10 @@ def _kept_triggers(
     rules = [(rule.anchor, rule.source, rule.lead) for rule in anchored]
     path = kept_path(cache, "triggers", repr((code, templates, rules)), ".json")
     stored = kept(path, lambda: _as_json(_triggers(templates, anchored)))
-    return tuple(Trigger(row[0].encode("latin-1"), *row[1:]) for row in json.loads(stored))
+    return tuple(
+        Trigger(source.encode("latin-1"), kind, back, slack, tuple(rules), *others)
+        for source, kind, back, slack, rules, *others in json.loads(stored)
+    )
 
 
 def _triggers(

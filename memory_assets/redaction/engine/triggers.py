@@ -36,14 +36,17 @@ ALSO_WORD, VENDOR = "also-word", "vendor"
 
 
 class Trigger(NamedTuple):
-    """One pattern. `rule` is the anchored rule's number, `back` the number of bytes from the
-    reported end back to the candidate position, `slack` how much later that position may be."""
+    """One pattern. `rules` are the numbers of the anchored rules that it stands for, `back` the
+    number of bytes from the reported end back to the candidate position, `slack` how much later
+    that position may be."""
 
     source: bytes
     kind: str = ""
     back: int = 0
     slack: int = 0
-    rule: int = 0
+    rules: tuple[int, ...] = ()
+    asks: int = 0
+    """Flag of the view or search that the text needs where the pattern matches."""
     once: bool = False
     """True if only its first match in a text is needed."""
     is_token: bool = False

@@ -7,9 +7,9 @@ code that becomes text: elements, images, and links that are no web addresses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -37,7 +37,18 @@ def _parser() -> MarkdownIt:
 
 def inert(text: str) -> str:
     """Return Markdown that shows the same, but for HTML, images and links that run something, which
-    are shown as they are written."""
+    are shown as they are written. Whatever stands before and after it, from its first column on:
+    it leaves no block of code open, and defines no links for other texts."""
+    return _closed(_shown("\n".join(text.splitlines())))
+
+
+def _closed(text: str) -> str:
+    """Return a text with the end of a block of code that it leaves open."""
+    last = _parser().parse(f"{text}\n\n.")[-1]
+    return f"{text}\n{last.markup}" if last.type == "fence" else text
+
+
+def _shown(text: str) -> str:
     if not _acts(text):
         return text
     lines = text.split("\n")
@@ -78,8 +89,11 @@ def _code_lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _acts(text: str) -> bool:
     """Return True if the text, as Markdown, has an element of HTML, an image, or a link to anything
-    but a web address, a mail address or a part of its own."""
-    return any(map(_is_active, _parser().parse(text)))
+    but a web address, a mail address or a part of its own; or defines where links lead, which texts
+    elsewhere in the copy may use."""
+    defined: dict[str, Any] = {}
+    tokens = _parser().parse(text, defined)
+    return bool(defined.get("references")) or any(map(_is_active, tokens))
 
 
 def _is_active(token: Token) -> bool:
@@ -93,32 +107,51 @@ def session_lines(conversation: Conversation, title: str, only: int | None = Non
     """Yield the lines of a session, or of one of its turns: prompts and prose in full, calls on one
     line each."""
     if only is None:
-        yield f"# {inert(title)}\n"
+        yield f"# {_line(title)}\n"
         session_id = conversation.session_id
         yield f"{conversation.agent}, project {conversation.project}, session {session_id}\n"
     for turn in conversation.turns:
         if only in (None, turn.index):
             yield f"## Turn {turn.index}, {clock(turn.time)}\n"
-            for entry in turn.entries:
-                yield from _entry_markdown(entry)
-            yield from (
-                f"- {item.kind.removesuffix('s')}: {inert(item.text)}" for item in turn.beside
-            )
+            yield from _entries_markdown(turn.entries)
+            for item in turn.beside:
+                kind = item.kind.removesuffix("s")
+                yield f"- {_line(f'{kind}: {item.text}')}"
             yield ""
+
+
+def _line(text: str) -> str:
+    """Return a text in one line, as an item of a list or a heading has it."""
+    return _shown(" ".join(text.split()))
+
+
+def _entries_markdown(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield the lines of entries; a list of calls ends with an empty one, or what follows would be
+    read as more of its last item."""
+    in_list = False
+    for entry in entries:
+        is_item = entry.kind in ("call", "subagent")
+        if in_list and not is_item:
+            yield ""
+        yield from _entry_markdown(entry)
+        in_list = is_item
 
 
 def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
     from memory_assets.recall.rows import one_line
 
     if entry.kind == "prompt":
-        yield "\n".join(f"> {line}" for line in inert(entry.text).splitlines()) + "\n"
+        text = inert(entry.text.expandtabs(4))  # tabs reach less far behind the mark of a quote
+        yield "\n".join(f"> {line}" for line in text.splitlines()) + "\n"
     elif entry.kind == "assistant_text":
-        yield f"{inert(entry.text)}\n"
+        text = inert(entry.text).lstrip("\n")
+        ends = "&nbsp;\n\n" if text.startswith((" ", "\t")) else ""  # what a list before it began
+        yield f"{ends}{text}\n"
     elif entry.kind == "call":
         failed = f" (failed: {one_line(entry.result or '', 120)})" if entry.failed else ""
-        yield f"{indent}- {inert(f'{entry.tool}: {entry.subject}{failed}')}"
+        yield f"{indent}- {_line(f'{entry.tool}: {entry.subject}{failed}')}"
     elif entry.kind == "subagent":
-        yield f"{indent}- subagent {entry.agent_id}, {entry.calls} calls"
+        yield f"{indent}- {_line(f'subagent {entry.agent_id}, {entry.calls} calls')}"
         for inner in entry.entries:
             if inner.kind in ("call", "subagent"):
                 yield from _entry_markdown(inner, f"{indent}  ")

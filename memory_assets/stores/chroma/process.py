@@ -38,7 +38,7 @@ def _bound(data_dir: Path) -> socket.socket:
         bound.bind((chroma_server.HOST, int((data_dir / chroma_server.PORT).read_text())))
         return bound
     bound.bind((chroma_server.HOST, 0))
-    (data_dir / chroma_server.PORT).write_text(str(bound.getsockname()[1]))
+    replace_text(data_dir / chroma_server.PORT, str(bound.getsockname()[1]))
     return bound
 
 

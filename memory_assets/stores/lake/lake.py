@@ -39,6 +39,7 @@ from memory_assets.stores.lake.rows import (
     ArrowRows,
     FileFacts,
     arrow_rows,
+    conformed,
     redacted_columns,
     rows_from_arrow,
     texts_from_arrow,
@@ -217,16 +218,17 @@ class Lake:
     def read_partition(
         self, table: Table, project: str, columns: list[str] | None = None
     ) -> pa.Table:
-        """Return all rows of a project, session by session; empty when there are none."""
+        """Return all rows of a project, session by session; empty when there are none. Those of an
+        earlier version have empty values in columns that it did not have."""
         parts = self.partition(table, project).read(columns)
         schema = table.schema
         if columns is not None:
             schema = pa.schema([table.schema.field(name) for name in columns])
         try:
-            alike = [part if part.schema.equals(schema) else part.cast(schema) for part in parts]
+            alike = [conformed(part, schema).cast(schema) for part in parts]
         except (pa.ArrowException, ValueError) as error:
             raise _of_other_columns(table, project) from error
-        return pa.concat_tables(alike).cast(schema) if alike else schema.empty_table()
+        return pa.concat_tables(alike) if alike else schema.empty_table()
 
     def select(
         self,

@@ -38,7 +38,11 @@ _BEFORE_PASS = "|".join(
     )
 )  # fmt: skip
 """What stands before "pass" where it is a password: tests pass, too."""
-_NO_PASS = r"[ ](?:rates?|counts?|fail|through|criteria|threshold|it|the|on|in|by|all|this|that)\b"
+_NO_PASS = (
+    r"(?:[ ](?:rates?|counts?|fail|through|criteria|threshold|it|the|on|in|by|all|this|that)\b"
+    r"|\)[ ](?!is|was)\w)"
+)
+"""What stands behind "pass" where a test does, `(pass) reads a file` among others."""
 _ADVERB = (
     r"(?: (?:still|now|currently|just|always|again|actually|simply|probably|only|temporarily|really"
     r"|set to|changed to|reset to|also|noch|jetzt|ahora|toujours))"

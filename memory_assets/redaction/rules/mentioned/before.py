@@ -62,12 +62,12 @@ def find_before(text: str, position: int) -> tuple[int, int] | None:
         return start, start + len(echoed["value"])
     if text[max(position - 1, 0)] not in " (":
         return None
-    window = text[max(position - REACH, 0) : position]
-    if _ENDS_LINKED.search(window[-120:]) is None:
-        return None
     noun = _NOUN.match(text, position)
-    said = _BEFORE.search(window) if noun else None
-    if noun is None or said is None:
+    window = text[max(position - REACH, 0) : position]
+    if noun is None or _ENDS_LINKED.search(window[-120:]) is None:
+        return None
+    said = _BEFORE.search(window)
+    if said is None:
         return None
     value = said["value"]
     if noun["password"]:
