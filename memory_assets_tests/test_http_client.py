@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from memory_assets.errors import StoreError
 from memory_assets.http.client import HttpServer, NoAnswer
+from memory_assets.stores.chroma_mcp.session import McpSession
+from memory_assets.stores.qdrant.collections import QdrantStore
 
 
 class _Listener(ThreadingHTTPServer):
@@ -18,6 +22,7 @@ class _Listener(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.connections: list[object] = []
         self.headers: list[dict[str, str]] = []
+        self.elsewhere = ""
 
     @property
     def url(self) -> str:
@@ -32,11 +37,16 @@ class _Handler(BaseHTTPRequestHandler):
         super().setup()
         self.server.connections.append(self.connection)
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.headers.append(dict(self.headers))
         answer = self.path.encode()
-        self.send_response(200)
+        self.send_response(307 if self.server.elsewhere else 200)
+        if self.server.elsewhere:
+            self.send_header("Location", self.server.elsewhere + self.path)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
@@ -45,16 +55,22 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-@pytest.fixture
-def listener() -> Iterator[_Listener]:
-    """A real HTTP server."""
+@contextmanager
+def _listening() -> Iterator[_Listener]:
     server = _Listener()
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield server
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def listener() -> Iterator[_Listener]:
+    """A real HTTP server."""
+    with _listening() as server:
+        yield server
 
 
 def test_a_connection_is_used_again_and_opened_again_when_it_broke(listener: _Listener) -> None:
@@ -85,3 +101,30 @@ def test_another_machine_is_reached_through_the_proxy_of_the_environment(
     assert listener.headers[0]["Proxy-Authorization"] == "Basic bWFyYTpwQHNz"
     with pytest.raises(NoAnswer):
         HttpServer("http://other.example:8000", None, timeout=5).send("POST", "/rows")
+
+
+def _ask_mcp(url: str) -> None:
+    session = McpSession(f"{url}/mcp", seconds=2)
+    try:
+        session.call("list", {})
+    finally:
+        session.close()
+
+
+ASKING: dict[str, Callable[[str], object]] = {
+    "Chroma and models": lambda url: HttpServer(url, "token").send("POST", "/rows"),
+    "qdrant": lambda url: QdrantStore(url, "token"),
+    "MCP": _ask_mcp,
+}
+
+
+@pytest.mark.parametrize("ask", ASKING.values(), ids=ASKING.keys())
+def test_a_redirection_leads_to_no_other_server(
+    listener: _Listener, ask: Callable[[str], object]
+) -> None:
+    """Only what a setting names is asked, whatever answers there; so no token goes elsewhere."""
+    with _listening() as other:
+        listener.elsewhere = other.url
+        with suppress(StoreError):
+            ask(listener.url)
+        assert listener.headers and not other.connections

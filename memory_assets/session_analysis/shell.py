@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from threading import Lock
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import names, shorten
@@ -17,6 +17,9 @@ from memory_assets.session_analysis.powershell import pipelines, unwrapped
 from memory_assets.session_analysis.session import SessionTurns
 
 MAX_SCANNED = 4_000
+_CACHED_CHARACTERS = 4_000_000
+"""Of commands whose segments are kept, some 80 MB. A count would not do: one turn may have 50,000
+commands of 70 characters, which ten passes read, or as many of a hundred kilobytes."""
 _TOKEN = re.compile(
     r"(?:[ \t]|\\\n)*+(?:(?P<heredoc><<-?\s*[\"']?(?P<tag>\w+)[\"']?)"
     r"|(?P<redirect>\d?>>?&?\d?|&>>?|<)|(?P<break>\|\|?|&&?|;|\n)"
@@ -101,19 +104,37 @@ class Segment:
         return [word for word in self.words[1:] if not word.startswith("-")]
 
 
-@lru_cache(maxsize=10_000)
+_recent: dict[RedactedText, tuple[Segment, ...]] = {}
+_recent_characters = 0
+_lock = Lock()
+
+
 def segments(command: RedactedText) -> tuple[Segment, ...]:
     """Return the simple commands of a command line, wrappers and assignments taken off.
 
     Of PowerShell a pipeline is one command. Those of recent commands are cached, because several
     callers read each session.
     """
+    global _recent_characters
+    known = _recent.get(command)
+    if known is not None:
+        return known
+    told = tuple(_segments(command))
+    with _lock:
+        _recent_characters += len(command)
+        if _recent_characters > _CACHED_CHARACTERS:
+            _recent.clear()
+            _recent_characters = len(command)
+        return _recent.setdefault(command, told)
+
+
+def _segments(command: RedactedText) -> Iterator[Segment]:
     command, is_powershell = unwrapped(command)
-    if is_powershell:
-        told = pipelines(command.cut(0, MAX_SCANNED))
-        pieces = (_segment(one.text, one.words, None, piped=False) for one in told)
-        return tuple(segment for segment in pieces if segment is not None)
-    return tuple(_scan(command.cut(0, MAX_SCANNED)))
+    if not is_powershell:
+        return _scan(command.cut(0, MAX_SCANNED))
+    told = pipelines(command.cut(0, MAX_SCANNED))
+    pieces = (_segment(one.text, one.words, None, piped=False) for one in told)
+    return (segment for segment in pieces if segment is not None)
 
 
 def _scan(command: RedactedText) -> Iterator[Segment]:

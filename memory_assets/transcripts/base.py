@@ -95,7 +95,7 @@ class Known:
         return ()
 
     def see(self, container: Path, token: str) -> None:
-        """Note the token of a container before its sessions are listed."""
+        """Note the token that a container had before its sessions were listed."""
 
 
 nothing_known = Known()

@@ -79,8 +79,9 @@ class ContainerReader(RenderingReader):
             remembered = known.members(path, token)
             if remembered is not None:
                 return remembered
-            known.see(path, token)
-            return list(self._listed(path).values())
+            listed = list(self._listed(path).values())
+            known.see(path, token)  # of one that cannot be read, the next walk says so again
+            return listed
         except TranscriptError as error:
             walk.note(path, error)
             return known.last_seen(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,27 @@ def test_a_database_that_cannot_be_read_keeps_its_sessions(
     assert scan.scan_project(components, PROJECT).details["newly_gone"] == 0
     store.path.write_bytes(whole)
     assert ingest(components)[1] == 0
+
+
+def test_a_database_of_which_nothing_is_on_record_is_asked_until_it_can_be_read(
+    components: Components, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look says what is wrong, though the file stays as it is; what was locked, and did not
+    change since, is taken in."""
+    store = OpenCode(tmp_path / "locked", wal=False)
+    store.say("Why?", "Because.")
+    monkeypatch.setattr(Settings, "transcript_roots", lambda self: {"opencode": (store.root,)})
+    monkeypatch.setattr("memory_assets.transcripts.databases.BUSY_SECONDS", 0.01)
+    with closing(store.open()) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        for _ in range(2):
+            assert len(on_disk.look_for_sources(components).unlisted) == 1
+    assert [*on_disk.find_sources(components)] == [PROJECT]
+    with closing(store.open()) as writer:
+        writer.execute("ALTER TABLE message RENAME TO messages")
+        writer.commit()
+    for _ in range(2):
+        assert len(on_disk.look_for_sources(components).unlisted) == 1
 
 
 def test_a_project_known_by_a_hash_gets_its_directory(

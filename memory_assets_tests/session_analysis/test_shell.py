@@ -117,3 +117,13 @@ def test_any_command_line_is_read_without_crashing(command: str) -> None:
     """Broken quoting included; the programs' text comes from the command itself."""
     for segment in segments(seal(command)):
         assert segment.text in command
+
+
+def test_the_commands_of_a_long_turn_are_taken_apart_once() -> None:
+    """Passes over it find them, however many they are, as long as they are not long."""
+    short = [seal(f"ls {number}") for number in range(12_000)]
+    known = [segments(command) for command in short]
+    assert all(segments(command) is parts for command, parts in zip(short, known, strict=True))
+    for number in range(9):
+        segments(seal(f"ls {number} " + "x" * 500_000))
+    assert segments(short[0]) == known[0] and segments(short[0]) is not known[0]

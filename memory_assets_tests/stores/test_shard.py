@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -188,6 +189,53 @@ def test_a_blob_that_was_changed_is_refused(tmp_path: Path) -> None:
         shard.get(key)
 
 
+@pytest.mark.parametrize(
+    "key",
+    ["../{}", "/etc/{}", "blobs/../../{}", "blobs/000000000001/../{}", "heads/000000000001/{}"],
+)
+def test_a_key_that_leads_out_of_the_blobs_is_refused(opened: Opened, key: str) -> None:
+    """Whatever is there has the hash that the key says: another machine wrote both."""
+    shard, digest = Shard(opened(), "laptop"), sha256(b"letter").hexdigest()
+    shard.put_blob(1, b"letter")
+    with pytest.raises(StoreDamaged, match="no blob of its own"):
+        shard.get(key.format(digest))
+
+
+@pytest.mark.parametrize("link", ["laptop", "laptop/heads", "laptop/blobs", "laptop/blobs/1"])
+def test_links_in_a_directory_lead_nowhere(tmp_path: Path, link: str) -> None:
+    """Who may write in a shared directory has nothing read, written or deleted elsewhere."""
+    outside, root = tmp_path / "outside", tmp_path / "shard"
+    outside.mkdir()
+    (outside / "000000000001").write_bytes(b"letter")
+    (root / link).parent.mkdir(parents=True)
+    (root / link).symlink_to(outside)
+    objects = open_objects(str(root))
+    for use in (
+        lambda: objects.get(f"{link}/000000000001"),
+        lambda: objects.keys(link),
+        lambda: objects.folders(link),
+        lambda: objects.create(f"{link}/000000000002", b"x"),
+        lambda: objects.delete([f"{link}/000000000001"]),
+    ):
+        with pytest.raises(StoreError, match="links in a shard are not followed"):
+            use()
+    assert [path.read_bytes() for path in outside.iterdir()] == [b"letter"]
+
+
+def test_what_is_no_file_in_a_directory_is_no_object(tmp_path: Path) -> None:
+    """A link, a pipe that nobody writes to, and links that go round, of which there are many."""
+    objects = open_objects(str(tmp_path))
+    objects.create("laptop/heads/000000000001", head_of(1).to_bytes())
+    os.mkfifo(tmp_path / "laptop" / "heads" / "000000000002")
+    (tmp_path / "laptop" / "heads" / "000000000003").symlink_to("/dev/zero")
+    for name in ("a", "b", "c"):
+        (tmp_path / name).symlink_to(tmp_path)
+    (shard,) = shards_below(objects)
+    assert shard.generation() == 1
+    with pytest.raises(StoreError, match="no file"):
+        objects.get("laptop/heads/000000000002")
+
+
 def test_shards_are_found_below_an_address_at_any_depth(opened: Opened) -> None:
     """A person's machines, a team's people; and the shard at the address itself."""
     objects = opened()
@@ -248,6 +296,8 @@ def test_a_manifest_is_not_unpacked_beyond_what_one_can_be(monkeypatch: pytest.M
     [
         *(b"", b"\xff", b"[]", b'"x"', b'{"format": 1}', b'{"format": 1, "forgotten": 3}'),
         b'{"format": 1, "forgotten": [], "projects": ["p"], "generation": 1, "written_at": ""}',
+        b'{"format": 1, "forgotten": [], "projects": {}, "generation": "1", "written_at": ""}',
+        b'{"format": 1, "forgotten": [], "projects": {}, "generation": 9, "written_at": ""}',
     ],
 )
 def test_what_is_no_head_is_an_error_that_says_so(tmp_path: Path, content: bytes) -> None:

@@ -73,7 +73,9 @@ def open_objects(url: str) -> Objects:
 
 class DirectoryObjects:
     """Objects as files below a directory, which machines may share. Who may read the directory may
-    read what is below it, whatever the umask of the process."""
+    read what is below it, whatever the umask of the process. Links below it, which somebody else
+    may have put there, lead nowhere: with one among its parts a key is refused, and as an object
+    one is not listed."""
 
     def __init__(self, root: Path) -> None:
         self.url = str(root)
@@ -81,7 +83,7 @@ class DirectoryObjects:
 
     def create(self, key: str, content: bytes) -> bool:
         """Write a file beside, then link it to its name."""
-        path = self._root / key
+        path = self._path(key)
         staging = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         with self._errors(key):
             for _ in range(_TRIES):
@@ -96,7 +98,10 @@ class DirectoryObjects:
         """Return a file's content."""
         with self._errors(key):
             try:
-                return (self._root / key).read_bytes()
+                path = self._path(key)
+                if path.exists() and not path.is_file():  # a device or a pipe may never end
+                    raise StoreError(f"cannot use {path}: it is no file")
+                return path.read_bytes()
             except FileNotFoundError:
                 raise _not_found(self.url, key) from None
 
@@ -105,23 +110,27 @@ class DirectoryObjects:
         with self._errors(prefix):
             if self._root.exists():
                 os.scandir(self._root).close()  # `rglob` passes over what cannot be read
-            below = (path for path in (self._root / prefix).rglob("*") if path.is_file())
-            return sorted(path.relative_to(self._root).as_posix() for path in below)
+            below = (path for path in self._path(prefix).rglob("*") if path.is_file())
+            own = (path for path in below if not path.is_symlink())
+            return sorted(path.relative_to(self._root).as_posix() for path in own)
 
     def folders(self, prefix: str) -> list[str]:
         """Return the directories in a directory."""
         with self._errors(prefix):
             try:
-                with os.scandir(self._root / prefix) as entries:
-                    return sorted(entry.name for entry in entries if entry.is_dir())
+                with os.scandir(self._path(prefix)) as entries:
+                    directories = (
+                        entry for entry in entries if entry.is_dir(follow_symlinks=False)
+                    )
+                    return sorted(entry.name for entry in directories)
             except FileNotFoundError:
                 return []
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove files, and their directory if it is empty then."""
         for key in keys:
-            path = self._root / key
             with self._errors(key):
+                path = self._path(key)
                 path.unlink(missing_ok=True)
             with suppress(OSError):  # it is not empty, or gone
                 path.parent.rmdir()
@@ -130,6 +139,14 @@ class DirectoryObjects:
         """Whether the directory is missing or empty."""
         with self._errors(""):
             return not self._root.exists() or not any(self._root.iterdir())
+
+    def _path(self, key: str) -> Path:
+        path = self._root
+        for part in key.split("/"):
+            path /= part
+            if path.is_symlink() and path != self._root:
+                raise StoreError(f"cannot use {path}: links in a shard are not followed")
+        return path
 
     def _made(self, directory: Path) -> int:
         """Make a directory that is missing, with the mode of the root, and return that mode."""

@@ -12,6 +12,7 @@ generation took effect can never be what a writer of a later one is about to nam
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ _NOT_AS_WRITTEN = (
 """What comes of JSON with other values than ours, where it is read and where it is stored."""
 _TRIES = 5
 _HEADS, _BLOBS = "heads", "blobs"
+_KEY = re.compile(rf"{_BLOBS}/[0-9]{{12,}}/[0-9a-f]{{64}}")
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ class Shard:
                     str(name): str(key) for name, key in values["projects"].items()
                 }
                 values["forgotten"] = frozenset(map(str, values["forgotten"]))
+                if values["generation"] != generation:
+                    raise ValueError
                 return Head(**values, id=sha256(content).hexdigest())
         raise StoreDamaged(f"{self.url} has a head that cannot be read")
 
@@ -138,8 +142,11 @@ class Shard:
 
         Raises:
             NotFound: it is not there; the head that names it is not the present one any more.
-            StoreDamaged: it is not what its key says.
+            StoreDamaged: it is not what its key says, or the key, which another machine wrote, is
+                none of a blob of this shard.
         """
+        if _KEY.fullmatch(key) is None:
+            raise StoreDamaged(f"{self.url} is damaged: it names no blob of its own: {key[:200]!r}")
         content = self._objects.get(self._prefix + key)
         if sha256(content).hexdigest() != key.rpartition("/")[2]:
             raise StoreDamaged(f"{self.url}/{key} is damaged: its hash is another one")
