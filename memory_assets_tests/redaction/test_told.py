@@ -7,6 +7,15 @@ from memory_assets.redaction import Redactor
 from memory_assets_tests.sweep import sweep
 
 TOLD = (
+    ("Kennwort für die Instanz: otter_moss_31", "otter_moss_31"),
+    ("mot de passe pour table : loutre.verte.31", "loutre.verte.31"),
+    ("pw of the queue = Grauer-Fuchs-8", "Grauer-Fuchs-8"),
+    ('the password for my bucket "acorns77"', "acorns77"),
+    ("(pw=Quiet-Lane-6)", "Quiet-Lane-6"),
+    ("PW=salt&vinegar", "salt&vinegar"),
+    ("パスワードは「Grauer-Fuchs-8」です", "Grauer-Fuchs-8"),
+    ("비밀번호가 “otter-moss-lamp”라고", "otter-moss-lamp"),
+    ("le mot de passe «acorns77»est", "acorns77"),
     ("for root on the old box we picked Lindwurm_88 as password back then", "Lindwurm_88"),
     ("someone typed Otter.Sled.4 into the password prompt by mistake", "Otter.Sled.4"),
     ("we share the login: clerk and then Nettle!Quilt", "Nettle!Quilt"),

@@ -46,6 +46,21 @@ _PLAIN_WORD = re.compile(r"(?<![^\s(])[^\W\d_]+(?=[\s.,;:!?)]|$)")
 _CUE = re.compile(
     r"(?i)pass|pwd?\b|kennw|contrase|senha|mdp|haslo|hasło|heslo|wachtw|密码|パスワード|пароль"
 )
+BELONGING = (
+    r"[ ]\(?(?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
+    r"|voor)[ ](?![^\n]* where )"
+)
+"""How a phrase begins that says whose the password is."""
+_ITS = re.compile(
+    BELONGING
+    + r"(?P<this>(?:this|my|our|your|his|her|diesen?|mein(?:en)?|ce(?:tte)?|mon|ma|este|mi)[ ])?"
+    r"(?:[^\W\d]+[ ]){0,3}[^\W\d]+\)?"
+    r"(?P<sign>[ ]?[:=][ \"'`“„«*]*$|(?(this)[ ][\"'`“„«]$|$^))"
+)
+"""Such a phrase, and the sign behind it, or a quote behind `this ...`."""
+_GLUED = re.compile(rf"(?![{UNSPACED}])[^\W_]")
+_OPEN_QUOTES = "\"'`*"
+"""Quotes behind which a word may go on; others end what is quoted."""
 _GOES_ON = re.compile(r"[ ]\w")
 _HUMP = re.compile(r"[a-z][A-Z]")
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
@@ -132,6 +147,9 @@ def candidates(text: str, position: int, start: int, kind: str) -> Iterator[Cand
     for (first, last), looks in zip(tokens, shapes, strict=True):
         value = text[first:last]
         left, quoted = _left(text, first)
+        its = _ITS.match(text, start, first)
+        if its is not None:
+            left = [text[position:start].lower(), *_atoms(its["sign"].strip(" " + _QUOTES))]
         beside = _class(left[-1]) if left else "^"
         if value.isalpha() and not _HUMP.search(value):
             given = kind == "strong" and first >= start and (quoted or beside in _GIVING)
@@ -160,10 +178,13 @@ def _tokens(
     """Yield the ranges of what may be a password: tokens that are more than a word, and words where
     something gives them."""
     for run in _RUN.finditer(text, begin, min(end + _LONGEST, len(text))):
-        value = run.group()
+        at = run.start()
+        if at < start < run.end() and text[start] == "=":
+            at = start + 1
+        value = text[at : run.end()]
         if len(value) > _LONGEST or (value.isalpha() and not _HUMP.search(value)):
             continue
-        first = run.start() + len(value) - len(value.lstrip("(,*‘"))
+        first = at + len(value) - len(value.lstrip("(,*‘"))
         value = text[first : run.end()].removesuffix("**")
         value = value.rstrip(".,;:?*" if value[-1:] in "!;" else ".,;:?*)")
         if "(" not in value:
@@ -171,7 +192,7 @@ def _tokens(
         last = first + len(value)
         if first > end or (first < start and last > position):
             continue
-        inner = text[last : last + 1] in _QUOTES and text[last + 1 : last + 2].isalnum()
+        inner = text[last : last + 1] in _OPEN_QUOTES and _GLUED.match(text, last + 1)
         if _MARK.search(value) and not inner and not text.endswith("redacted:", 0, first):
             yield first, last
     at = before = start

@@ -16,6 +16,7 @@ from memory_assets.redaction.rules.judging.chosen import UNUSUAL, shape
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.judging.phrases import is_listed, phrase_length
 from memory_assets.redaction.rules.mentioned.clues import (
+    BELONGING,
     UNSPACED,
     Candidate,
     candidates,
@@ -138,10 +139,7 @@ _OF_OTHERS = re.compile(
     r"|team|env\w*|instance|cluster|region|zone|bucket|queue|topic|image|model)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
-_ITS = re.compile(
-    r"[ ](?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
-    r"|voor)[ ](?![^\n]* where )[^,.;:]*$"
-)
+_ITS = re.compile(BELONGING + r"[^,.;:]*(?:[:=][ \"'`“„«*]*)?$")
 _PIN = re.compile(
     r"(?:\d{6}(?:-\d{6}){7}|\d{4,10}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
     r"#?(?![a-zA-Z\d%#-]|[.,:]\d)"
