@@ -7,6 +7,12 @@ from memory_assets.redaction import Redactor
 from memory_assets_tests.sweep import sweep
 
 TOLD = (
+    ("the password for my desk is hippopotamus", "hippopotamus"),
+    ("pw is walrus btw", "walrus"),
+    ("das Kennwort lautet rhabarber.", "rhabarber"),
+    ("The password is **chrysanthemum**", "chrysanthemum"),
+    ("the password is QuietLantern", "QuietLantern"),
+    ("QuietLantern is the pw for the nas", "QuietLantern"),
     ("Kennwort für die Instanz: otter_moss_31", "otter_moss_31"),
     ("mot de passe pour table : loutre.verte.31", "loutre.verte.31"),
     ("pw of the queue = Grauer-Fuchs-8", "Grauer-Fuchs-8"),
@@ -168,6 +174,21 @@ TOLD = (
     ("The root password is Wald|Hummel7, keep it", "Wald"),
 )
 SAID = (
+    "Marvellous! The login form works now.",
+    "Super! 1Password is set up.",
+    "Type your master password to unscramble the notes.",
+    "the sign-up page uses Angular17",
+    "the password is kept in Consul1.8",
+    "log in with your Gmail2 account",
+    "passwords have 24chars",
+    "authentication failed: error ABCDEF40012",
+    "the password goes through TokenShuffler",
+    "if pw, ok := x.(codec.FrameReader); ok {",
+    "RoamingEnabled and the login window",
+    "login state is kept in row_generation",
+    "The password is unsafe.",
+    "la contraseña es obligatoria",
+    "passwords on iOS are broken",
     '"author":{"login":"Kupferkessel99"},"id":"PRR_1"',
     "The passphrase is never written to disk by the agent.",
     "The passphrase is required when the key is encrypted.",

@@ -42,7 +42,7 @@ _OTHER_THINGS = re.compile(
     r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|ed\d|ascii|x\d|web\d|risc|arm"
     r"|latin|v\d|python|node|windows|ubuntu|debian|ipv|iso|id_|secp|pkcs|lib|win\d|log4|k8s|i18n|h26"
     r"|mp[34]|cve|s3|ec2|gpt|claude|x?chacha\d+-poly|(?:ticket|issue|bug|story|task|case|incident)-\d"
-    r"|\d+[a-z]{1,3}$)\w*"
+    r"|\d+(?:[a-z]{1,3}$|chars?|bytes?|bits?|days?|hours?|items?|words?|digits?|letters?))\w*"
 )
 _NO_VALUE = re.compile(
     r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|(?<!\w)%[sdrvi(]|%[sdrvi]$|^\d+[-./:,]"

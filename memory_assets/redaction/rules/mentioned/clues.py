@@ -58,6 +58,41 @@ _ITS = re.compile(
     r"(?P<sign>[ ]?[:=][ \"'`“„«*]*$|(?(this)[ ][\"'`“„«]$|$^))"
 )
 """Such a phrase, and the sign behind it, or a quote behind `this ...`."""
+CHANGES = re.compile(
+    r"\b(?:set|chang|reset|rotat|updat|switch|mov|ge?setzt|änder|geänder|cambi|mud|impost|remis"
+    r"|mis|chang|modifi)\w*"
+)
+STATES = word_set(
+    "broken insecure useless stale outdated obsolete gone weird strange ugly terrible horrible"
+    " awful great annoying trivial obvious mandatory plaintext ciphertext nullable immutable"
+    " unsafe safe visible vulnerable awkward stupid silly ridiculous crucial critical essential"
+    " vital sensitive alphanumeric numeric personal private global identical similar equal"
+    " different unclear uncertain irrelevant important dangerous harmless hashes hardcoded"
+    " elsewhere nowhere there here untouched intact pending active inactive alive legacy fake"
+    " dummy nonsense garbage rubbish history ungültig gültig unbekannt bekannt geheim sicher"
+    " unsicher kaputt optional pflicht notwendig nötig"
+)
+"""Words for what a password is, besides those of `judging/phrases.py`."""
+_GIVING = word_set("is gives to as . ( : = quote")
+"""Classes of what stands before a value that is a mere word."""
+_BEGINNING = frozenset(("^", ".", "line"))
+_NEW_SENTENCE = re.compile(r"\s+[A-Z\d]")
+"""What stands before and behind an exclamation."""
+_CODE_NAME = re.compile(r"(?=\w*[a-z][A-Z_])[A-Za-z]+(?:_[A-Za-z]+)*")
+_GIVING_NAMES = word_set("with cue adverb line / -")
+_IS_ONE = re.compile(
+    r"[\"'`*”»]*[ ](?:is|was|as|works|for|ist|war|als|est|comme|es|como|è|come)(?![a-z])"
+)
+"""What stands before a name in code, or behind it, where it is a password."""
+_ENDS = re.compile(r"[.!]?\s*(?:\n|$)")
+_IN_CODE = re.compile(r"\w\.\(?$|\.\($")
+_PROGRAM = re.compile(r"[ ](?:apps?|accounts?|designs?|pages?|projects?|tenants?|only)\b")
+_NUMBERED = re.compile(r"[A-Za-z]+\d{1,5}(?:\.\d+)?|[A-Z][a-z]+\d[A-Z][a-z]+|[A-Z]+_[A-Z_]*\d?")
+_OF_PROGRAM = re.compile(
+    r"(?<!put )(?<!type )(?<!typed )(?<!fill )(?<!entered )\b(?:in|on|(?<!protected )by|uses|has"
+    r"|error|sign in to)[ ]$"
+)
+"""What stands before or behind the name of a program with a number, or the code of an error."""
 _GLUED = re.compile(rf"(?![{UNSPACED}])[^\W_]")
 _OPEN_QUOTES = "\"'`*"
 """Quotes behind which a word may go on; others end what is quoted."""
@@ -96,9 +131,6 @@ _CLASSES = {
     }.items()
     for word in listed.split()
 }
-_GIVING = word_set("is gives to as . ( : = quote")
-"""Classes of what stands before a value that is a mere word."""
-
 _GOES_ON_AFTER = word_set("is gives to as with")
 """Classes of what stands at the end of a line in the middle of a clause."""
 
@@ -151,11 +183,17 @@ def candidates(text: str, position: int, start: int, kind: str) -> Iterator[Cand
         if its is not None:
             left = [text[position:start].lower(), *_atoms(its["sign"].strip(" " + _QUOTES))]
         beside = _class(left[-1]) if left else "^"
+        gives = beside in _GIVING or _at_once(text, start, first)
+        if beside == "to":
+            changes = CHANGES.search(text, max(position - 60, 0), first)
+            gives = changes is not None or text.startswith(("has", "Has"), position)
         if value.isalpha() and not _HUMP.search(value):
             given = kind == "strong" and first >= start and (quoted or beside in _GIVING)
-            if not given or _CUE.search(value):
+            if not (given and (gives or quoted)) or _CUE.search(value) or value.lower() in STATES:
                 continue
-        elif beside == "line" and _GOES_ON.match(text, last):
+        elif _is_named(text, position, (first, last), beside, gives=gives) or (
+            beside == "line" and _GOES_ON.match(text, last)
+        ):
             continue
         between = sum(
             other >= UNUSUAL
@@ -206,6 +244,34 @@ def _tokens(
             if said[-1:] in _GIVING_SIGNS or quoted or text[at:before].lower() in known:
                 yield first, last
         at, before = first, last
+
+
+def _at_once(text: str, start: int, first: int) -> bool:
+    """Return True if nothing stands between the word and a value, or an adverb right before it."""
+    said = text[start:first].rstrip(" " + _QUOTES)
+    return first >= start and (not said or _CLASSES.get(said.rpartition(" ")[2]) == "adverb")
+
+
+def _is_named(
+    text: str, position: int, value: tuple[int, int], beside: str, *, gives: bool
+) -> bool:
+    """Return True if a value looks like an exclamation, or like a name in code or of a program, and
+    stands where no password is given."""
+    first, last = value
+    token = text[first:last]
+    before = first < position
+    if token.endswith("!") and token[:-1].isalpha():
+        return before and beside in _BEGINNING and _NEW_SENTENCE.match(text, last) is not None
+    if _CODE_NAME.fullmatch(token) is not None:
+        if before:
+            gives = _IS_ONE.match(text, last) is not None or (gives and beside != "(")
+        last_one = beside == "," and _ENDS.match(text, last) is not None
+        named = not (gives or last_one or beside in _GIVING_NAMES)
+        return named or _IN_CODE.search(text, max(first - 20, 0), first) is not None
+    return _NUMBERED.fullmatch(token) is not None and (
+        _OF_PROGRAM.search(text, max(first - 24, 0), first) is not None
+        or _PROGRAM.match(text, last) is not None
+    )
 
 
 def _about(text: str, position: int, start: int, kind: str) -> list[str]:

@@ -12,11 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.judging.chosen import UNUSUAL, shape
+from memory_assets.redaction.rules.judging.chosen import NOTHING, UNUSUAL, shape
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.judging.phrases import is_listed, phrase_length
 from memory_assets.redaction.rules.mentioned.clues import (
     BELONGING,
+    CHANGES,
+    STATES,
     UNSPACED,
     Candidate,
     candidates,
@@ -109,15 +111,14 @@ _LINK = re.compile(
     r"|(?<=\w)(?=[ ][\"'`“«]))"
     r"[ \t]*(?:\r?\n[ \t>]*)?(?:(?:it['’]?s|that['’]?s|it is|its)[ ])?(?P<quote>[\"'`“«(*]{0,3})"
 )
-_CHANGES = re.compile(
-    r"\b(?:set|chang|reset|rotat|updat|switch|mov|ge?setzt|änder|geänder|cambi|mud|impost|remis"
-    r"|mis|chang|modifi)\w*"
-)
 _ODD = re.compile(
     r"(?=\S{0,60}\d)(?=\S{0,60}[A-Z])"
     r"(?:#[^\W_]{5,40}|[^\W\d_][^\W_]{2,30}(?:[=/|]|\.\.|::)[^\W_]{2,30})[!#$*]?"
 )
 """A value with a sign that elsewhere begins or divides what is no password."""
+_MERE = re.compile(r"[^\W\d_]{5,40}(?![\w(\[])")
+_DIRECTLY = re.compile(rf"(?:{BELONGING}[^,.;:\n]{{1,60}})?[\"'`*»”]{{0,3}}[ ]?")
+_IN_ENGLISH = frozenset(("is", "was", "ist", "war", "lautet", "remains", "stays", "je"))
 _END_OF_CLAUSE = re.compile(
     r"[.,;:!?)\"'`”»*]{0,3}(?:\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which|that"
     r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then"
@@ -291,8 +292,24 @@ def _given(
         odd = _ODD.match(text, at) if kind == "strong" and not length else None
         if odd and _is_odd(odd.group()) and _END_OF_CLAUSE.match(text, odd.end()):
             length = len(odd.group())
+        directly = kind == "strong" and _DIRECTLY.fullmatch(low, start, link.start())
+        if link["is"] and directly and not length:
+            length = _word_length(text, at, english=link["is"] in _IN_ENGLISH)
         if length and _place(low, start, link, kind) >= _GIVEN:
             yield at, at + length
+
+
+def _word_length(text: str, at: int, *, english: bool) -> int:
+    """Return the length of the mere word at `at`, if a clause ends with it and it is none of those
+    that are said of passwords; else 0. Behind languages whose words of that kind are not listed,
+    only one with a capital."""
+    word = _MERE.match(text, at)
+    if word is None or not (english or text[at].isupper()):
+        return 0
+    value = word.group()
+    if shape(value) == NOTHING or value.lower() in STATES:
+        return 0
+    return len(value) if _END_OF_CLAUSE.match(text, word.end()) else 0
 
 
 def _is_odd(value: str) -> bool:
@@ -329,7 +346,7 @@ def _place(text: str, start: int, link: re.Match[str], kind: str) -> int:
     elif link["by"]:
         place = (3 if kind != "strong" else 2) + (kind == "weak" and between == " ")
     elif link["to"]:
-        place = 3 if _CHANGES.search(text, max(start - 60, 0), link.end() + 80) else 1
+        place = 3 if CHANGES.search(text, max(start - 60, 0), link.end() + 80) else 1
     elif link["comma"]:
         place = 1
     else:
