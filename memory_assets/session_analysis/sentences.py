@@ -30,9 +30,9 @@ _ROW = re.compile(r"\s*\|(?P<cells>.*\w.*?)\|?\s*$")
 _BELOW_THE_NAMES = re.compile(r"\s*\|[\s:|-]+$")
 """The line between the names of a table's columns and its rows."""
 _CELL_ENDS = re.compile(r"(?:\s*\|\s*[\W_]*)+(?=[\w\"'`/.$-])")
+_LINK = re.compile(r"!?\[(?P<label>[^\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\))*\)")
 _DEBRIS = re.compile(
-    r"!?\[(?P<label>[^\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\))*\)"
-    r"|::[a-z][\w-]*\{[^}\n]*\}?"
+    r"::[a-z][\w-]*\{[^}\n]*\}?"
     r"|[│┃┆╎▌▏✅✓✔☑❌✗✘️]|\*\*|`+|~~"
     r"|(?<![\w*])\*(?P<soft>\w[^*\n]*?)\*(?![\w*])"
 )
@@ -99,7 +99,7 @@ _IMAGE = re.compile(r"\[(?:Image|image|document)[^\]]{0,300}\]\s*")
 class Sentence:
     """One sentence or list item; `heading` is the one above it, `lead` its list's lead-in.
 
-    `before` is the previous sentence of its paragraph.
+    `before` is the previous sentence of its paragraph, `indent` the blanks before an item.
     """
 
     text: RedactedText
@@ -107,6 +107,7 @@ class Sentence:
     lead: RedactedText = EMPTY
     item: bool = False
     before: RedactedText = EMPTY
+    indent: int = 0
 
 
 @dataclass(slots=True)
@@ -115,6 +116,7 @@ class _Block:
     heading: RedactedText
     lead: RedactedText
     item: bool
+    indent: int = 0
 
 
 @lru_cache(maxsize=1_000)
@@ -128,14 +130,16 @@ def sentences(text: RedactedText) -> tuple[Sentence, ...]:
         plain = plain_text(join(" ", block.lines))
         before = EMPTY
         for sentence in split(plain):
-            statements.append(Sentence(sentence, block.heading, block.lead, block.item, before))
+            where = block.heading, block.lead, block.item, before, block.indent
+            statements.append(Sentence(sentence, *where))
             before = sentence
     return tuple(statements)
 
 
 def plain_text(text: RedactedText) -> RedactedText:
     """Return one paragraph without emphasis, code marks, link targets and leading symbols."""
-    plain = text.sub(_DEBRIS, r"\g<label>\g<soft>").squeezed()
+    text = text.sub(_LINK, r"\g<label>") if "](" in text else text
+    plain = text.sub(_DEBRIS, r"\g<soft>").squeezed()
     return plain.sub(_LEADING, "")
 
 
@@ -193,7 +197,8 @@ def _blocks(text: RedactedText) -> list[_Block]:
         elif title:
             heading, lead = plain_text(line), EMPTY
         elif item and not ends:
-            blocks.append(_Block([line.cut(item.end())], heading, lead, item=True))
+            indent = len(line) - len(line.lstrip())
+            blocks.append(_Block([line.cut(item.end())], heading, lead, item=True, indent=indent))
         elif goes_on and not ends:
             blocks[-1].lines.append(line)
         elif not ends:

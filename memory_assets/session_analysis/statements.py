@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, takewhile
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
@@ -40,7 +41,7 @@ _OPENING = re.compile(
     r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
 )
 """A word in front of what an agent says."""
-_IS_JSON = re.compile(r"^\{\"|\A\{", re.MULTILINE)
+_IS_JSON = re.compile(r"^\{\s*\"", re.MULTILINE)
 _JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
 _SHORTEST_LEAD, _LONG_CLAUSES = 32, 220
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
@@ -50,9 +51,10 @@ _CUT_OFF = re.compile(
 )
 _LEADS_TO_WISHES = Phrase(
     r"\b(?:possib\w+|potential\w*|likely|might|may|could|should|would|because|ways|options?|choices?|"
-    r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not)\b|n't\b"
+    r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not|no|none|nor|neither|"
+    r"except\w*|exclud\w+|rule[sd]? out|ruling out|reject\w*|dismiss\w*|eliminat\w+)\b|n't\b"
 )
-"""What leads to a list of what may be, or is to be."""
+"""What leads to a list of what may be, is to be, or is not."""
 _OF_THE_PLAN = names("todowrite todo_write update_plan taskupdate exitplanmode")
 """Calls that may follow the last message of a turn."""
 _LONGEST_OBJECTION = 600
@@ -137,10 +139,11 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
 
 
 def _told_in_json(text: RedactedText) -> RedactedText:
-    """Return the summary in a report that is a JSON object; any other text as it is."""
-    if not _IS_JSON.search(text):
-        return text
-    summary = _JSON_SUMMARY.search(text)
+    """Return the summary in a JSON object with which a report ends, not in one that is shown as
+    code; any other text as it is."""
+    shown = text.count("```") % 2 or not text.rstrip().endswith("}")
+    report = None if shown else _IS_JSON.search(text, text.rfind("```") + 1)
+    summary = _JSON_SUMMARY.search(text, report.start()) if report else None
     return unescaped(text.cut(*summary.span(1))) if summary else text
 
 
@@ -240,22 +243,28 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def with_lists(said: Sequence[Said]) -> Iterator[Said]:
     """Yield the sentences, one of a last message that leads to a list with the first items of that,
-    if it says something and at least two items can be read with it."""
+    if it says something and at least two items can be read with it. A list of parts with lists of
+    their own ("Not done:") may say the opposite of what leads to it."""
     for at, one in enumerate(said):
         leads = one.closing and one.plain.endswith(":") and len(_WORD.findall(one.plain)) > 2
         if not leads or _LEADS_TO_WISHES.search(one.plain):
             yield one
             continue
+        whole = list(takewhile(partial(_is_listed, one), said[at + 1 :]))
+        first = whole[0].sentence.indent if whole else 0
+        has_parts = any(it.text.endswith(":") or it.sentence.indent > first for it in whole)
         items = [
-            other.text.cut(0, len(other.text) - other.text.endswith("."))
-            for other in said[at + 1 : at + 1 + _ITEMS]
-            if other.sentence.lead.endswith(one.sentence.text)
-            and not other.sentence.before
-            and not other.text.endswith(":")
+            it.text.cut(0, len(it.text) - it.text.endswith("."))
+            for it in whole[:_ITEMS]
+            if not (has_parts or it.sentence.before)
         ]
         listed = leading(items, min(_ROOM_OF_ITEMS, LONGEST - len(one.text) - 2))
         fits = listed and len(listed) >= min(2, len(items))
         yield _as(one, join(" ", (one.text, join("; ", listed)))) if fits else one
+
+
+def _is_listed(lead: Said, one: Said) -> bool:
+    return one.record is lead.record and one.sentence.lead.endswith(lead.sentence.text)
 
 
 def without_colon(one: Said, *, whole_only: bool = False) -> Said:

@@ -26,7 +26,14 @@ from memory_assets.session_analysis.phrases import (
     shorten,
     unescaped,
 )
-from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, cause_score, done_score
+from memory_assets.session_analysis.scores import (
+    DID,
+    NEXT_HEADING,
+    NOT_DONE,
+    NOW,
+    cause_score,
+    done_score,
+)
 from memory_assets.session_analysis.sentences import plain_text, split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
@@ -45,11 +52,15 @@ _SHORTEST_NEXT, _LONGEST_NEXT, _CAUSE = 6, 320, 2.0
 _FEWEST_WORDS, _PLAN_LEFT_BEHIND = 4, 40
 """The last: calls after which a plan that nobody brought up to date says nothing any more."""
 _TODO = Phrase(
-    r"^\W*(?:please )?(?:(?:quit|close|stop) and )?(?:relaunch|reload|refresh|rotate(?! by)|revoke|"
-    r"remember to|make sure (?:to|you)|be sure to)\b|"
+    r"^\W*(?:please )?(?:(?:quit|close|stop) and )?(?:(?:relaunch|reload|refresh|rotate|revoke) "
+    r"(?:the|your|this|both|all|it|\w+ (?:window|page|tab|app|server))\b"
+    r"(?!(?: (?!that\b|which\b)[\w.-]+){0,3} (?:is|are|was|were)\b)|"
+    r"(?:remember to|make sure (?:to|you)|be sure to)\b)|"
     r"\b(?:pop|restore|apply|tag|merge|push) (?:it|them|that) (?:when|once|after) (?:you|the)\b|"
-    r"\bno commits? (?:was|were|has been) made\b|\bstill (?:warns?|requires?|lacks?)\b|"
-    r"\b(?:awaiting|(?:is|are) (?:still )?in flight|still (?:running|in progress|under review))\b|"
+    r"\bno commits? (?:was|were|has been) made\b|"
+    r"^(?!.*\b(?:nothing|none|no|never|was|were|now|which|when|I|we)\b).*"
+    r"\b(?:still (?:warns?|requires?|lacks?|running|in progress|under review)|awaiting|"
+    r"(?:is|are) (?:still )?in flight)\b|"
     r"^(?!.*(?:如果|もし)).*(?:还(?:剩|需)|尚未|需要你|(?:建议|请)(?:你|去|先|手动|尽快|再)|记得|"
     r"必要なら|(?:設定|確認|実行|再起動|適用|対応|追加|更新)してください|まだ.*(?:残|い)|未(?:コミット|対応|実装))"
 )
@@ -62,7 +73,8 @@ _OF_COURTESY = Phrase(
 """Questions with which agents end whatever was done."""
 _CHOICES = Phrase(r"\b(?:options?|choices?|alternatives?|either)\b")
 _IS_NOT_LEFT = Phrase(
-    r"\b(?:did not|didn't) (?!.*\byet\b)|\b(?:do not|don't|does not|doesn't) need to be\b"
+    r"\b(?:that|which) (?:I|we) (?:did not|didn't)\b|"
+    r"\b(?:do not|don't|does not|doesn't) need to be\b"
 )
 _MOST_REPORTS = 5
 _BY_THE_WAY = Phrase(
@@ -71,8 +83,10 @@ _BY_THE_WAY = Phrase(
 )
 """Reports of what accompanies the work: checks, tests, the commit."""
 _ENDED = Phrase(
-    r"set [^.:]{3,80} to\b|完成[。！]|"
-    r"(?!.*\b(?:no|nothing|not|n't|if|once|when|almost|nearly|half|un\w+|until|before)\b)"
+    r"完成[。！]|"
+    r"(?![^.!?]*(?:n't\b|\b(?:no|nothing|none|not|never|be|been|was|were|had|if|once|when|until|"
+    r"before|after|only|except|un\w+|almost|nearly|mostly|half|part\w*|far from|supposed|claim\w*|"
+    r"says|said|think|believe|assum\w+|probably|likely|hope\w*|should|must|may|might|whether)\b))"
     r"[^.:!?]{3,60} (?:is |are )?(?:now )?(?:complete|done|finished|merged|live|deployed)[.!]"
 )
 """How a message begins that says what is complete."""
@@ -189,7 +203,9 @@ def _reported(one: Said, share: float, changed: Sequence[str]) -> float:
 def _ended_score(one: Said) -> float:
     """Return a score for a message that begins with what is complete."""
     begins = one.closing and one.place == 0 and _ENDED.match(one.plain) and readable(one.plain)
-    return 2.0 if begins and not one.plain.endswith("?") else 0.0
+    if not begins or NOT_DONE.search(one.sentence.text) or one.plain.endswith("?"):
+        return 0.0
+    return 0.0 if NEXT_HEADING.search(one.sentence.heading) else 2.0
 
 
 def _listed_score(one: Said, changed: Sequence[str]) -> float:

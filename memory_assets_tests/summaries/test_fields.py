@@ -197,6 +197,16 @@ def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Mak
         ("The gate opens. Is there anything else I can help you with?", ""),
         ("The uncommitted `bell.o` is built and doesn't need to be committed.", ""),
         ("Drop the bell and ring it again.\n\nApprove it? (Nothing fell.)", "Drop the bell"),
+        ("Still open: the bell did not ring after the last tide.", "Still open: the bell did not"),
+        (
+            "The bell did not ring, so you need to restart the tower yourself.",
+            "you need to restart",
+        ),
+        ("The forge still warns about two cracks in the bell.", "still warns about two cracks"),
+        ("The forge still warns about two cracks in the bell, which I filled.", ""),
+        ("Refresh bells are rung by the tower now. Rotate the keys was added to the list.", ""),
+        ("Relaunch is handled by the harbour. Nothing is still in flight at the quay.", ""),
+        ("The bell was still running when I stopped it, and the gate is faster.", ""),
     ],
 )
 def test_what_the_last_message_leaves_to_the_person_is_next(
@@ -221,10 +231,22 @@ def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
     assert "rings two of them: the bell of the gate; the bell" in (
         asked.say(f"The harbour rings two of them{bells}").summary().learned
     )
-    for wish in ("The harbour could ring some of these", "The harbour is dark because"):
+    for wish in (
+        "The harbour could ring some of these",
+        "The harbour is dark because",
+        "The keeper of the harbour ruled out the following",
+        "The harbour rings neither of the following two",
+        "The harbour rings none of these",
+        "The harbour rings the following, except",
+    ):
         assert "the bell of the gate; " not in (
             script().prompt("why is it dark?").say(wish + bells).summary().learned
         )
+    for parts in ("- **Hung:**\n  - the bell\n- **Not hung:**\n  - the lamp", "- a\n  - b\n  - c"):
+        mended = script().prompt("mend the bells").touch("Edit", "bell.py")
+        mended.say(f"I fixed the bells of the harbour in these places:\n{parts}")
+        assert "the bell;" not in mended.summary().completed
+        assert "a; b" not in mended.summary().completed
     quoted = script().prompt("open the gate").touch("Edit", "gate.py")
     assert quoted.say('2 ships → "You have been refused at the gate"').summary().completed == (
         "Changed gate.py."
@@ -238,6 +260,18 @@ def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
         "## 下一步\n\n- 钟楼：全部改为新的钟声并且提交",
         "Both of the trains are running now on the new track.",
         "The repaired bell is now in progress at the forge.",
+        "The bell of the tower isn't complete.",
+        "The bell of the tower will be complete.",
+        "The bell must be deployed.",
+        "PR #12 for the bell can be merged.",
+        "The pull request of the bell is waiting to be merged.",
+        "The bell is expected to be live.",
+        "The bell of the tower is far from done.",
+        "The bell of the tower is partially complete.",
+        "The bell of the tower was already live.",
+        "## Remaining\n\nThe bell of the tower complete.",
+        "Set the name HARBOR_BELL to your own bell and restart the tower.",
+        "Set the tide of the bell to 30 seconds to see whether it helps.",
     ],
 )
 def test_what_is_to_come_or_under_way_was_not_done(script: Make, said: str) -> None:
@@ -480,6 +514,13 @@ def test_a_no_is_told_only_if_no_later_turn_changes_anything(
         ("gate.py: nothing to do, the hinge is fine there.", "Changed gate.py."),
         ("gate.py: no longer needs a key for the hinge.", "gate.py: no longer needs a key"),
         ("gate.py: no changes were needed for the second hinge.", "Changed gate.py."),
+        (
+            "I hung the lamp in the tower. I moved the wick to it and it is running now.",
+            "I moved the wick to it and it is running now.",
+        ),
+        ("Added a check for lamps running in the rain.", "Added a check for lamps running in"),
+        ("Fixed the in progress lamp of the tower.", "Fixed the in progress lamp"),
+        ('For the 27" lamp I added the wick of the tower.', 'For the 27" lamp I added'),
         ("Fixed that the gate failed on an empty quay.", "Fixed that the gate failed on an"),
         ("I've fixed that no lamp could be lit at night.", "I've fixed that no lamp"),
         ("Resolved that the bell will fail in the rain.", "Resolved that the bell will"),
@@ -623,3 +664,8 @@ def test_a_report_in_json_is_read_by_its_summary(script: Make, name: str) -> Non
     report = f'{{"{name}": "Added a \\"lamp\\" to the gate of the harbour.", "files": ["a.py"]}}'
     session = script().prompt("light the gate").touch("Edit", "a.py").say(report)
     assert session.summary().completed.startswith('Added a "lamp" to the gate of the harbour.')
+    session = script().prompt("light the gate").touch("Edit", "a.py")
+    session.say(
+        f"Moved the wick of the lamp to the tower. Ask for it so:\n\n```json\n{report}\n```"
+    )
+    assert "Added a" not in session.summary().completed
