@@ -211,11 +211,16 @@ def _lead_in(block: _Block, lead: RedactedText) -> RedactedText:
     return plain_text(last) if last.rstrip().endswith(":") else EMPTY
 
 
+def is_notice(prompt: str) -> bool:
+    """Return True for a notice of the program around the agent, which nobody typed."""
+    return _NOTICE.match(prompt[:_HEAD_OF_A_NOTICE]) is not None
+
+
 def asks(prompt: RedactedRecord) -> bool:
     """Return True if a prompt is a request, not a greeting, a "go on", a bare command or a notice
     of the program around the agent."""
     text = own_words(prompt.text).strip()
-    if _NOTICE.match(text[:_HEAD_OF_A_NOTICE]):
+    if is_notice(text):
         return False
     if not text or (len(text) < 60 and (_SMALL_TALK.fullmatch(text) or _MOVING.fullmatch(text))):
         return False
