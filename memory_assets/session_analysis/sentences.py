@@ -38,6 +38,8 @@ _DEBRIS = re.compile(
 )
 _LEADING = re.compile(r"\A(?:(?!#\d)[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
+_CODE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_DOT = re.compile(r"[.!?…](?:\s|$)")
 _CLOSES = re.compile(r"[^()\n]{0,120}\)")
 _GOES_ON = ("...", "…", "...)", "…)", '..."', "...'")
 _ABBREVIATION = re.compile(
@@ -125,9 +127,10 @@ def sentences(text: RedactedText) -> tuple[Sentence, ...]:
     """
     statements: list[Sentence] = []
     for block in _blocks(text):
-        plain = plain_text(join(" ", block.lines))
+        marked = join(" ", block.lines)
+        codes = [code[1] for code in _CODE.finditer(marked) if _DOT.search(code[1])]
         before = EMPTY
-        for sentence in split(plain):
+        for sentence in split(plain_text(marked), codes):
             statements.append(Sentence(sentence, block.heading, block.lead, block.item, before))
             before = sentence
     return tuple(statements)
@@ -139,14 +142,18 @@ def plain_text(text: RedactedText) -> RedactedText:
     return plain.sub(_LEADING, "")
 
 
-def split(plain: RedactedText) -> Iterator[RedactedText]:
-    """Yield the sentences of one paragraph of plain text."""
+def split(plain: RedactedText, codes: Sequence[str] = ()) -> Iterator[RedactedText]:
+    """Yield the sentences of one paragraph of plain text, none that ends within one of `codes`."""
     at = 0
+    spans = [(begin, begin + len(code)) for code in codes if (begin := plain.find(code)) >= 0]
     for boundary in _BOUNDARY.finditer(plain):
         end = boundary.end()
         if _ABBREVIATION.search(plain[max(at, end - 12) : end].lstrip()):
             continue
         if plain.endswith(_GOES_ON, 0, end) and plain[end : end + 2].strip().islower():
+            continue
+        goes_on = plain[end : end + 2].strip().islower()
+        if any(begin < end < last or (end == last and goes_on) for begin, last in spans):
             continue
         if plain.count("(", at, end) > plain.count(")", at, end) and _CLOSES.match(plain, end):
             continue
