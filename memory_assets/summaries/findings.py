@@ -162,8 +162,8 @@ def learned(session: SessionTurns, said: list[Said], told: Sequence[RedactedText
 
 
 def _is_amiss(text: str) -> bool:
-    """Return True if a sentence says of a file, or of something in a text, that it is amiss, or how
-    it is for now."""
+    """Return True if a sentence says that a file, or a name in code, is amiss or so for now,
+    the file or name first."""
     amiss = _MAY_CHANGE.search(text)
     named = _FILES.search(text) or _IDENTIFIERS.search(text)
     if amiss is None or named is None:
