@@ -197,8 +197,8 @@ DID = Phrase(
 )
 _WAS_DONE = Phrase(
     rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b|"
-    rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which)\b)[\w./'@#-]+ )"
-    rf"{{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
+    rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which|already)\b)"
+    rf"[\w./'@#-]+ ){{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
 )
 _CLAUSE_END = re.compile(rf" [–—-] |; |{_MENDED} that ", re.IGNORECASE)
 _WITHOUT_OBJECT = Phrase(

@@ -42,16 +42,18 @@ _OPENING = re.compile(
 )
 """A word in front of what an agent says."""
 _IS_JSON = re.compile(r"^\{\s*\"", re.MULTILINE)
+_BLOCK_OF_JSON = re.compile(r"\A\s*```(?:json)?\s*\n(?P<json>\{[^`]*\})\s*```\s*\Z")
 _JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
 _SHORTEST_LEAD, _LONG_CLAUSES = 32, 220
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
-    r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
-    r"setting|use|using|via|following|follows|including|like|called))*[\s:]*\Z"
+    r"(?:,? (?:now|except|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|"
+    r"were|be|setting|use|using|via|following|follows|including|like|called|"
+    r"both|has|have|shows?|includes?|contains?|supports?|adds?|(?:new |these )?fields))*[\s:]*\Z"
 )
 _LEADS_TO_WISHES = Phrase(
     r"\b(?:possib\w+|potential\w*|likely|might|may|could|should|would|because|ways|options?|choices?|"
-    r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not|no|none|nor|neither|"
+    r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not|no|none|nor|neither|nothing|"
     r"except\w*|exclud\w+|rule[sd]? out|ruling out|reject\w*|dismiss\w*|eliminat\w+)\b|n't\b"
 )
 """What leads to a list of what may be, is to be, or is not."""
@@ -141,6 +143,8 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
 def _told_in_json(text: RedactedText) -> RedactedText:
     """Return the summary in a JSON object with which a report ends, not in one that is shown as
     code; any other text as it is."""
+    if block := _BLOCK_OF_JSON.match(text):
+        text = text.cut(*block.span("json"))
     shown = text.count("```") % 2 or not text.rstrip().endswith("}")
     report = None if shown else _IS_JSON.search(text, text.rfind("```") + 1)
     summary = _JSON_SUMMARY.search(text, report.start()) if report else None

@@ -86,7 +86,8 @@ _BY_THE_WAY = Phrase(
 """Reports of what accompanies the work: checks, tests, the commit."""
 _ENDED = Phrase(
     r"完成[。！]|"
-    r"(?![^.!?]*(?:n't\b|\b(?:no|nothing|none|not|never|be|been|was|were|had|if|once|when|until|"
+    r"(?![^.!?]*(?:n't\b|%|\b(?:to (?:be|get|go|have|see)|as|but|already|wait\w*|ask|please|"
+    r"thirds?|expect\w*|no|nothing|none|not|never|be|been|was|were|had|if|once|when|until|"
     r"before|after|only|except|un\w+|almost|nearly|mostly|half|part\w*|far from|supposed|claim\w*|"
     r"says|said|think|believe|assum\w+|probably|likely|hope\w*|should|must|may|might|whether)\b))"
     r"[^.:!?]{3,60} (?:is |are )?(?:now )?(?:complete|done|finished|merged|live|deployed)[.!]"
@@ -101,7 +102,8 @@ _AGAIN = 0.5
 """What a report loses for each better one of its turn, so that a long last one is not all."""
 _LISTS_CHANGES = Phrase(
     r"\b(?:new|created|modified|changed|updated|implemented) (?:files?|components?)\b|"
-    r"\bfiles? (?:created|modified|changed|updated|added)\b|\bwhat (?:was|I|changed)\b|"
+    r"\bfiles? (?:created|modified|changed|updated|added)\b|\bwhat (?:changed\b|"
+    r"(?:was|I(?:'ve| have)?) (?:chang|done|did|add|fix|built|implement|creat|updat|remov|wrote))|"
     r"\bchanges(?: made)?\W*$|"
     r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
 )
@@ -158,13 +160,14 @@ def completed(session: SessionTurns, said: list[Said], files: Touched) -> Redact
 
 
 def _planned(session: SessionTurns, told: RedactedText) -> RedactedText:
-    """Return what the last plan is called that the agent handed over, behind some words, if no file
-    was changed in its turn or later."""
+    """Return what the last plan is called that the agent handed over and nobody rejected, behind
+    some words, if no file was changed in its turn or later."""
     for turn in reversed(session.turns):
         if any(_PLANS not in path for path in touched(session, turn.records).modified):
             return EMPTY
         for record in turn.records:
-            if record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
+            held = record.tool_use_id not in session.failed_calls
+            if held and record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
                 title = _PLAN_TITLE.search(record.text)
                 name = plain_text(record.text.cut(*title.span(1))) if title else EMPTY
                 return compose("{}: {}", told, closed(shorten(name, 90))) if name else EMPTY

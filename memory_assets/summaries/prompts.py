@@ -134,6 +134,14 @@ _ANNOUNCES = Phrase(
 """How a message ends that was followed by a call which the record has no more."""
 _BREAKS_OFF = names("interrupt api-error")
 _IS_A_PLAN = re.compile(r"\Afile_?path: \S*\bplan", re.IGNORECASE)
+_FOR_NOTHING = Phrase(
+    r"(?!.*\b(?:and|but|just|only)\b.*\b(?:fix|add|make|change|use|run)\b)"
+    r"\W*(?:(?:thanks?|thank you|ok(?:ay)?|great|good|nice|please|no|and|but|then|just)[\s,.!]+)*"
+    r"(?:(?:keep|leave) (?:it|this|that|them|everything)|(?:do not|don't|dont) "
+    r"(?:change|touch|edit|modify|do|commit|push|delete|remove|worry))\b[^,.;:!?\n]{0,60}\W*$"
+)
+"""Requests to leave things as they are."""
+_REMOVAL = Phrase(r"\b(?:delete|remove|clean|drop|move|rename)\b")
 _OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
 """Questions about what was said, which ask for nothing."""
 _VAGUE = frozenset(
@@ -399,7 +407,7 @@ def unanswered(session: SessionTurns) -> RedactedText:
     text = own_words(typed.text)
     asked = condensed(text, _LATER_REQUEST_LIMIT)
     wants = not asked.isascii() or _ASKING.search(asked) or _WANTS.search(asked)
-    idle = _IDLE.match(text) or _OF_THE_TALK.search(asked)
+    idle = _IDLE.match(text) or _OF_THE_TALK.search(asked) or _FOR_NOTHING.match(text)
     pasted = _LOGGED.match(asked) and not _WANTS.search(text) and not _ASKING.match(asked)
     if not wants or idle or pasted:
         return EMPTY
@@ -411,6 +419,8 @@ def unanswered(session: SessionTurns) -> RedactedText:
     ]
     ran = [one.command for one in calls if one.command]
     if any(_publishes(command) or command in typed.text for command in ran):
+        return EMPTY
+    if _REMOVAL.search(text) and any(map(_removes, ran)):
         return EMPTY
     if any(one.tool_name == "ExitPlanMode" for one in records):
         return EMPTY  # what was asked for was planned
@@ -441,6 +451,15 @@ def _publishes(command: RedactedText) -> bool:
     return any(
         (one.program == "git" and {"push", "merge", "tag"} & {*one.words[1:3]})
         or (one.program == "gh" and {"create", "merge", "comment", "edit"} & {*one.words[1:4]})
+        for one in segments(command)
+    )
+
+
+def _removes(command: RedactedText) -> bool:
+    """Return True for a command that removes or moves files, branches or work trees."""
+    return any(
+        one.program in ("rm", "mv")
+        or (one.program == "git" and {"-d", "-D", "-m", "--delete", "remove", "rm"} & {*one.words})
         for one in segments(command)
     )
 

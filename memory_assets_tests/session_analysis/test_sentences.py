@@ -36,6 +36,7 @@ def test_an_unclosed_fence_swallows_the_rest() -> None:
             "**Fixed** the `lock_timeout` in [env.py](migrations/env.py)",
             "Fixed the lock_timeout in env.py",
         ),
+        ("see [**pop/lamp**](https://a.b/c) now", "see pop/lamp now"),
         ("- ✅ done with *care*", "- ✅ done with care"),
         ("✅  All   tests pass", "All tests pass"),
         ("keeps *.py and a_b__c", "keeps *.py and a_b__c"),

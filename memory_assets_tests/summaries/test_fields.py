@@ -315,6 +315,7 @@ def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
         "The harbour rings neither of the following two",
         "The harbour rings none of these",
         "The harbour rings the following, except",
+        "The harbour has nothing to do with these",
     ):
         assert "the bell of the gate; " not in (
             script().prompt("why is it dark?").say(wish + bells).summary().learned
@@ -346,6 +347,9 @@ def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
         "The bell of the tower is far from done.",
         "The bell of the tower is partially complete.",
         "The bell of the tower was already live.",
+        "The bell was already deployed.",
+        "The bell of the tower is expected to go live.",
+        "Ask the keeper to have the bell merged.",
         "## Remaining\n\nThe bell of the tower complete.",
         "Set the name HARBOR_BELL to your own bell and restart the tower.",
         "Set the tide of the bell to 30 seconds to see whether it helps.",
@@ -377,6 +381,14 @@ def test_a_request_that_has_no_answer_is_next(script: Make) -> None:
 def test_what_was_carried_out_does_not_wait_for_an_answer(script: Make, commands: str) -> None:
     """The record ends with the call, and says nothing of how that ended; files that were changed
     are told where the work was seen to be broken off, a plan of it is none of it."""
+    for prompt, command in (
+        ("please delete the old branch", "git branch -D old"),
+        ("remove the lamp", "rm lamp.py"),
+        ("thanks, please keep it like this", "ls"),
+        ("please do not change anything", "ls"),
+    ):
+        removed = script().prompt("open the gate").say("It is open.").prompt(prompt)
+        assert removed.run(command, "").summary().next_steps == ""
     prompt = "commit it and run ls *.py, please"
     done = script().prompt("open the gate").say("It is open.").prompt(prompt)
     assert done.run(commands, "").summary().next_steps == ""
@@ -415,12 +427,14 @@ def test_a_notice_of_the_program_is_no_request(script: Make, notice: str) -> Non
 def test_a_plan_that_nothing_follows_is_what_was_done(script: Make) -> None:
     """Under its title, and what is left to do; once files change, these are."""
     session = script().prompt("plan a bell").touch("Write", "~/.claude/plans/bell.md")
-    session.call("ExitPlanMode", "plan:\n# Plan: Ring `bell` at night\n\n## Steps", "rejected")
+    session.call("ExitPlanMode", "plan:\n# Plan: Ring `bell` at night\n\n## Steps", "ok")
     assert session.summary().completed == "Wrote a plan: Ring bell at night."
     left = "Planned, no file changed since: Ring bell at night."
     assert session.summary().next_steps == left
     session.prompt("do it").touch("Edit", "bell.py")
     assert session.summary().completed == "Changed bell.py."
+    plan = script().prompt("plan a bell").call("ExitPlanMode", "# Bell", "rejected", error=True)
+    assert (plan.summary().completed, plan.summary().next_steps) == ("", "")
 
 
 def test_a_plan_is_not_left_open_when_much_was_done_since(script: Make) -> None:
@@ -603,6 +617,7 @@ def test_a_no_is_told_only_if_no_later_turn_changes_anything(
         ("Fixed that the gate failed on an empty quay.", "Fixed that the gate failed on an"),
         ("I've fixed that no lamp could be lit at night.", "I've fixed that no lamp"),
         ("Resolved that the bell will fail in the rain.", "Resolved that the bell will"),
+        ("Here's what was documented:\n- Full lamp: it is dark at night", "Changed gate.py."),
         (
             "**New files:**\n- `lamp.py` - the wick, and who may light it\n- `a.py`",
             "lamp.py - the wick, and who may light it.",
@@ -743,6 +758,8 @@ def test_a_report_in_json_is_read_by_its_summary(script: Make, name: str) -> Non
     report = f'{{"{name}": "Added a \\"lamp\\" to the gate of the harbour.", "files": ["a.py"]}}'
     session = script().prompt("light the gate").touch("Edit", "a.py").say(report)
     assert session.summary().completed.startswith('Added a "lamp" to the gate of the harbour.')
+    block = script().prompt("light the gate").touch("Edit", "a.py").say(f"```json\n{report}\n```")
+    assert block.summary().completed == session.summary().completed
     session = script().prompt("light the gate").touch("Edit", "a.py")
     session.say(
         f"Moved the wick of the lamp to the tower. Ask for it so:\n\n```json\n{report}\n```"
