@@ -104,7 +104,8 @@ class Segment:
         return [word for word in self.words[1:] if not word.startswith("-")]
 
 
-_recent: dict[RedactedText, tuple[Segment, ...]] = {}
+recent_segments: dict[RedactedText, tuple[Segment, ...]] = {}
+"""What `segments` returned, by command; a measurement empties it."""
 _recent_characters = 0
 _lock = Lock()
 
@@ -116,16 +117,16 @@ def segments(command: RedactedText) -> tuple[Segment, ...]:
     callers read each session.
     """
     global _recent_characters
-    known = _recent.get(command)
+    known = recent_segments.get(command)
     if known is not None:
         return known
     told = tuple(_segments(command))
     with _lock:
         _recent_characters += len(command)
         if _recent_characters > _CACHED_CHARACTERS:
-            _recent.clear()
+            recent_segments.clear()
             _recent_characters = len(command)
-        return _recent.setdefault(command, told)
+        return recent_segments.setdefault(command, told)
 
 
 def _segments(command: RedactedText) -> Iterator[Segment]:
