@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.causes import cause, cause_of, is_about_checks
@@ -53,20 +54,28 @@ _FEWEST_LETTERS = 12
 _LEAST_SCORE, _LEAST_OF_ONE_EDIT = 2.0, 2.6
 """Of a report; a single edit is mostly a step of something."""
 _TITLE_PARTS = 2
+_MOST_REPORTS = 3
+"""Sentences that tell what a commit does whose message has a subject only."""
+_OF_GIT = Phrase(r"\b(?:commit(?:s|ted)?|branch|PRs?|pull request|push(?:ed)?)\b")
 _WRITES_OF_WORK = 3
 """Calls that change files, of a turn of whose work its request tells where no report does."""
 _WORK_ASKED = Phrase(
     r"(?:please |can you |let'?s |now )?(?:add|implement|fix|create|build|make|port|change|move|"
     r"remove|support|refactor|rewrite|replace|convert|migrate|extend|integrate|split|introduce|"
-    r"rename)\b"
+    r"modify|rename)\b"
     r"(?=(?:\W+\w+){3})(?!\W+(?:(?:the|all|these|this|that|some) )*"
     r"(?:changes?|comments?|tests?|errors?|it|this|that)\b)"
 )
 """Requests that name the work."""
 _LONGEST_REPORT = 280
+_FILE, _FILES_OF_WORK = re.compile(r"\W*\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ (?=\S)"), 2
+"""How items begin that name the file, and how many tell of work."""
 _OUTSIDE = ("/", "~", "..")
 """How paths begin of files that are not the project's."""
 _CAUSE_LIMIT = 100
+_HEAD = 4
+"""Words of a sentence in which its subject stands."""
+_DASH, _SHORTEST_CLAUSE = re.compile(r" [–—] "), 32
 _ENDING = re.compile(r"[.:; ]+\Z")
 _BODY = re.compile(
     r"\n\s*\n(?P<body>\S.*?)"
@@ -74,6 +83,8 @@ _BODY = re.compile(
     r"|[\"']\s*(?:&&|;|\||$)|\Z)",
     re.DOTALL,
 )
+_TRIAL = Phrase(r"\b(?:random|dummy|test purposes?|for testing|lorem ipsum)\b")
+"""Requests for something to try a tool on."""
 _TRIED = Phrase(
     r"\b(?:deliberate(?:ly)? (?:\w+ )?(?:fail\w*|broken|violati\w+)|fault.injection|"
     r"(?:now )?expected to (?:be refused|fail|turn \w+ red))\b"
@@ -104,7 +115,8 @@ _EMPTY_DEED = Phrase(
     r"readme|references?|doc(?:s|string|umentation)?|tests?|coverage|lint\w*|"
     r"(?:parameter|variable)s?(?: and variables?)? names?)\b"
     r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
-    r"|\byou (?:provided|gave|asked|wanted)\b|\bskeleton\b|\.env\b|\bredundant\b"
+    r"|\bmoderni[sz]|\beasier to (?:follow|read|maintain|understand)\b|\bmore readable\b"
+    r"|\byou (?:provided|gave|asked|wanted|requested)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
     r"|^\W*(?:changed|updated|edited|modified) \S+\W*$"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
@@ -128,13 +140,14 @@ def work_done(
     }
     covered: set[int] = set()
     told: set[str] = set()
-    for moment, of_turns in _commits(session, stated_in):
+    for moment, of_turns, is_only in _commits(session, stated_in):
         kept = _is_kept(session, moment, holds=moment.turns[-1].id not in withdrawn)
         if kept or is_routine(moment.title) or not says_little(moment.title):
             covered.update(id(record) for record in moment.records)
             told.update(of_turns)
         if kept:
-            yield moment
+            holding = [said[turn.id] for turn in moment.turns if turn.id not in withdrawn]
+            yield _with_reports(moment, holding) if is_only and not _says_why(moment) else moment
     known: list[frozenset[str]] = []
     for turn in session.turns:
         fault = stated_in.get(turn.id) if turn.id not in told else None
@@ -161,9 +174,9 @@ def _discovery(turn: Turn, fault: Said) -> Moment:
 
 def _commits(
     session: SessionTurns, stated_in: Mapping[str, Said | None]
-) -> Iterator[tuple[Moment, list[str]]]:
+) -> Iterator[tuple[Moment, list[str], bool]]:
     """Yield the moment of each commit, with the ids of the turns whose causes it tells: those in
-    which it was worked on, if it is the only commit of its turn."""
+    which it was worked on, if it is the only commit of its turn; and whether it is."""
     by_turn: dict[str, list[CommitCall]] = {}
     for call in _lasting(commits_that_stayed(session)):
         by_turn.setdefault(call.turn.id, []).append(call)
@@ -189,7 +202,7 @@ def _commits(
                 and (member in turns or _speaks_of(one, modified))
             ]
             moment = _commit(call, turns, records, modified, [text for _, text in told])
-            yield moment, [turn_id for turn_id, _ in told]
+            yield moment, [turn_id for turn_id, _ in told], len(calls) == 1
             since, start = [], end
         since = [*since, (turn, turn.records[start:])][-TURNS_OF_A_COMMIT:]
 
@@ -249,12 +262,24 @@ def _commit(
     )
 
 
+def _says_why(moment: Moment) -> bool:
+    """Return True if a commit's message or a cause says more than its subject."""
+    return any(part and not part.startswith("Asked: ") for part in moment.narrative)
+
+
+def _with_reports(moment: Moment, said: Iterable[Sequence[Said]]) -> Moment:
+    """Return the moment of a commit with what the agent reports of its work, turn by turn."""
+    reports = [text for of_turn in said for text in _reports(of_turn, _LEAST_SCORE)]
+    telling = [text for text in reports if not _OF_GIT.search(text)][:_MOST_REPORTS]
+    return replace(moment, narrative=[*telling, *moment.narrative])
+
+
 def _is_kept(session: SessionTurns, moment: Moment, *, holds: bool) -> bool:
     """Return True if a commit tells something: its subject says what was done to the product, and
     the next prompt does not object to the repair that it is, or its message or a cause says why."""
     if is_routine(moment.title):
         return False
-    if any(part and not part.startswith("Asked: ") for part in moment.narrative):
+    if _says_why(moment):
         return True
     if not holds and moment.type == "bugfix":
         return False
@@ -288,18 +313,23 @@ def _uncommitted(
     own = [record for record in turn.records if id(record) not in covered]
     modified = touched(session, own).modified
     modified = [path for path in modified if not path.startswith(_OUTSIDE)]
-    if not modified or only_tests(modified):
+    plan = given_plan(turn)
+    if not modified or (only_tests(modified) and not plan) or _TRIAL.search(asked_in(turn)):
         return None
     writing = [one for one in own if touched(session, [one]).modified]
     reports = _reports(said, _LEAST_SCORE if len(writing) > 1 else _LEAST_OF_ONE_EDIT)
-    plan = given_plan(turn)
-    if not plan and not (reports or fault) and len(writing) >= _WRITES_OF_WORK:
+    listed_deeds = [] if reports else _of_files(said)
+    if len(listed_deeds) >= _FILES_OF_WORK and not plan and not fault:
+        reports = listed_deeds
+    listed = sum(one.closing and one.sentence.item for one in said)
+    is_work = max(len(writing), listed) >= _WRITES_OF_WORK
+    if not plan and not (reports or fault) and is_work:
         request = asked_in(turn)
         plan = request if _WORK_ASKED.match(request) else EMPTY
     if is_about_checks(turn) or not (reports or fault or plan):
         return None
     names = listing(distinct(base_name(path) for path in modified), 3)
-    reports = reports or _listed(said)
+    reports = reports or listed_deeds or _listed(said)
     if plan:
         title, account, kind = plan, reports[:3], type_of_work(plan, modified)
     elif fault:
@@ -325,6 +355,35 @@ def _uncommitted(
     )
 
 
+def _of_files(said: Sequence[Said]) -> list[RedactedText]:
+    """Return the items that say what was done in which file: "src/gate.py: Added a bell"."""
+    return [
+        one.text
+        for one in said
+        if one.closing
+        and len(one.text) <= _LONGEST_REPORT
+        and (path := _FILE.match(one.plain))
+        and _DEED.match(one.plain[path.end() :])
+        and not _EMPTY_DEED.search(one.plain[path.end() :])
+    ]
+
+
+def _is_named(one: Said) -> bool:
+    """Return True if a sentence names something, by how it is written or by a code mark."""
+    marked = (f"`{word}`" in one.record.text for word in one.plain.split()[:_HEAD])
+    return NAME.search(one.plain) is not None or any(marked)
+
+
+def _stated(one: Said) -> Said:
+    """Return a sentence without the colon of its list; one that says what is otherwise now, without
+    what follows from that."""
+    whole = without_colon(one, whole_only=True)
+    dash = _DASH.search(whole.text)
+    if dash is None or not _NOW_SO.match(whole.plain) or dash.start() < _SHORTEST_CLAUSE:
+        return whole
+    return replace(whole, text=whole.text.cut(0, dash.start()), plain=whole.plain[: dash.start()])
+
+
 def _listed(said: Sequence[Said]) -> list[RedactedText]:
     """Return what the last message lists, where no sentence of it says what was done to what."""
     listed = (one for one in said if one.closing and one.sentence.item)
@@ -337,7 +396,7 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
     """Return the sentences that say what was done to what, the most telling first."""
     scored = [
         (done_score(one), -place, one)
-        for place, one in enumerate(without_colon(statement, whole_only=True) for statement in said)
+        for place, one in enumerate(map(_stated, said))
         if not one.recap
     ]
     best = sorted((entry for entry in scored if entry[0] >= least), key=lambda entry: entry[:2])
@@ -346,7 +405,7 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
         for _, _, one in reversed(best)
         if len(one.text) <= _LONGEST_REPORT
         and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
-        and (NAME.search(one.plain) or (one.place == 0 and _CONTRAST.search(one.plain)))
+        and (_is_named(one) or (one.place == 0 and _CONTRAST.search(one.plain)))
         and not _EMPTY_DEED.search(one.plain)
         and not (_BY_THE_WAY.match(one.plain) or POINTS_BACK.match(one.plain))
     ]

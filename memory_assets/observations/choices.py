@@ -90,7 +90,7 @@ _PROCESS = Phrase(
     r"start\b|stop|wait|nothing|something else|done|resume|show|inline execution|subagent|"
     r"run |test |load |investigate|fix|close|check|rebase|debug|try |mark |"
     r"keep (?:it|them) |.*\b(?:(?:commit|push|delete) (?:and|it|this|to|now|the)|your branch|"
-    r"i can help)\b)"
+    r"i(?:'ll| can| will))\b)"
 )
 _CELL_ENDS, _TAIL = (
     re.compile(r"\s*\|\s*(?=\S)"),

@@ -18,6 +18,7 @@ _SOFTLY = (
     r"^\W*(?:(?:ok(?:ay)?|yes|yeah|no|nope|actually|alright|so|and|but|hmm+|i think|ideally|sure|"
     r"agreed|also|or better|better|please|for now|well|wait|oh|then|now|just)\b[,:.! ]*)*"
 )
+_REMOVES = Phrase(r"\b(?:drop|remove|not|get rid of|limit|instead of|rather than)\b")
 _NAMED = (
     r"(?!(?:to )?(?:not|it|this|that|these|those|them|both|all|your|my|something|anything|nothing|"
     r"whatever|everything|th(?:e|at) (?:same|other|first|second|third|last|current|latest|"
@@ -31,6 +32,12 @@ _CHOSEN = Phrase(
     rf"turn off)|going with|we(?:'ll| will) (?:use|go with|stick (?:to|with))) {_NAMED}"
 )
 """What needs a name in it: of other sentences that begin so, half tell nothing by themselves."""
+_CHOSEN_ELSEWHERE = Phrase(
+    r"\W*(?!これ|それ|あれ|この|その)(?=.*[a-zァ-ヶー]{3})[^。？?、\s]{2,40}"
+    r"(?:にしよう|でいこう|で行こう|を使おう|を採用しよう|にします)\W*$"
+    r"|\W*(?:就|还是)?(?:用|选)(?=.*[a-z]{3})[^，。？?]{2,30}吧\W*$"
+)
+"""A thing with a name that is chosen in Japanese or Chinese."""
 _RULED = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and)\b)(?:[\w.`@/-]+ ){{1,8}}?"
     r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
@@ -118,6 +125,8 @@ _LOOK = Phrase(
 )
 """How requests begin to find something out."""
 _ANY_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"(?<![a-zA-Z])[A-Z][a-zA-Z]{3,}|[ァ-ヶー]{4,}")
+"""What is chosen, where it has a name of its own."""
 _FEWEST_OF_A_RULE = 5
 _OTHER = Phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
@@ -146,9 +155,13 @@ def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:
 
 
 def taken_back(decision: RedactedText, later: Iterable[Turn]) -> bool:
-    """Return True if a later prompt takes back what a decision is about."""
+    """Return True if a later prompt takes back what a decision is about, or chooses what its
+    question offered and it did not take."""
     words = vocabulary_of(decision)
+    question, _, answer = decision.partition(" → ")
     for turn in later:
+        if answer and turn.typed is not None and _chooses(turn.typed.text, question, answer):
+            return True
         if turn.typed is not None and _REVERSES.match(turn.typed.text):
             told = own_words(turn.typed.text)
             plain = told.replace("’", "'")
@@ -159,6 +172,17 @@ def taken_back(decision: RedactedText, later: Iterable[Turn]) -> bool:
             if shared >= max(_FEWEST_SHARED, _SHARED * min(len(words), len(others))):
                 return True
     return False
+
+
+def _chooses(prompt: RedactedText, question: str, answer: str) -> bool:
+    """Return True if a prompt chooses a thing that a question names and its answer does not."""
+    return any(
+        name in question and name not in answer
+        for sentence in request_sentences(own_words(prompt))
+        if (_CHOSEN.match(sentence.text) or _CHOSEN_ELSEWHERE.match(sentence.text))
+        and not _REMOVES.search(sentence.text)
+        for name in _NAME.findall(sentence.text)
+    )
 
 
 def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -> Iterator[Moment]:
@@ -176,6 +200,8 @@ def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -
 def _settles(text: str) -> bool:
     """Return True if a sentence of the human says how something is to be."""
     plain = text.replace("’", "'")
+    if _CHOSEN_ELSEWHERE.match(plain):
+        return True
     if not 12 <= len(plain) <= 420 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
         return False
     if _LOOK.match(plain):

@@ -33,11 +33,13 @@ _OPEN = Phrase(
     r"\b(?:uncommitted|unpushed|untested|unverified)\b|"
     r"\bremaining (?:work|steps?|items?|tasks?|issues?|questions?|todos?|blockers?|parts?)\b|"
     r"^\W*remaining\b|\bremaining\W*$|\bremains? (?:to be|open)\b|"
-    r"\b(?:outstanding|unresolved|left to do|still (?:to do|open|missing|todo|pending)|is pending|"
+    r"(?:^\W*|\b(?:is|are|remains?|still|left|the|an?|one|two|\d+) )unresolved\b|"
+    r"\b(?:outstanding|left to do|still (?:to do|open|missing|todo|pending)|is pending|"
     r"are pending|what's left|to be done|needs? (?:your|manual|a human)|blocked (?:on|by)|"
-    r"(?<!while )(?<!when )waiting (?:on|for)|say the word|when you're ready|"
+    r"(?:^\W*|(?:is|are|am|'m|'re|'s|still|now|been) )waiting (?:on|for)|"
+    r"say the word|when you're ready|"
     r"ready (?:to|for) (?:commit|push|merge|deploy|review)|follow-?ups?|not yet)\b|"
-    r"\bto-?dos?\b(?=\W*(?::|$)| (?:is|are|remain\w*|left|for the)\b)|"
+    r"\bto-?dos?\b(?=\W*:| (?:is|are|remain\w*|left|for the)\b)|"
     r"\b(?:still|currently) (?:fails?|failing|broken|needs?|does(?:n't| not)|cannot|can't)\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|^\W*next(?: steps?| up)?: |"
     r"(?<!that )\bnothing (?:is |was |has been )?(?:pushed|committed|deployed)"
@@ -79,7 +81,7 @@ _PLANS = Phrase(
 """A message that ends in what the agent is about to do was cut off, and the doing followed."""
 _COMMIT = re.compile(r"\W*(?=[a-f]*\d)[0-9a-f]{7,40}\b")
 """What begins with a commit tells what it has."""
-_CONDITION = Phrase(r"^\W*(?:if|when|once|unless|depending)\b")
+_CONDITION = Phrase(r"^\W*(?:if|when|once|unless|depending|even (?:if|when|with|though))\b")
 _ONCE_AND_FOR_ALL = Phrase(
     r"(?:^|[,;:(.] ?)(?:[-*•] ?)?(?:please |but |and |also |so |ok |okay |again,? |as always,? )*"
     r"(?:(?:always|never|prefer) (?!\w+(?:ed|s)\b)[a-z]"

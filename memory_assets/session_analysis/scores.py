@@ -257,7 +257,7 @@ _SUMMARY_HEADING = Phrase(
 NEXT_HEADING = Phrase(
     r"^\W*next\W*$|\bnext (?:steps?|up|actions?)\b|what'?s next|remaining|to-?do\b|follow-?up|"
     r"still (?:to|open)|open (?:item|question|issue)|not (?:yet )?(?:done|covered)|outstanding|"
-    rf"what'?s left|recommend|future work|{OTHER_NEXT}"
+    rf"what'?s left|recommend(?!ed\W*$)|future work|{OTHER_NEXT}"
 )
 
 

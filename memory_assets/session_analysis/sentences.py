@@ -38,6 +38,7 @@ _DEBRIS = re.compile(
 )
 _LEADING = re.compile(r"\A(?:(?!#\d)[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
+_CLOSES = re.compile(r"[^()\n]{0,120}\)")
 _GOES_ON = ("...", "…", "...)", "…)", '..."', "...'")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.[)\]\"']*$|^\d{1,2}\.$",
@@ -50,6 +51,22 @@ _SMALL_TALK = Phrase(
     r"proceed|do it|try again|next|done|lgtm|looks? good|wait|warmup|"
     r"(?:test(?:ing)?|resume|retry|stop)(?! (?:the|an?|my|our|all)\b))\b[\s\w,.!]{0,12}$"
 )
+_HEAD_OF_A_NOTICE = 300
+_NOTICE = Phrase(
+    r"(?!.*(?:\?|\b(?:i|i'm|my|we|our|please|why|how)\b))\W*(?:"
+    r"(?:critical|warning|notice|reminder|important)\W+)?(?:"
+    r"<?/?system[ _-]?(?:reminder|notice|message|warning)s?\b|"
+    r"(?:automated|automatic|harness|agent) (?:reminder|notice|message|warning)\b|"
+    r"(?:the |your )?(?:tool|token|context|turn|step|time|usage|rate|session|iteration|output)s?"
+    r"(?:[ -](?:call|use|window))? (?:(?:soft|hard) )?(?:budget|limit|quota|cap)\b.{0,40}?"
+    r"\b(?:reached|exceeded|exhausted|used|remaining|left|hit)\b|"
+    r"max(?:imum)? (?:number of )?(?:steps|turns|iterations|tool calls) (?:reached|exceeded)\b|"
+    r"you(?:'ve| have) (?:used|reached|exceeded|hit|consumed) (?:\S+ ){0,6}?"
+    r"(?:tool calls|tokens|turns|steps|iterations|(?:budget|limit|quota))\b|"
+    r"\d+ (?:tool calls|tokens|turns|steps|iterations) (?:left|remaining)\b|"
+    r"stop hook (?:feedback|prevented|blocked|blocking)\b)"
+)
+"""How notices begin that the program around an agent gives it as if the person had typed them."""
 _MOVING = Phrase(
     r"(?:ok(?:ay)?,? )?(?:(?:let'?s )?(?:get|go) back to|(?:git )?(?:switch|checkout|pull|"
     r"fetch)(?: to)?|open|cd)\b[\w\s./-]{0,40}"
@@ -131,6 +148,8 @@ def split(plain: RedactedText) -> Iterator[RedactedText]:
             continue
         if plain.endswith(_GOES_ON, 0, end) and plain[end : end + 2].strip().islower():
             continue
+        if plain.count("(", at, end) > plain.count(")", at, end) and _CLOSES.match(plain, end):
+            continue
         yield from _trimmed(plain.cut(at, end))
         at = end
     yield from _trimmed(plain.cut(at))
@@ -193,8 +212,11 @@ def _lead_in(block: _Block, lead: RedactedText) -> RedactedText:
 
 
 def asks(prompt: RedactedRecord) -> bool:
-    """Return True if a prompt is a request, not a greeting, a "go on" or a bare command."""
+    """Return True if a prompt is a request, not a greeting, a "go on", a bare command or a notice
+    of the program around the agent."""
     text = own_words(prompt.text).strip()
+    if _NOTICE.match(text[:_HEAD_OF_A_NOTICE]):
+        return False
     if not text or (len(text) < 60 and (_SMALL_TALK.fullmatch(text) or _MOVING.fullmatch(text))):
         return False
     return not (prompt.subtype == "command" and " " not in text and text.startswith("/"))

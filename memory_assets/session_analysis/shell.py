@@ -104,8 +104,7 @@ class Segment:
         return [word for word in self.words[1:] if not word.startswith("-")]
 
 
-recent_segments: dict[RedactedText, tuple[Segment, ...]] = {}
-"""What `segments` returned, by command; a measurement empties it."""
+_recent: dict[RedactedText, tuple[Segment, ...]] = {}
 _recent_characters = 0
 _lock = Lock()
 
@@ -117,16 +116,23 @@ def segments(command: RedactedText) -> tuple[Segment, ...]:
     callers read each session.
     """
     global _recent_characters
-    known = recent_segments.get(command)
+    known = _recent.get(command)
     if known is not None:
         return known
     told = tuple(_segments(command))
     with _lock:
         _recent_characters += len(command)
         if _recent_characters > _CACHED_CHARACTERS:
-            recent_segments.clear()
+            forget_segments()
             _recent_characters = len(command)
-        return recent_segments.setdefault(command, told)
+        return _recent.setdefault(command, told)
+
+
+def forget_segments() -> None:
+    """Drop the segments that are kept of recent commands."""
+    global _recent_characters
+    _recent.clear()
+    _recent_characters = 0
 
 
 def _segments(command: RedactedText) -> Iterator[Segment]:

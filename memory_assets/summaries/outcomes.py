@@ -55,8 +55,9 @@ _TODO = Phrase(
 )
 """What the person is told to do, or has to wait for, in a last message."""
 _OF_COURTESY = Phrase(
-    r"\banything else\b|\bhow can I help\b|"
-    r"\b(?:questions|can I help|to (?:work on|do next)|clear things up|make sense|help|clear)\W*$"
+    r"\b(?:any|some)thing else\b|\bhow can I help\b|\bwhich would you like next\b|"
+    r"\b(?:questions|can I help|to (?:work on|do next)|like (?:me )?to do|clear things up|make "
+    r"sense|help|clear)\W*$"
 )
 """Questions with which agents end whatever was done."""
 _CHOICES = Phrase(r"\b(?:options?|choices?|alternatives?|either)\b")
@@ -76,6 +77,8 @@ _ENDED = Phrase(
 )
 """How a message begins that says what is complete."""
 _PLAN_TITLE = re.compile(r"^#{1,3} +(?:Plan ?[:–—-] *)?(\S.*)", re.MULTILINE)
+_IS_A_REPORT = Phrase(r": (?:analysis|findings|investigation|report|research|review|summary)\b")
+"""A plan that is none, but what was found out while nothing might be changed."""
 _PLANS = ".claude/plans/"
 _COMMITS_ROOM, _TELLING = 260, 120
 _AGAIN = 0.5
@@ -123,7 +126,7 @@ def completed(session: SessionTurns, said: list[Said], files: Touched) -> Redact
     heaviest = max(weights(session), default=0.0) or 1.0
     share = [weight / heaviest for weight in weights(session)]
     names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
-    planned = _planned(session)
+    planned = _planned(session, compose("Wrote a plan"))
     done = choose(
         (without_colon(fitting(one)) for one in _with_openings(list(with_lists(said)))),
         lambda one: _reported(one, share[one.turn], names),
@@ -138,17 +141,17 @@ def completed(session: SessionTurns, said: list[Said], files: Touched) -> Redact
     return join(" ", distinct([done, compose("Changed {}.", listing(names, 8)), planned]))
 
 
-def _planned(session: SessionTurns) -> RedactedText:
-    """Return what the last plan is called that the agent handed over, if no file was changed in
-    its turn or later."""
+def _planned(session: SessionTurns, told: RedactedText) -> RedactedText:
+    """Return what the last plan is called that the agent handed over, behind some words, if no file
+    was changed in its turn or later."""
     for turn in reversed(session.turns):
         if any(_PLANS not in path for path in touched(session, turn.records).modified):
             return EMPTY
         for record in turn.records:
             if record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
                 title = _PLAN_TITLE.search(record.text)
-                told = plain_text(record.text.cut(*title.span(1))) if title else EMPTY
-                return compose("Wrote a plan: {}", closed(shorten(told, 90))) if told else EMPTY
+                name = plain_text(record.text.cut(*title.span(1))) if title else EMPTY
+                return compose("{}: {}", told, closed(shorten(name, 90))) if name else EMPTY
     return EMPTY
 
 
@@ -230,8 +233,9 @@ def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
         map(_as_a_choice, map(without_colon, late)), score, room=_NEXT_LIMIT, most=4, threshold=1.0
     )
     asked_last = unanswered(session)
-    if asked_last:
-        asked_last = compose("Asked last, without an answer: {}", closed(asked_last))
+    if not asked_last:
+        planned = _planned(session, compose("Planned, no file changed since"))
+        asked_last = EMPTY if _IS_A_REPORT.search(planned) else planned
     items = (shorten(item, 90) for item in _open_items(session))
     room = _NEXT_LIMIT - len(stated) - len(asked_last) - len(" Open in the plan: .")
     if fitting := leading(items, room):
@@ -253,7 +257,8 @@ def _question_at_the_end(late: list[Said]) -> Said | None:
     last = closing[-1].plain if closing else ""
     if not last.endswith(("?", "？")) or _OF_COURTESY.search(last):
         return None
-    if len(vocabulary_of(last)) >= _FEWEST_WORDS or len(closing) < 2:
+    few = len(vocabulary_of(last)) < _FEWEST_WORDS and len(closing) > 1
+    if not few or DID.match(closing[-2].plain):
         return closing[-1]
     return closing[-2]
 
@@ -274,11 +279,14 @@ def _next_score(one: Said, *, asked: Said | None) -> float:
         or not _SHORTEST_NEXT <= len(text) <= _LONGEST_NEXT
         or text.endswith(":")
         or _IS_NOT_LEFT.search(text)
+        or (text.endswith("?") and _OF_COURTESY.search(text))
     ):
         return 0.0
     item = one.sentence.item
     headed = NEXT_HEADING.search(one.sentence.heading)
     listed = item and NEXT_HEADING.search(one.sentence.lead)
+    if item and one.sentence.lead.endswith("because:"):
+        return 0.0
     told = not item and (NOW.search(text) or DID.search(text))
     under = (headed or listed) and not told and not one.sentence.text.endswith(":")
     score = 2.5 if under else 0.0

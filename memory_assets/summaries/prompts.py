@@ -14,11 +14,22 @@ from memory_assets.session_analysis.commits import (
     commits_that_stayed,
     is_beside,
     is_routine,
+    makes_commits,
     says_little,
     subjects,
 )
-from memory_assets.session_analysis.files import weights
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, leading, names, shorten
+from memory_assets.session_analysis.files import tool_kind, touched, weights
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    Phrase,
+    base_name,
+    closed,
+    distinct,
+    leading,
+    listing,
+    names,
+    shorten,
+)
 from memory_assets.session_analysis.sentences import (
     Sentence,
     asks,
@@ -28,6 +39,7 @@ from memory_assets.session_analysis.sentences import (
     request_sentences,
 )
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.session_analysis.shell import segments
 from memory_assets.session_analysis.statements import alike, is_answered, routine, vocabulary_of
 
 TITLE_LIMIT, LONG_TITLE_LIMIT, _HALF = 90, 120, 64
@@ -113,6 +125,8 @@ _REFERS = Phrase(
     r"\b(?:this|that|it|them|these|those|ones?|all|issues|everything|yes|no|ok)\b|https?:|…|^\W*(?:/|also|then)"
 )
 """What a request has that is about something said before it."""
+_BREAKS_OFF = names("interrupt api-error")
+_IS_A_PLAN = re.compile(r"\Afile_?path: \S*\bplan", re.IGNORECASE)
 _OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
 """Questions about what was said, which ask for nothing."""
 _VAGUE = frozenset(
@@ -367,8 +381,9 @@ def request(session: SessionTurns) -> RedactedText:
 
 
 def unanswered(session: SessionTurns) -> RedactedText:
-    """Return what was asked last of a session that ends without an answer to it and without the
-    commit that it asked for."""
+    """Return what was asked last of a session that ends without an answer to it, said so; if files
+    were changed for it, only where that was broken off. The record of a request that was carried
+    out may end with its last call: then there is nothing to tell."""
     places = (place for place, turn in enumerate(session.turns) if turn.prompt is not None)
     place = max(places, default=-1)
     typed = session.turns[place].typed if place >= 0 else None
@@ -378,9 +393,39 @@ def unanswered(session: SessionTurns) -> RedactedText:
     asked = condensed(text, _LATER_REQUEST_LIMIT)
     wants = not asked.isascii() or _ASKING.search(asked) or _WANTS.search(asked)
     idle = _IDLE.match(text) or _OF_THE_TALK.search(asked)
-    of_turn = session.turns[place].id
-    committed = any(call.turn.id == of_turn for call in commits_that_stayed(session))
-    return EMPTY if committed or not wants or idle else _open(asked)
+    pasted = _LOGGED.match(asked) and not _WANTS.search(text) and not _ASKING.match(asked)
+    if not wants or idle or pasted:
+        return EMPTY
+    records = [record for turn in session.turns[place:] for record in turn.records]
+    calls = [
+        one
+        for one in records
+        if one.kind == "tool_use" and one.tool_use_id not in session.failed_calls
+    ]
+    ran = [one.command for one in calls if one.command]
+    if any(_publishes(command) or command in typed.text for command in ran):
+        return EMPTY
+    if any(one.tool_name == "ExitPlanMode" for one in records):
+        return EMPTY  # what was asked for was planned
+    if not any(tool_kind(one) == "write" and not _IS_A_PLAN.search(one.text) for one in calls):
+        return compose("Asked last, without an answer: {}", closed(_open(asked)))
+    results = [one for one in records if one.kind == "tool_result"]
+    failed = bool(results) and results[-1].is_error
+    if not failed and not any(one.subtype in _BREAKS_OFF for one in records):
+        return EMPTY
+    changed = distinct(base_name(path) for path in touched(session, records).modified)
+    return compose("Broken off, {} changed: {}", listing(changed, 3), closed(_open(asked)))
+
+
+def _publishes(command: RedactedText) -> bool:
+    """Return True for a command with which work ends: a commit, a push, a pull request."""
+    if makes_commits(command):
+        return True
+    return any(
+        (one.program == "git" and {"push", "merge", "tag"} & {*one.words[1:3]})
+        or (one.program == "gh" and {"create", "merge", "comment", "edit"} & {*one.words[1:4]})
+        for one in segments(command)
+    )
 
 
 def _with_its_end(text: RedactedText) -> RedactedText:

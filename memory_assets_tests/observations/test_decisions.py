@@ -137,6 +137,10 @@ def test_what_the_human_says_is_decided_is_a_decision(
         ("やっぱり動かない、エラーが出ます", False),
         ("やっぱりダメでした。門が開きません", False),
         ("やっぱり門がうるさいです", False),
+        ("Sveltiaにしよう。", True),
+        ("これにしよう。", False),
+        ("Sveltiaにしようか、迷っています。", False),
+        ("就用 Redis 缓存吧", True),
     ],
 )
 def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
@@ -254,6 +258,26 @@ def test_a_decision_that_a_later_prompt_takes_back_is_none(script: Make) -> None
     session.prompt("On second thought, let the gate of the harbor be painted white.").say("Fine.")
     assert session.observed() == []
     assert [one.title for one in session.prompt(said).say("Fine.").observed()] == [said]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "holds"),
+    [
+        ("Let's go with the Padlock for the harbor gate.", False),
+        ("Padlockにしよう。", False),
+        ("Let's not use the Padlock for the harbor gate.", True),
+        ("Let's use the Lantern for the harbor gate.", True),
+    ],
+)
+def test_an_answer_is_none_once_what_it_did_not_take_is_chosen(
+    script: Make, prompt: str, holds: bool
+) -> None:
+    """Of what its question named."""
+    question = "Which lock should the gate use, Bolt or Padlock?"
+    session = script().prompt("Build a gate please")
+    session.call("AskUserQuestion", "questions: ...", f'{ASKED}"{question}"="Bolt"')
+    titles = [one.title for one in session.prompt(prompt).say("Fine.").observed("decision")]
+    assert (f"{question} → Bolt" in titles) is holds
 
 
 @pytest.mark.parametrize(

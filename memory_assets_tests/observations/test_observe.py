@@ -386,3 +386,60 @@ def test_the_first_word_counts_where_the_prefix_says_too_little(
         f"[main 1a2b3c4] {subject}\n 1 file changed",
     )
     assert [one.type for one in session.observed() if one.title == subject] == [kind]
+
+
+@pytest.mark.parametrize("body", ["", "\n\nThe old one squeaked in the salt wind."])
+def test_a_commit_without_a_message_is_told_by_the_report(script: Make, body: str) -> None:
+    """Of its only commit; what the report says of the commit itself tells nothing."""
+    session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/src/gate.py")
+    session.run(f'git commit -am "Open the gate{body}"', "[main 1a2b3c4] Open the gate\n 1 file")
+    session.say("Committed to branch main. Added a chain of iron to HarborGate in gate.py.")
+    (made,) = session.observed()
+    assert ("chain of iron" in made.narrative) is not bool(body)
+    assert "branch main" not in made.text
+    assert made.title == "Open the gate"
+
+
+def test_a_report_that_is_denied_tells_nothing_of_a_commit(script: Make) -> None:
+    """The prompt after it objected to it."""
+    session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/src/gate.py")
+    session.say("Added a chain of iron to HarborGate in gate.py.").prompt("no, it's still shut")
+    session.touch("Edit", f"{ROOT}/src/hinge.py")
+    session.run('git commit -am "Open the gate"', "[main 1a2b3c4] Open the gate\n 1 file")
+    (made,) = session.say("Fine.").observed()
+    assert "chain" not in made.text
+
+
+def test_a_plan_of_documents_that_was_carried_out_is_told(script: Make) -> None:
+    """It was asked for as work; of other documents nothing is observed."""
+    for plan, told in (
+        ("Implement the following plan:\n\n# Rules of the harbor gate\n\n", 1),
+        ("", 0),
+    ):
+        session = script().prompt(f"{plan}Write down who may open it.")
+        session.touch("Write", f"{ROOT}/CLAUDE.md").say("Added the Rules section to CLAUDE.md.")
+        assert [one.title for one in session.observed()] == ["Rules of the harbor gate"] * told
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [("Let it ring", 1), ("Make some random changes to try the tool on", 0)]
+)
+def test_items_that_name_their_files_tell_what_was_done(
+    script: Make, asked: str, told: int
+) -> None:
+    """Where nothing else does; not of changes to try something on."""
+    session = script().prompt(asked).touch("Edit", f"{ROOT}/src/gate.py")
+    session.touch("Edit", f"{ROOT}/src/bell.py")
+    session.say("- `src/gate.py` - Fixed the squeak\n- `src/bell.py` - Added a clapper of iron")
+    found = session.observed()
+    assert len(found) == told
+    assert all("clapper of iron" in one.text for one in found)
+
+
+def test_what_is_otherwise_now_is_told_without_what_follows(script: Make) -> None:
+    """A name may be one by its code mark alone."""
+    session = script().prompt("Make it optional").touch("Edit", f"{ROOT}/src/gate.py")
+    session.say("`checkpoints` is now optional in the schema — leaving it out will do.")
+    (found,) = session.observed()
+    assert found.title.startswith("checkpoints is now optional in the schema")
+    assert "leaving" not in found.title

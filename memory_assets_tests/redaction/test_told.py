@@ -7,6 +7,11 @@ from memory_assets.redaction import Redactor
 from memory_assets_tests.sweep import sweep
 
 TOLD = (
+    ("for root on the old box we picked Lindwurm_88 as password back then", "Lindwurm_88"),
+    ("someone typed Otter.Sled.4 into the password prompt by mistake", "Otter.Sled.4"),
+    ("we share the login: clerk and then Nettle!Quilt", "Nettle!Quilt"),
+    ("La vieja contraseña, Tejado-Rojo-7, ya no sirve", "Tejado-Rojo-7"),
+    ("met wachtwoord Zonnebloem_19 kom ik wel binnen", "Zonnebloem_19"),
     ("Restic repo passphrase: kitchen otter lantern cobalt", "kitchen otter lantern cobalt"),
     ("for the password they now want Sonnenwind_77, not the old one", "Sonnenwind_77"),
     ("its pass is Kupferkessel99!", "Kupferkessel99"),

@@ -186,6 +186,12 @@ def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Mak
         ("Next step options:\n1. I ring the bell now.", "Next step options: I ring the bell now."),
         ("The gate opens. Rotate the key of the gate soon.", "Rotate the key of the gate soon."),
         ("My report named a lamp that I did not verify.", ""),
+        ("The gate was stuck, so a ship could be left waiting on a bell that never rings.", ""),
+        ("noDarkGates: Catches unresolved names of gates to prevent a fall.", ""),
+        ("What would you like me to do?", ""),
+        ("**Option 2: a new bell (recommended):**\n- It rings at night, and by day.", ""),
+        ("## Recommendation\nTwo gates are fine because:\n- They are alike to a ship.", ""),
+        ("Replaced the bell of the gate.\n\nCommit this?", "Commit this?"),
         ("I refreshed the list of ships.", ""),
         ("The gate opens at night. Does it?\n\nIt does.", ""),
         ("The gate opens. Is there anything else I can help you with?", ""),
@@ -243,7 +249,7 @@ def test_what_is_to_come_or_under_way_was_not_done(script: Make, said: str) -> N
 def test_a_request_that_has_no_answer_is_next(script: Make) -> None:
     """Unless a message follows, the commit that it asks for, or it asks for nothing."""
     session = script().prompt("open the gate").say("The gate is open.").prompt("and fix the bell")
-    session.touch("Edit", "bell.py")
+    session.touch("Read", "bell.py")
     asked = "Asked last, without an answer: and fix the bell."
     assert session.summary().next_steps == asked
     assert session.say("It rings.").summary().next_steps == ""
@@ -253,11 +259,53 @@ def test_a_request_that_has_no_answer_is_next(script: Make) -> None:
     assert session.touch("Read", "bell.py").summary().next_steps == ""
 
 
+@pytest.mark.parametrize(
+    "commands",
+    ["git commit -m 'Hang the bell'", "cd a && git push origin", "gh pr create -t x", "ls *.py"],
+)
+def test_what_was_carried_out_does_not_wait_for_an_answer(script: Make, commands: str) -> None:
+    """The record ends with the call, and says nothing of how that ended; files that were changed
+    are told where the work was seen to be broken off, a plan of it is none of it."""
+    prompt = "commit it and run ls *.py, please"
+    done = script().prompt("open the gate").say("It is open.").prompt(prompt)
+    assert done.run(commands, "").summary().next_steps == ""
+    begun = script().prompt("open the gate").say("It is open.").prompt("please hang the bell")
+    begun.touch("Write", "docs/PLAN.md")
+    assert begun.summary().next_steps == "Asked last, without an answer: please hang the bell."
+    begun.touch("Edit", "bell.py")
+    assert begun.summary().next_steps == ""
+    begun.note("system", "interrupt", "[Request interrupted by user]")
+    assert begun.summary().next_steps.startswith("Broken off, PLAN.md, bell.py changed: please")
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "Tool budget soft limit reached after 18 tool calls (soft 18, hard 26). Stop searching.",
+        "<system-reminder>Fix the list of tasks.</system-reminder>",
+        "CRITICAL - MAXIMUM STEPS REACHED. Tools are disabled; write a summary.",
+        "You have used 90% of your context window tokens, check what is left to do.",
+        "[automated reminder] update the list of tasks",
+        "Stop hook feedback: run the tests",
+    ],
+)
+def test_a_notice_of_the_program_is_no_request(script: Make, notice: str) -> None:
+    """Neither one of those told nor the last; a person who asks about one is a person."""
+    session = script().prompt("paint the gate of the harbour").say("It is open.").prompt(notice)
+    summary = session.touch("Read", "bell.py").summary()
+    assert (summary.request, summary.next_steps) == ("paint the gate of the harbour", "")
+    asked = script().prompt("paint the gate of the harbour").say("It is open.")
+    asked.prompt("Token limit reached after 3 calls, why do we stop there?").say("It is set so.")
+    assert "why do we stop" in asked.summary().request
+
+
 def test_a_plan_that_nothing_follows_is_what_was_done(script: Make) -> None:
-    """Under its title; once files change, these are."""
+    """Under its title, and what is left to do; once files change, these are."""
     session = script().prompt("plan a bell").touch("Write", "~/.claude/plans/bell.md")
     session.call("ExitPlanMode", "plan:\n# Plan: Ring `bell` at night\n\n## Steps", "rejected")
     assert session.summary().completed == "Wrote a plan: Ring bell at night."
+    left = "Planned, no file changed since: Ring bell at night."
+    assert session.summary().next_steps == left
     session.prompt("do it").touch("Edit", "bell.py")
     assert session.summary().completed == "Changed bell.py."
 

@@ -87,6 +87,7 @@ _BY_SURROUNDINGS = words(
     " kubernetes-secret encoded-secret"
 )
 _TELLING = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
+_TELLING["mentioned-password"] = -1
 _MOST_TELLING = 2
 """The rank of a rule by how specific it is: a name alone, surroundings, a format."""
 

@@ -40,8 +40,8 @@ def _each_case(words: str) -> str:
     )
 
 
-_FOREIGN_KEYS = frozenset(("токен", "ключ", "密钥"))
-"""Words of `FOREIGN` for tokens and keys."""
+_FOREIGN_KEYS = frozenset(("токен", "ключ", "密钥", "ログイン", "登录", "와이파이"))
+"""Words of `FOREIGN` for tokens and keys, and words for logging in."""
 _GIVEN = r"[\"']?\s{0,4}(?:=>|[:=：])\s{0,4}[\"'`“]?"
 
 
@@ -155,7 +155,7 @@ PROSE: tuple[AnchoredRule, ...] = (
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
     rule_above("foreign-password", "??", _given_after,
-               _each_case(FOREIGN), "ops пароль " + FILL[3:15]),
+               _each_case("ログイン|登录|와이파이|" + FOREIGN), "ops пароль " + FILL[3:15]),
     rule("foreign-secret", "??", bool,
          r"(?:ключ|токен|密钥)[^\n:=]{0,24}[:=][ ]?(?P<secret>[0-9a-f]{32,64})(?!\w)",
          "ключ доступа: " + HEX[:32]),

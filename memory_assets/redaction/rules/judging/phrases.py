@@ -144,9 +144,9 @@ def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: b
     words = run.group().split(" ")
     whole = (_QUOTE_ENDS if quoted else _PHRASE_ENDS).match(text, run.end()) is not None
     joining = [_is_function(word) for word in words]
-    said = sum(word.isalpha() and is_told_of(word) for word in words)
-    telling = len(words) - said - sum(joining)
     if whole and not joining[0] and len(words) <= _LONGEST:
+        said = sum(word.isalpha() and is_told_of(word) for word in words)
+        telling = len(words) - said - sum(joining)
         if len(words) > 2 and (
             5 * telling >= (2 if quoted else 3 if sure else 5) * len(words)
             if phrasal

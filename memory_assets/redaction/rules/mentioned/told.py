@@ -12,9 +12,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.judging.chosen import CERTAIN, LIKELY, UNUSUAL, shape
+from memory_assets.redaction.rules.judging.chosen import UNUSUAL, shape
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.judging.phrases import is_listed, is_said, phrase_length
+from memory_assets.redaction.rules.judging.phrases import is_listed, phrase_length
+from memory_assets.redaction.rules.mentioned.clues import (
+    UNSPACED,
+    Candidate,
+    candidates,
+    score,
+)
 from memory_assets.redaction.rules.wordlist import word_set
 
 REACH = 180
@@ -33,11 +39,16 @@ KEYWORDS = tuple(
         "logon", "ssh in", "ssh as", "anmeld", "zugang", "keystore", "keychain", "bitlocker",
         "veracrypt", "wpa", "wlan", "hotspot", "security answer", "decrypt", "with user",
         "as user", "connect as", "encrypted with", "protected with", "pass is ", "pass was ",
+        "accedi", "acessar", "entra con", "entre avec", "einlog", "inlogg", "zalog", "magic word",
+        "secret word", "code word", "codeword", "signing secret", "master code", "alarmcode",
+        "kod d", "rcode", "authentication failed", "asks for", "when asked", "prompt wants",
+        "identifiant",
     )
 )  # fmt: skip
 """Lower-case words, besides those of `passwords.py`, after which a password is told."""
 FOREIGN = (
-    "密钥|токен|ключ|пароль|пароля|парола|密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|סיסמה"
+    "密钥|токен|ключ|пароль|пароля|парола|密码|密碼|口令|パスワード|暗証番号|비밀번호|비번|암호"
+    "|סיסמה"
 )
 """Words for passwords without a letter of ASCII."""
 _CUE = re.compile(
@@ -46,29 +57,32 @@ _CUE = re.compile(
     r"|unlock phrase|pass phrase|(?:three|four|five|six) words)[a-zà-ÿ]{0,12}|pass(?![a-z])"
     rf"|(?!暗証|密钥|токен|ключ)(?:{FOREIGN}))"
     r"|(?P<number>暗証番号|pin(?:[- ]?code)?(?![a-z\d])|puk(?![a-z\d])"
-    r"|(?:door|alarm|gate|access|safe|verification|one-time|2fa|mfa|pairing|login|security|keypad"
+    r"|(?:door|alarm|gate|master|access|safe|verification|one-time|2fa|mfa|pairing|login|security|keypad"
     r"|authenticator|your) code|t?otp(?![a-z])|combination|recovery key"
-    r"|c?.?digo d[aoe]|codice (?:d\w+ |pin))"
+    r"|c?.?digo d[aoe]|codice (?:d\w+ |pin)|kod d[oa] |(?:alarm|tür|tor|zahlen)code)"
     r"|(?P<medium>(?:unlock code|code secret|(?:one|the|shared) secret|zugangsdaten|creds?"
     r"|basic auth|credentials|logins?|sudo|wi-?fi|root account|opens with|unlock(?:s|ed)?"
     r"|clave"
     r"|parola|luks|keepass|zugang|keystore|keychain|bitlocker|veracrypt|wpa2?|wlan|hotspot"
-    r"|security answer|decrypt(?:s|ed)?)(?![a-z])|密钥|токен|ключ)"
+    r"|security answer|decrypt(?:s|ed)?|(?:magic|secret) word"
+    r"|code ?word|signing secret)(?![a-z])|密钥|токен|ключ"
+    r"|ログイン|登录|와이파이)"
     r"|(?P<weak>(?:log(?:ged)?.in(?: as)?|sign(?:ed)? (?:in|on)|log ?on|ssh (?:in|as)"
     r"|anmeld\w*|(?:get|me|you) in|nutzer|(?:with|as)(?= user)|connect(?= as )|(?:encrypted"
-    r"|protected)(?= with))"
+    r"|protected)(?= with)|accedi|acessar|entra con|entre avec|einlog\w*|inlogg\w*|zalog\w*"
+    r"|authentication failed|asks for|when asked|prompt wants|identifiants?)"
     r"(?![a-z]))"
 )
 _PHRASAL = re.compile(r"pas+ ?phr|unlock|luks|keepass|code secret|\w+ words|opens")
 _NAMED_ON = re.compile(r"[A-Za-z0-9_(\[/%-]|\.\w|::")
 """What follows where a word for passwords is a part of a name."""
 _NEXT = re.compile(r"[ ]([a-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
-_ABOUT = word_set("rule rules backend driver strategy engine protocol requirements scheme library")
+_ABOUT = word_set(
+    "rule rules backend driver strategy engine protocol requirements scheme library validation"
+    " validator check hashing"
+)
 """Words behind one for passwords, besides those that end names, which make it that of a thing."""
 _GIVING = word_set("change changed reset code line lines entry down")
-_NEEDED = {"strong": 4, "medium": 5, "weak": 6, "thing": 7}
-"""The sum of position and shape from which on a value is a password, by the word it stands by."""
-
 _NOW = (
     r"(?:[ ](?:now|still|again|currently|just|also|always|actually|simply|probably|only|really"
     r"|something like|jetzt|noch|momentan|derzeit|immer|wieder|wie immer|ahora|ora|invece|toujours"
@@ -98,35 +112,17 @@ _CHANGES = re.compile(
     r"\b(?:set|chang|reset|rotat|updat|switch|mov|ge?setzt|änder|geänder|cambi|mud|impost|remis"
     r"|mis|chang|modifi)\w*"
 )
-_UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
-_TOKEN = re.compile(
-    rf"[^\s\"'`<>(){{}}\[\]|:“”«»→–—{_UNSPACED}]{{5,60}}+"
-    r"(?![(\[]|[\"'`<]\w|[ ](?:credentials?|accounts?|auth\w*)\b)"
-)
-_APART = re.compile(
-    rf"(?<![^\s\"'`“«(*/:{_UNSPACED}])(?=\S{{0,60}}?(?:\d|[^\s\w]\w|_|(?-i:[a-z][A-Z])))"
-    + _TOKEN.pattern
-    + rf"(?=[\s\"'`”»*)–—{_UNSPACED}]|$)"
-)
-"""A value that looks chosen wherever it stands."""
-_END_OF_CLAUSE = re.compile(
-    r"[.,;:!?)\"'`”»*]{0,3}(?:\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which|that"
-    r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then"
-    r"|yesterday|today|tonight|last|this|again|gestern|heute|hier|ayer|ieri|gesetzt)\b))"
-    rf"|[.,;!?)]{{1,2}}\s|[ ]?[{_UNSPACED}]"
-)
-_PAIR = re.compile(
-    r"(?:(?<=^)|(?<=[\s:(=,]))(?P<who>as[ ]|with[ ]"
-    r"|user(?:name)?[ :=]{1,2})?[\"'`]?[\w.@+-]{1,40}[\"'`]?"
-    r"(?:(?P<sign>[ ]?/[ ]?|:)|[ ](?:and|with|und|mit|y|e|et)[ ](?:password[ ])?)[\"'`]?"
-)
-_LOGIN = re.compile(r"(?::| as| with|)[ ](?P<who>[\w.@+-]{2,40}),?[ ]")
-"""The user between the word for logging in and the password."""
 _ODD = re.compile(
     r"(?=\S{0,60}\d)(?=\S{0,60}[A-Z])"
     r"(?:#[^\W_]{5,40}|[^\W\d_][^\W_]{2,30}(?:[=/|]|\.\.|::)[^\W_]{2,30})[!#$*]?"
 )
 """A value with a sign that elsewhere begins or divides what is no password."""
+_END_OF_CLAUSE = re.compile(
+    r"[.,;:!?)\"'`”»*]{0,3}(?:\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which|that"
+    r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then"
+    r"|yesterday|today|tonight|last|this|again|gestern|heute|hier|ayer|ieri|gesetzt)\b))"
+    rf"|[.,;!?)]{{1,2}}\s|[ ]?[{UNSPACED}]"
+)
 _HARD = re.compile(r"passw|\n[ \t]*\n|[{}<\[\]|]|(?<![-=~\n])>|=(?![ >])")
 _SENTENCE = re.compile(
     r"[.!?](?=\s)(?!\s+(?:it|that|this|the new one|here|now|both|on|its|old|new|\S{1,20} / )\b)"
@@ -145,15 +141,6 @@ _OF_OTHERS = re.compile(
 _ITS = re.compile(
     r"[ ](?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
     r"|voor)[ ](?![^\n]* where )[^,.;:]*$"
-)
-_IN_OTHERS = re.compile(r"\b(?:for|on|at|in|from|as|by|of|via) [\"'`]?$")
-_AS_PASSWORD = re.compile(
-    r"[\"'`”»*]{0,2}[ ](?:(?:works|is|was|serves|works fine|counts)[ ])?"
-    r"(?:as|als|como|comme|come)[ ](?:[\w'’-]{1,14}[ ]){0,4}$"
-)
-_IS_PASSWORD = re.compile(
-    r"[\"'`”»*]{0,2}[ ](?:is|was|ist|war|es|est|è|é)[ ]"
-    r"(?:the|my|our|your|its|das|mein|la|el|le|mi|a)[ ](?:[\w.'’/-]{1,24}[ ]){0,3}$"
 )
 _PIN = re.compile(
     r"(?:\d{6}(?:-\d{6}){7}|\d{4,10}|\d{3}[ ]\d{3}|\d{1,2}(?:-\d{1,2}){2,5})"
@@ -177,7 +164,6 @@ _OF_CARD = re.compile(
     r"(?i)(?:^|\n|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|card|door"
     r"|recovery|unlock)[ ])$"
 )
-_OLD_OR_NEW = re.compile(r"\b(?:old|new|previous|former|last|alt|neu)\w? (?:\w+ )?\($")
 _INSIDE_NAMES = frozenset("_.-/$@#:&,")
 _ASCII_VALUE = re.compile(r"[A-Za-z0-9]{3}")
 """Occurs where a password is told after a word in any script; searching for it is cheap."""
@@ -209,10 +195,23 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
     around = text[first : cue.end() + REACH + _LONGEST]
     for start, end in _told(around, position - first, cue.end() - first, kind):
         yield first + start, first + end
+    for value in candidates(text, position, cue.end(), kind) if kind != "thing" else ():
+        if score(value.clues) > 0 and not _is_other(text, cue.end(), value):
+            yield value.start, value.end
+
+
+def _is_other(text: str, start: int, value: Candidate) -> bool:
+    """Return True if a value is an amount, or what the word right before it has: `id: ...`."""
+    before = text[max(value.start - 40, 0) : value.start].lower()
+    if _UNIT.match(text, value.end) is not None or before[-2:-1] == "@":
+        return True
+    return _OF_OTHERS.search(before) is not None and not (
+        start <= value.start and _ITS.match(text, start, value.start)
+    )
 
 
 def _told(text: str, position: int, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """Yield what `text`, the surroundings of a word from `position` to `start`, tells."""
+    """Yield what the surroundings of a word of a `kind` from `position` to `start` tell."""
     low = text.lower()
     if len(low) != len(text):
         low = text
@@ -222,14 +221,9 @@ def _told(text: str, position: int, start: int, kind: str) -> Iterator[tuple[int
     word = low[position:start]
     if kind == "number" or word.startswith(("unlock", "passcode")):
         yield from _numbers(text, low, start, end, by=kind != "number")
-        if kind == "number":
-            return
-    marked = _MARK.search(text, 0, end) is not None
     phrasal = kind != "weak" and _PHRASAL.match(word) is not None
-    if kind == "strong" or marked or phrasal:
-        yield from _linked(text, low, start, end, kind, phrasal)
-    if marked:
-        yield from _apart(text, low, position, start, end, kind)
+    if kind == "strong" or phrasal:
+        yield from _given(text, low, start, end, kind, phrasal)
 
 
 def _is_inside_name(text: str, position: int) -> bool:
@@ -281,47 +275,26 @@ def _numbers(
             yield more.span("number")
 
 
-def _linked(
+def _given(
     text: str, low: str, start: int, end: int, kind: str, phrasal: bool
 ) -> Iterator[tuple[int, int]]:
-    """Yield what the word's sentence and its continuations give by a verb or a sign."""
+    """Yield the passphrases, and values with a sign that elsewhere divides, that the word's
+    sentence and its continuations give by a verb or a sign."""
     for link in _LINK.finditer(low, start, min(end + 4, len(text))):
         at = link.end()
         if at > end or at >= len(text):
             continue
+        length = 0
         may_be_phrase = phrasal or (kind == "strong" and _ENGLISH.match(link.group()))
-        if may_be_phrase and "(" not in link["quote"] and _place(low, start, link, kind) > 2:
+        if may_be_phrase and "(" not in link["quote"]:
             length = phrase_length(
                 text, at, quoted=text[at - 1] in _QUOTES, phrasal=phrasal, sure=kind == "strong"
             )
-            if length:
-                yield at, at + length
-                continue
-        odd = _ODD.match(text, at) if kind == "strong" else None
-        if (
-            odd is not None
-            and _is_odd(odd.group())
-            and _END_OF_CLAUSE.match(text, odd.end())
-            and _place(low, start, link, kind) > 2
-        ):
-            yield odd.span()
-            continue
-        token = _TOKEN.match(text, at, min(at + 80, len(text)))
-        if token is None:
-            continue
-        value = _bare(token.group())
-        if value.isalpha() and not (
-            kind == "strong" and (_is_plain(value, link) or len(value) >= _LONG)
-        ):
-            continue
-        looks = shape(value)
-        if not looks or looks + _MOST_PLACE < _NEEDED[kind]:
-            continue
-        if looks < LIKELY and _END_OF_CLAUSE.match(text, at + len(value)) is None:
-            continue
-        place = _place(low, start, link, kind)
-        if _is_told(kind, place, looks) and not _is_of_another(low, start, link):
-            yield at, at + len(value)
+        odd = _ODD.match(text, at) if kind == "strong" and not length else None
+        if odd and _is_odd(odd.group()) and _END_OF_CLAUSE.match(text, odd.end()):
+            length = len(odd.group())
+        if length and _place(low, start, link, kind) >= _GIVEN:
+            yield at, at + length
 
 
 def _is_odd(value: str) -> bool:
@@ -330,15 +303,6 @@ def _is_odd(value: str) -> bool:
     words = re.findall(r"[^\W\d_]{3,}", value.lower())
     looks = shape(re.sub(r"[=/|]|\.\.|::", "!", value.lstrip("#")))
     return looks >= UNUSUAL and not any(map(is_listed, words))
-
-
-def _is_told(kind: str, place: int, looks: int) -> bool:
-    """Return True if the three marks add up. A mere word must be told outright; and what no verb
-    and no sign gives, beside another word than one for passwords, must look more like one."""
-    if place < 1 or (looks < UNUSUAL and place < _OUTRIGHT):
-        return False
-    loose = kind != "strong" and place < _GIVEN
-    return place + looks >= _NEEDED[kind] + loose
 
 
 def _is_of_another(text: str, start: int, link: re.Match[str]) -> bool:
@@ -350,20 +314,7 @@ def _is_of_another(text: str, start: int, link: re.Match[str]) -> bool:
     )
 
 
-def _is_plain(value: str, link: re.Match[str]) -> bool:
-    """Return True if a word of letters may be a password behind the link: in languages whose words
-    for what a password is are not listed, only one with a capital."""
-    return link["is"] is not None and (
-        value[0].isupper() or _ENGLISH.match(link.group()) is not None
-    )
-
-
 _ENGLISH = re.compile(r"\W*(?:is|was|are|it['’]?s|that['’]s|words|\W)")
-
-
-def _bare(token: str) -> str:
-    """Return a token without the punctuation and emphasis after it."""
-    return token.removesuffix("**").rstrip(".,;:!?" if token[-1] not in "!?" else ".,;:?")
 
 
 def _place(text: str, start: int, link: re.Match[str], kind: str) -> int:
@@ -389,69 +340,10 @@ def _place(text: str, start: int, link: re.Match[str], kind: str) -> int:
     return place + (text[link.end() - 1] in _QUOTES) - cost
 
 
-_GIVEN, _OUTRIGHT, _MOST_PLACE = 3, 4, 5
-_LONG = 20
-"""Letters of words in one that no word has."""
+_GIVEN = 3
 _LONGEST = 160
 """Characters of a value, and of the clause that ends with it, beyond `REACH`."""
-_MARK = re.compile(
-    r"[^\W\d_]\d|\d[^\W\d_]|[^\W_][-!#$&*^~%+?;@_.,/][^\W_]|[a-z][A-Z]|[^\W\d_]{3}[!#$]"
-)
-"""Occurs in every value that no verb gives."""
 _QUOTES = frozenset("\"'`“«")
-_LOGINS = word_set("login logins Login")
-_ADMINS = word_set("admin root")
-
-
-def _apart(
-    text: str, low: str, position: int, start: int, end: int, kind: str
-) -> Iterator[tuple[int, int]]:
-    """Yield the values around the word that nothing else can be, and those before it that it
-    names."""
-    begin = text.rfind("\n", 0, position) + 1
-    stop = _SENTENCE.search(low, start, end)
-    end = stop.start() if stop else end
-    for token in _APART.finditer(text, begin, end):
-        at = token.start()
-        if at <= position < token.end():
-            continue
-        value = _bare(token.group())
-        looks = shape(value)
-        if looks < UNUSUAL - (at < position):
-            continue
-        place = _place_apart(low, at, at + len(value), position, start, kind, looks)
-        if _is_told(kind, place, looks):
-            yield at, at + len(value)
-
-
-def _place_apart(
-    text: str, at: int, stop: int, position: int, start: int, kind: str, looks: int
-) -> int:
-    """Return how strongly a value is given that no verb gives."""
-    if at > start:
-        for pair in _PAIR.finditer(text, start, at):
-            if pair.end() == at:
-                return 3 if pair["who"] or pair["sign"] else 2
-        login = _LOGIN.fullmatch(text, start, at) if text[position:start] in _LOGINS else None
-        if login is not None and (login["who"] in _ADMINS or not is_said(login["who"])):
-            return 2
-        if not text[start:at].strip(" \"'`"):
-            return 3 if kind == "strong" and _END_OF_CLAUSE.match(text, stop) else 2
-    else:
-        tail = text[stop:position]
-        if not tail.strip():
-            return 0
-        if kind != "weak" and (_AS_PASSWORD.match(tail) or _IS_PASSWORD.match(tail)):
-            return 4
-        if _OLD_OR_NEW.search(text, max(at - 30, 0), at):
-            return 2
-        if looks == CERTAIN and text[at:stop].isalnum():
-            return 0
-    if text[at - 1] in "/:" or text[max(at - 2, 0) : at] == "= ":
-        return 0
-    if _OF_OTHERS.search(text, max(at - 40, 0), at) or _IN_OTHERS.search(text, max(at - 9, 0), at):
-        return 0
-    return 1
 
 
 def _is_of_thing(text: str, start: int) -> bool:
