@@ -187,6 +187,19 @@ def test_stars_that_are_no_emphasis_stay(text: str) -> None:
     assert unmarked(f"**so:** `{text}`, **(and)** {text}") == f"so: {text}, (and) {text}"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see [the **log**](a/log.md), then", "see the log (a/log.md), then"),
+        (f"see [the log](https://a.example/{'x' * 20})", "see the log"),
+        ("**[a.md](a.md)** `[a](b)` x[i](y) ![p](q)", "a.md [a](b) x[i](y) ![p](q)"),
+    ],
+)
+def test_a_link_is_its_text_on_a_terminal(text: str, shown: str) -> None:
+    """And its target if that is short; code and calls stay as they are."""
+    assert unmarked(text) == shown
+
+
 def test_code_between_fences_on_one_line_is_kept() -> None:
     """A line of a fence and a language is left out."""
     assert unmarked("```npm test -- --all```\n```sh\nls\n```") == "npm test -- --all\nls"
