@@ -135,12 +135,6 @@ _AGENT_TOOLS: dict[str, tuple[type[Arguments], str]] = {
     ),
 }
 """The tools of `memory mcp --write`."""
-_CALLS = {
-    "sessions": 'ask(verb="sessions")',
-    r"summarize (\S+)": r'summarize_session(session="\1")',
-    r"show (\S+)": r'get(ids=["\1"])',
-}
-"""How a tool is asked what a command of a shell that an error names would answer."""
 
 _WORKSPACE_TOOLS: dict[str, tuple[type[Arguments], str]] = {
     "workspace_search": (
@@ -332,10 +326,6 @@ def _call_agent_tool(
 
 
 def _failed(message: str) -> types.CallToolResult:
-    """Return an error's result; commands of a shell that a tool does as well are named as its
-    calls."""
-    for command, call in _CALLS.items():
-        message = re.sub(rf"`memory {command}`", f"`{call}`", message)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=visible(message))], is_error=True
     )

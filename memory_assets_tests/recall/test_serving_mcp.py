@@ -266,7 +266,7 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
         (
             "summarize_session",
             {"session": "nobody"},
-            'no session nobody in memory; `ask(verb="sessions")` lists them',
+            'MCP: `ask(verb="sessions")`',
         ),
         ("cross_query", {}, "give a query"),
         ("link_session_to_commit", {"session": REPORTS, "commit": "not hex"}, "commit: "),
