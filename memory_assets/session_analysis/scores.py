@@ -176,7 +176,7 @@ _PAST = (
     r"filled|restored|aligned|applied|expanded|standardized|upgraded|hardened|consolidated|trimmed|"
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
     r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded|saved|discarded|"
-    r"modified|rewritten|generated|captured|shipped|landed|sanitized|centralized|restricted|reused|"
+    r"modified|rewritten|generated|captured|shipped|landed|sanitized|restricted|reused|"
     r"enhanced|tweaked|amended|restarted|filed|executed)"
 )
 _MENDED = r"(?:(?<=fixed)|(?<=resolved)|(?<=corrected)|(?<=repaired)|(?<=patched))"

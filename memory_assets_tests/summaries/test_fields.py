@@ -617,7 +617,10 @@ def test_a_no_is_told_only_if_no_later_turn_changes_anything(
         ("Fixed that the gate failed on an empty quay.", "Fixed that the gate failed on an"),
         ("I've fixed that no lamp could be lit at night.", "I've fixed that no lamp"),
         ("Resolved that the bell will fail in the rain.", "Resolved that the bell will"),
-        ("Here's what was documented:\n- Full lamp: it is dark at night", "Changed gate.py."),
+        (
+            "Here's what was documented:\n- Full problem: centralized lamps erode the quay",
+            "Changed gate.py.",
+        ),
         (
             "**New files:**\n- `lamp.py` - the wick, and who may light it\n- `a.py`",
             "lamp.py - the wick, and who may light it.",
