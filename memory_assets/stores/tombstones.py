@@ -59,7 +59,7 @@ _OF_FIRST_VERSION = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
 _HAS_TEXTS = "SELECT 1 FROM sqlite_master WHERE name = 'texts'"
 _UNFINISHED = "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
-_UNFINISHED_TEXTS = "SELECT 1 FROM texts WHERE state != 'done' LIMIT 1"
+_UNFINISHED_TEXTS = "SELECT hash FROM texts WHERE state != 'done'"
 _EXCLUDED = (
     "INSERT INTO excluded SELECT line",
     "FROM other.excluded WHERE line NOT IN (SELECT line FROM main.excluded)",
@@ -158,19 +158,24 @@ class Tombstones:
             rows = ((hash_,) for hash_ in hashes)
             connection.executemany("INSERT OR REPLACE INTO texts VALUES (?, 'begun')", rows)
 
-    def end_texts(self) -> None:
-        """Note that no file has any of the texts that were to be cut."""
+    def end_texts(self, hashes: Iterable[bytes]) -> None:
+        """Note that no file has any of these texts, which were to be cut."""
         with self._connected() as connection, transaction(connection):
-            connection.execute("UPDATE texts SET state = 'done'")
+            rows = ((hash_,) for hash_ in hashes)
+            connection.executemany("UPDATE texts SET state = 'done' WHERE hash = ?", rows)
 
     def texts(self) -> frozenset[bytes]:
         """Return the hashes of the texts that were cut, or are to be."""
         return frozenset(row[0] for row in self._rows("SELECT hash FROM texts"))
 
-    def has_texts_to_cut(self) -> bool:
-        """Whether files may still have texts that were to be cut: it was interrupted, or a copy of
-        the tombstones named them."""
-        return bool(self._rows(_UNFINISHED_TEXTS))
+    def texts_to_cut(self) -> frozenset[bytes]:
+        """Return the hashes of the texts that files may still have: cutting them goes on, failed
+        or was interrupted, or a copy of the tombstones named them."""
+        return frozenset(row[0] for row in self._rows(_UNFINISHED_TEXTS))
+
+    def has_sessions_to_forget(self) -> bool:
+        """Whether a session's forgetting was not completed."""
+        return bool(self._rows(_UNFINISHED))
 
     def exclude(self, lines: Iterable[str]) -> None:
         """Note lines of `excluded.txt`."""

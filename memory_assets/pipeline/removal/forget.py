@@ -76,6 +76,7 @@ from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
 _LOCK = "forgotten.lock"
+_CUT_LOCK = "forgotten.cut.lock"
 _COPIED_FROM = "copied_from"
 _WHOLE = ""
 """In place of a document's path: all of a workspace was forgotten, which may be indexed again."""
@@ -444,9 +445,27 @@ def note_text(components: Components, text: str) -> None:
     keep_copy(components)
 
 
-def has_texts_to_cut(components: Components) -> bool:
-    """Whether files may still have texts that were to be cut."""
-    return tombstones(components).has_texts_to_cut()
+@contextmanager
+def cutting(components: Components, seconds: float) -> Iterator[None]:
+    """Be the only process that cuts texts, for a block; that the lock of it is held says that the
+    texts which are noted as begun are being cut.
+
+    Raises:
+        StoreBusy: another process still cuts a text after so many seconds.
+    """
+    busy = "another process is cutting a text out of this memory; wait for it"
+    with locked(components.data_dir / _CUT_LOCK, seconds, busy):
+        yield
+
+
+def texts_to_cut(components: Components) -> frozenset[bytes]:
+    """Return the hashes of the texts that were to be cut and that files may still have."""
+    return tombstones(components).texts_to_cut()
+
+
+def has_sessions_to_forget(components: Components) -> bool:
+    """Whether a session's forgetting was not completed."""
+    return tombstones(components).has_sessions_to_forget()
 
 
 def projects_to_redact(components: Components) -> set[str]:
@@ -481,8 +500,11 @@ def exclude(components: Components, names: Sequence[str]) -> None:
     keep_copy(components)
 
 
-def rewrite_stores(components: Components, progress: Callable[[str], None]) -> None:
-    """Rewrite every file in which rows may stand that were replaced, which ends a cut.
+def rewrite_stores(
+    components: Components, cut: Set[bytes], progress: Callable[[str], None]
+) -> None:
+    """Rewrite every file in which rows may stand that were replaced, which ends the cut of the
+    texts with these hashes.
 
     Raises:
         StoreBusy: another process writes the memory.
@@ -495,4 +517,4 @@ def rewrite_stores(components: Components, progress: Callable[[str], None]) -> N
         compact(components.catalog.path)
         if has_journal(components.data_dir):
             components.journal.compact()
-        _tombstones(components).end_texts()
+        _tombstones(components).end_texts(cut)
