@@ -278,3 +278,20 @@ def test_forgotten_texts_are_known_by_keyed_hashes_alone() -> None:
     assert [(start, end) for start, end, _ in found] == [(2, 9), (9, 16)]
     assert not list(ForgottenTexts(bytes(31) + b"1", hashes).spans(text))
     assert text.encode() not in b"".join(hashes)
+
+
+@pytest.mark.parametrize(
+    ("data", "hits"),
+    [
+        ("harbour gate", ["harbour gate"]),
+        ("harbour gates", ["harbour gate", "harbour gates"]),
+        ("xx harbour gat", []),
+        ("aaaaaaa", ["aaa", "aaa"]),
+        ("-oil", ["oil"]),
+    ],
+)
+def test_texts_of_one_beginning_are_told_apart(data: str, hits: list[str]) -> None:
+    """Up to the last byte, short ones too; one that overlaps itself is found once."""
+    key, texts = bytes(32), ("harbour gate", "harbour gates", "aaa", "oil")
+    known = ForgottenTexts(key, [hash_of_text(text, key) for text in texts])
+    assert sorted(data[start:end] for start, end, _ in known.spans(data)) == hits
