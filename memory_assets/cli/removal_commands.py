@@ -22,6 +22,7 @@ from memory_assets.cli.request_options import Json
 from memory_assets.cli.run_traces import erase_traces, require_idle
 from memory_assets.cli.shard_commands import push_forgotten
 from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, UnknownName
+from memory_assets.install_key import load_install_key
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
 from memory_assets.requests.actions import ForgetRequest
@@ -33,6 +34,7 @@ from memory_assets.stores.agents.waiting import drop_waiting
 from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.shard.replicas import replicas_holding
 from memory_assets.stores.stores import require_memory
+from memory_assets.stores.tombstones import FILE_NAME, Tombstones, cutting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -265,22 +267,20 @@ def _project(components: Components, text: str | None) -> str | None:
 def complete_forgetting(settings: Settings) -> None:
     """Complete a forgetting that was interrupted, or that the data directory knew nothing of; what
     holds a text that was cut is redacted again. A cut that another process is at is left to it."""
-    from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.stage.components import Components
-
-    components = Components(settings)
-    console = rendering.open_console(stderr=True)
+    stones = Tombstones(settings.data_dir / FILE_NAME, load_install_key())
     with ExitStack() as only_one:
-        cut = bool(forgetting.texts_to_cut(components))
-        if cut:
-            try:
-                only_one.enter_context(forgetting.cutting(components, 0))
-            except StoreBusy:
-                cut = False
-            else:
-                cut = bool(forgetting.texts_to_cut(components))  # or it was completed meanwhile
-        if not cut and not forgetting.has_sessions_to_forget(components):
+        cut = False
+        if stones.texts_to_cut():
+            with suppress(StoreBusy):
+                only_one.enter_context(cutting(settings.data_dir, 0))
+                cut = bool(stones.texts_to_cut())  # or it was completed meanwhile
+        if not cut and not stones.has_sessions_to_forget():
             return
+        from memory_assets.pipeline.removal import forget as forgetting
+        from memory_assets.pipeline.stage.components import Components
+
+        components = Components(settings)
+        console = rendering.open_console(stderr=True)
         console.print(
             "Completing a forgetting that was interrupted, or that was lost with a backup."
         )
@@ -362,7 +362,7 @@ def _cut(settings: Settings, components: Components, text: str) -> dict[str, Any
     """Take a text out of all that is kept, and return what was done and what stays."""
     from memory_assets.pipeline.removal import forget as forgetting
 
-    with forgetting.cutting(components, settings.lock_timeout_seconds):
+    with cutting(settings.data_dir, settings.lock_timeout_seconds):
         forgetting.note_text(components, text)
         done = _redact_again(settings, components, rendering.open_console(stderr=True))
     stays: dict[str, Any] = {"agents_files": [], "chroma_server": settings.vectors_url}

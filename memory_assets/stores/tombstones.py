@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memory_assets.errors import StoreError
+from memory_assets.stores.files.shared import locked
 from memory_assets.stores.files.sqlite import connect, transaction
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ again afterwards, and has no tombstone then."""
 
 FILE_NAME = "forgotten.db"
 """Where in the data directory the tombstones are."""
+_CUT_LOCK = "forgotten.cut.lock"
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _HASH_BYTES = 16
@@ -330,6 +332,19 @@ def _attached(connection: sqlite3.Connection, other: Path) -> Iterator[None]:
         yield
     finally:
         connection.execute("DETACH DATABASE other")
+
+
+@contextmanager
+def cutting(data_dir: Path, seconds: float) -> Iterator[None]:
+    """Be the only process that cuts texts, for a block; that the lock of it is held says that the
+    texts which are noted as begun are being cut.
+
+    Raises:
+        StoreBusy: another process still cuts a text after so many seconds.
+    """
+    busy = "another process is cutting a text out of this memory; wait for it"
+    with locked(data_dir / _CUT_LOCK, seconds, busy):
+        yield
 
 
 def unfinished(path: Path) -> bool:

@@ -76,7 +76,6 @@ from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
 _LOCK = "forgotten.lock"
-_CUT_LOCK = "forgotten.cut.lock"
 _COPIED_FROM = "copied_from"
 _WHOLE = ""
 """In place of a document's path: all of a workspace was forgotten, which may be indexed again."""
@@ -445,27 +444,9 @@ def note_text(components: Components, text: str) -> None:
     keep_copy(components)
 
 
-@contextmanager
-def cutting(components: Components, seconds: float) -> Iterator[None]:
-    """Be the only process that cuts texts, for a block; that the lock of it is held says that the
-    texts which are noted as begun are being cut.
-
-    Raises:
-        StoreBusy: another process still cuts a text after so many seconds.
-    """
-    busy = "another process is cutting a text out of this memory; wait for it"
-    with locked(components.data_dir / _CUT_LOCK, seconds, busy):
-        yield
-
-
 def texts_to_cut(components: Components) -> frozenset[bytes]:
     """Return the hashes of the texts that were to be cut and that files may still have."""
     return tombstones(components).texts_to_cut()
-
-
-def has_sessions_to_forget(components: Components) -> bool:
-    """Whether a session's forgetting was not completed."""
-    return tombstones(components).has_sessions_to_forget()
 
 
 def projects_to_redact(components: Components) -> set[str]:
