@@ -203,7 +203,7 @@ class Stages:
 
     def _derive(self, kind: str, text: str) -> float:
         """Measure what is made of a record, as if nothing in it had been redacted."""
-        analysed_shell.segments.cache_clear()
+        analysed_shell.forget_segments()
         given = RECORDS[kind](text)
         records = [
             redacted("user", "prompt", "fix it"),

@@ -38,6 +38,8 @@ _DEBRIS = re.compile(
 )
 _LEADING = re.compile(r"\A(?:(?!#\d)[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
+_CODE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_DOT = re.compile(r"[.!?…](?:\s|$)")
 _CLOSES = re.compile(r"[^()\n]{0,120}\)")
 _GOES_ON = ("...", "…", "...)", "…)", '..."', "...'")
 _ABBREVIATION = re.compile(
@@ -125,9 +127,10 @@ def sentences(text: RedactedText) -> tuple[Sentence, ...]:
     """
     statements: list[Sentence] = []
     for block in _blocks(text):
-        plain = plain_text(join(" ", block.lines))
+        marked = join(" ", block.lines)
+        codes = [code[1] for code in _CODE.finditer(marked) if _DOT.search(code[1])]
         before = EMPTY
-        for sentence in split(plain):
+        for sentence in split(plain_text(marked), codes):
             statements.append(Sentence(sentence, block.heading, block.lead, block.item, before))
             before = sentence
     return tuple(statements)
@@ -139,14 +142,18 @@ def plain_text(text: RedactedText) -> RedactedText:
     return plain.sub(_LEADING, "")
 
 
-def split(plain: RedactedText) -> Iterator[RedactedText]:
-    """Yield the sentences of one paragraph of plain text."""
+def split(plain: RedactedText, codes: Sequence[str] = ()) -> Iterator[RedactedText]:
+    """Yield the sentences of one paragraph of plain text, none that ends within one of `codes`."""
     at = 0
+    spans = [(begin, begin + len(code)) for code in codes if (begin := plain.find(code)) >= 0]
     for boundary in _BOUNDARY.finditer(plain):
         end = boundary.end()
         if _ABBREVIATION.search(plain[max(at, end - 12) : end].lstrip()):
             continue
         if plain.endswith(_GOES_ON, 0, end) and plain[end : end + 2].strip().islower():
+            continue
+        goes_on = plain[end : end + 2].strip().islower()
+        if any(begin < end < last or (end == last and goes_on) for begin, last in spans):
             continue
         if plain.count("(", at, end) > plain.count(")", at, end) and _CLOSES.match(plain, end):
             continue
@@ -211,11 +218,16 @@ def _lead_in(block: _Block, lead: RedactedText) -> RedactedText:
     return plain_text(last) if last.rstrip().endswith(":") else EMPTY
 
 
+def is_notice(prompt: str) -> bool:
+    """Return True for a notice of the program around the agent, which nobody typed."""
+    return _NOTICE.match(prompt[:_HEAD_OF_A_NOTICE]) is not None
+
+
 def asks(prompt: RedactedRecord) -> bool:
     """Return True if a prompt is a request, not a greeting, a "go on", a bare command or a notice
     of the program around the agent."""
     text = own_words(prompt.text).strip()
-    if _NOTICE.match(text[:_HEAD_OF_A_NOTICE]):
+    if is_notice(text):
         return False
     if not text or (len(text) < 60 and (_SMALL_TALK.fullmatch(text) or _MOVING.fullmatch(text))):
         return False

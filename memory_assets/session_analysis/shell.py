@@ -123,9 +123,16 @@ def segments(command: RedactedText) -> tuple[Segment, ...]:
     with _lock:
         _recent_characters += len(command)
         if _recent_characters > _CACHED_CHARACTERS:
-            _recent.clear()
+            forget_segments()
             _recent_characters = len(command)
         return _recent.setdefault(command, told)
+
+
+def forget_segments() -> None:
+    """Drop the segments that are kept of recent commands."""
+    global _recent_characters
+    _recent.clear()
+    _recent_characters = 0
 
 
 def _segments(command: RedactedText) -> Iterator[Segment]:

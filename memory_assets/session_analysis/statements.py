@@ -180,7 +180,25 @@ def choose(
     beside: Iterable[RedactedText] = (),
     again: float = 0.0,
 ) -> RedactedText:
-    """Return the best-scored sentences that fit in `room` characters, in session order.
+    """Return the best-scored sentences as `chosen` does, joined."""
+    best = chosen(
+        said, score, room=room, most=most, threshold=threshold, beside=beside, again=again
+    )
+    return join(" ", (text for _, text in best))
+
+
+def chosen(
+    said: Iterable[Said],
+    score: Callable[[Said], float],
+    *,
+    room: int,
+    most: int,
+    threshold: float,
+    beside: Iterable[RedactedText] = (),
+    again: float = 0.0,
+) -> list[tuple[Said, RedactedText]]:
+    """Return the best-scored sentences that fit in `room` characters, in session order, each with
+    the text to show of it.
 
     Sentences that repeat another one, or a text of `beside`, are dropped. A single sentence
     that is too long is shortened. One loses `again` for each better one of its turn.
@@ -195,22 +213,22 @@ def choose(
             scored[at] = worth - again * (better[turn] + better[part] / 2), place, one
             better.update((turn, part))
         scored.sort(key=lambda entry: (-entry[0], entry[1]))
-    chosen: list[tuple[int, RedactedText]] = []
+    best: list[tuple[int, Said, RedactedText]] = []
     vocabularies = [vocabulary_of(text) for text in beside]
     for _, place, one in scored:
-        if len(chosen) == most:
+        if len(best) == most:
             break
         text = closed(in_context(one) if len(in_context(one)) + 2 < room else one.text)
         if POINTS_BACK.match(text):
             continue
-        text = text if chosen else shorten(text, room - 2)
+        text = text if best else shorten(text, room - 2)
         vocabulary = vocabulary_of(text)
         if len(text) + 1 > room or any(alike(vocabulary, other) for other in vocabularies):
             continue
-        chosen.append((place, text))
+        best.append((place, one, text))
         vocabularies.append(vocabulary)
         room -= len(text) + 1
-    return join(" ", (text for _, text in sorted(chosen, key=lambda entry: entry[0])))
+    return [(one, text) for _, one, text in sorted(best, key=lambda entry: entry[0])]
 
 
 def in_context(one: Said) -> RedactedText:

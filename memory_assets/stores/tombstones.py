@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memory_assets.errors import StoreError
 from memory_assets.stores.files.shared import locked
-from memory_assets.stores.files.sqlite import connect, transaction
+from memory_assets.stores.files.sqlite import connect, require_own, transaction
 
 if TYPE_CHECKING:
     from memory_assets.stores.catalog.records import RecordIds, Records
@@ -293,6 +293,7 @@ class Tombstones:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
             with closing(connect(self.path)) as connection:
+                require_own(self.path, connection, _SCHEMA)
                 connection.executescript(_SCHEMA)
                 self._require_key(connection)
                 if connection.execute(_OF_FIRST_VERSION).fetchone():

@@ -60,6 +60,8 @@ _OF_COURTESY = Phrase(
     r"sense|help|clear)\W*$"
 )
 """Questions with which agents end whatever was done."""
+_OFFERS = Phrase(r"\W*(?:I can|I'll|I could|(?:just )?let me know|happy to|either (?:way|one))\b")
+"""What an agent says behind the question with which its message ends."""
 _CHOICES = Phrase(r"\b(?:options?|choices?|alternatives?|either)\b")
 _IS_NOT_LEFT = Phrase(
     r"\b(?:did not|didn't) (?!.*\byet\b)|\b(?:do not|don't|does not|doesn't) need to be\b"
@@ -232,11 +234,11 @@ def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     stated = choose(
         map(_as_a_choice, map(without_colon, late)), score, room=_NEXT_LIMIT, most=4, threshold=1.0
     )
-    asked_last = unanswered(session)
+    items = [shorten(item, 90) for item in _open_items(session)]
+    asked_last = EMPTY if items else unanswered(session)
     if not asked_last:
         planned = _planned(session, compose("Planned, no file changed since"))
         asked_last = EMPTY if _IS_A_REPORT.search(planned) else planned
-    items = (shorten(item, 90) for item in _open_items(session))
     room = _NEXT_LIMIT - len(stated) - len(asked_last) - len(" Open in the plan: .")
     if fitting := leading(items, room):
         plan = compose("Open in the plan: {}.", join("; ", fitting))
@@ -254,6 +256,8 @@ def _question_at_the_end(late: list[Said]) -> Said | None:
     """Return the question to which the last message comes, or what it proposes before a question of
     a word or two ("Go?")."""
     closing = [one for one in late if one.closing and not one.plain.startswith("(")]
+    if len(closing) > 1 and _OFFERS.match(closing[-1].plain) and closing[-2].plain.endswith("?"):
+        closing.pop()
     last = closing[-1].plain if closing else ""
     if not last.endswith(("?", "？")) or _OF_COURTESY.search(last):
         return None

@@ -37,6 +37,7 @@ from memory_assets.session_analysis.sentences import (
     own_words,
     plain_text,
     request_sentences,
+    sentences,
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import segments
@@ -125,6 +126,12 @@ _REFERS = Phrase(
     r"\b(?:this|that|it|them|these|those|ones?|all|issues|everything|yes|no|ok)\b|https?:|…|^\W*(?:/|also|then)"
 )
 """What a request has that is about something said before it."""
+_A_FEW_RECORDS = 3
+_ANNOUNCES = Phrase(
+    r"\W*(?:(?:ok(?:ay)?|good|great|perfect|now|next|first|then|alright)[,.!:]* )*"
+    r"let me (?!know\b)(?!.*\b(?:if|when|once|whether) you\b)"
+)
+"""How a message ends that was followed by a call which the record has no more."""
 _BREAKS_OFF = names("interrupt api-error")
 _IS_A_PLAN = re.compile(r"\Afile_?path: \S*\bplan", re.IGNORECASE)
 _OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
@@ -387,7 +394,7 @@ def unanswered(session: SessionTurns) -> RedactedText:
     places = (place for place, turn in enumerate(session.turns) if turn.prompt is not None)
     place = max(places, default=-1)
     typed = session.turns[place].typed if place >= 0 else None
-    if typed is None or not asks(typed) or any(map(is_answered, session.turns[place:])):
+    if typed is None or not asks(typed) or any(map(_is_reported, session.turns[place:])):
         return EMPTY
     text = own_words(typed.text)
     asked = condensed(text, _LATER_REQUEST_LIMIT)
@@ -415,6 +422,16 @@ def unanswered(session: SessionTurns) -> RedactedText:
         return EMPTY
     changed = distinct(base_name(path) for path in touched(session, records).modified)
     return compose("Broken off, {} changed: {}", listing(changed, 3), closed(_open(asked)))
+
+
+def _is_reported(turn: Turn) -> bool:
+    """Return whether a turn ends with a message that says more than what the agent does next."""
+    if not is_answered(turn):
+        return False
+    prose = [one.text for one in turn.records if one.kind == "assistant_text" and not one.agent_id]
+    last = [one.text for one in sentences(prose[-1])][-1:] if prose else []
+    begun = len(turn.records) > _A_FEW_RECORDS and any(map(_ANNOUNCES.match, last))
+    return not begun
 
 
 def _publishes(command: RedactedText) -> bool:

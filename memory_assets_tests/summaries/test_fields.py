@@ -161,6 +161,82 @@ def test_a_review_is_learned_by_its_findings(script: Make) -> None:
     assert learned.startswith("The gate lets every ship in without a flag.")
 
 
+@pytest.mark.parametrize(
+    ("said", "changed", "is_past"),
+    [
+        ("gate.py never asks a ship for its flag at night.", "src/gate.py", True),
+        (
+            "There is no lamp in gate.py, so each ship waits because of it.",
+            "src/gate.py",
+            True,
+        ),
+        ("ringBell() is never called at night because the tower is closed.", "tower.py", True),
+        ("gate.py never asks a ship for its flag at night.", "src/door.py", False),
+        ("gate.py never asked, and was closed to each ship.", "src/gate.py", False),
+        ("Ships do not read the lamp that gate.py hangs out.", "src/gate.py", False),
+        ("gate.py asks a ship for its flag at noon and at night.", "src/gate.py", False),
+    ],
+)
+def test_a_state_that_later_turns_changed_is_told_as_past(
+    script: Make, said: str, changed: str, is_past: bool
+) -> None:
+    """If a sentence says of a file, or of a name in a replaced text, that something is amiss."""
+    session = script().prompt("what does the gate do?").say(said).prompt("do the next thing")
+    edit = f"file_path: {changed}\nold_string: ringBell()\nnew_string: x"
+    session.call("Edit", edit, "ok", paths=(seal(changed),)).say("Done.")
+    told = f"{said[:-1]} (before later changes)." if is_past else said
+    denies_elsewhere = not is_past and " not " in said
+    assert session.summary().learned == ("" if denies_elsewhere else told)
+
+
+def test_the_findings_of_a_review_that_later_turns_changed_are_told_as_past(script: Make) -> None:
+    """All of them: they were found before that."""
+    text = "**Findings**\n1. High: gate.py opens for every ship.\n2. Low: the bell is too quiet.\n"
+    session = script().prompt("can you review the branch?").say(text)
+    found = "High: gate.py opens for every ship. Low: the bell is too quiet."
+    assert session.summary().learned == found
+    session.prompt("fix the first one").touch("Edit", "src/gate.py").say("Fixed the gate.")
+    assert session.summary().learned == f"Before later changes: {found}"
+
+
+@pytest.mark.parametrize(
+    ("said", "learned"),
+    [
+        ("I found no blockers in the two gates.", "I found no blockers in the two gates."),
+        ("Note: All prior comments look addressed there.", "Note: All prior"),
+        ("No issues, except that the gate is open at night.", ""),
+    ],
+)
+def test_the_verdict_of_a_review_that_finds_nothing_is_learned(
+    script: Make, said: str, learned: str
+) -> None:
+    """Also where a notice of the program stands between the request and the report."""
+    session = script().prompt("Review the two gates of the harbour. Read only.")
+    session.touch("Read", "gate.py").prompt("Tool budget limit reached after 18 calls. Finish.")
+    told = session.say(said).summary().learned
+    assert told.startswith(learned) if learned else told == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("write a short message to the harbour master", "The gate is closed because of the ice."),
+        ("how about a poem? compose a poem", "The light of the harbour is pewter at night there."),
+        ("why is it dark?", "Here's a reply you can send:\n\nIt is dark because the wick is wet."),
+        ("why is it dark?", "**Draft:**\n\nThe lamp is dark because the wick of it is wet."),
+    ],
+)
+def test_what_stands_in_a_text_for_somebody_else_was_not_found_out(
+    script: Make, asked: str, said: str
+) -> None:
+    """The agent wrote it for the person to send; nor what stands in its next version."""
+    session = script().prompt(asked).say(said)
+    assert session.summary().learned == ""
+    if asked != "why is it dark?":
+        session.prompt("can you make it more formal?").say("The gate is closed because of storms.")
+        assert session.summary().learned == ""
+
+
 def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Make) -> None:
     """ "file — Replaced ..." is a report; one that leads to a list is told with it; where nothing
     is named, the changed files are."""
@@ -189,6 +265,7 @@ def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Mak
         ("The gate was stuck, so a ship could be left waiting on a bell that never rings.", ""),
         ("noDarkGates: Catches unresolved names of gates to prevent a fall.", ""),
         ("What would you like me to do?", ""),
+        ("Oak is older than iron. Which gate do you prefer? I can hang either.", "Which gate"),
         ("**Option 2: a new bell (recommended):**\n- It rings at night, and by day.", ""),
         ("## Recommendation\nTwo gates are fine because:\n- They are alike to a ship.", ""),
         ("Replaced the bell of the gate.\n\nCommit this?", "Commit this?"),
@@ -271,6 +348,8 @@ def test_what_was_carried_out_does_not_wait_for_an_answer(script: Make, commands
     assert done.run(commands, "").summary().next_steps == ""
     begun = script().prompt("open the gate").say("It is open.").prompt("please hang the bell")
     begun.touch("Write", "docs/PLAN.md")
+    assert begun.summary().next_steps == "Asked last, without an answer: please hang the bell."
+    begun.say("I have seen the tower. Now let me hang the bell:")
     assert begun.summary().next_steps == "Asked last, without an answer: please hang the bell."
     begun.touch("Edit", "bell.py")
     assert begun.summary().next_steps == ""
