@@ -28,6 +28,7 @@ OURS = (
         "excluded.txt",
         "forgotten.db*",
         "forgotten.lock",
+        "forgotten.cut.lock",
         "gateway_usage.db*",
     ),
     *("hidden.*", "hooked_checkouts.*"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -21,7 +21,8 @@ from memory_assets.cli.printing import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.cli.run_traces import erase_traces, require_idle
 from memory_assets.cli.shard_commands import push_forgotten
-from memory_assets.errors import ConfigurationError, NotFound, UnknownName
+from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, UnknownName
+from memory_assets.install_key import load_install_key
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
 from memory_assets.requests.actions import ForgetRequest
@@ -33,6 +34,7 @@ from memory_assets.stores.agents.waiting import drop_waiting
 from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.shard.replicas import replicas_holding
 from memory_assets.stores.stores import require_memory
+from memory_assets.stores.tombstones import FILE_NAME, Tombstones, cutting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,7 +93,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         answer |= _cut(settings, components, text)
         rendering.print_answer(answer, as_json, _was_cut(answer))
         push_forgotten(settings)
-        if answer["failed"] or answer["stays"]["still_holding"]:
+        if answer["failed"] or answer["stays"]["still_holding"] or answer["stays"]["unreadable"]:
             raise typer.Exit(exit_codes.ERROR)
         return
     if asked.exclude and selection.project is not None:
@@ -106,7 +108,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
             leaving=bool(asked.workspace and asked.file is None),
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, sessions))
-    answer["stays"]["still_holding"] = _still_holding(settings, text) if text else []
+    answer["stays"] |= _still_holding(settings, text) if text else {"still_holding": []}
     rendering.print_answer(answer, as_json, _removed(answer["sessions"], report, answer["stays"]))
     push_forgotten(settings)
 
@@ -145,10 +147,11 @@ def _meant(
     interrupted cut left it.
 
     Raises:
-        NotFound: there are none; if files hold the text, it names them.
+        NotFound: there are none; if files hold a text that is all that was asked for, it names
+            them.
     """
     from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.removal.selection import select
+    from memory_assets.pipeline.removal.selection import Selection, select
 
     try:
         return select(components, selection)
@@ -158,7 +161,9 @@ def _meant(
         noted = asked.cut and forgetting.is_noted(components, text)
         if noted or (asked.yes and not asked.dry_run and _drop_waiting(settings, text)):
             return []
-        if files := _still_holding(settings, text):
+        if selection != Selection(text=text):
+            raise NotFound("no session that meets the other options holds the text") from None
+        if files := _still_holding(settings, text)["still_holding"]:
             named = ", ".join(files)
             raise NotFound(f"no session holds the text, but files do: {named}") from None
         raise
@@ -187,8 +192,10 @@ def _without(text: str, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is listed of a session without the text, in whatever form it holds it."""
     from memory_assets.redaction.spellings import spellings
 
+    forms = spellings(text)
+
     def shown(value: Any) -> Any:
-        for spelling in spellings(text) if isinstance(value, str) else ():
+        for spelling in forms if isinstance(value, str) else ():
             value = value.replace(spelling, "[...]")
         return [shown(one) for one in value] if isinstance(value, list) else value
 
@@ -199,9 +206,11 @@ def _drop_waiting(settings: Settings, text: str) -> int:
     """Delete what waits for a memory and holds the text; say and return how much it was."""
     from memory_assets.redaction.spellings import spellings
 
+    forms = spellings(text)
+
     def holds(value: Any) -> bool:
         if isinstance(value, str):
-            return any(spelling in value for spelling in spellings(text))
+            return any(spelling in value for spelling in forms)
         return isinstance(value, Iterable) and any(map(holds, value))
 
     number = drop_waiting(settings.data_dir, lambda entry: holds(entry.values()))
@@ -211,9 +220,9 @@ def _drop_waiting(settings: Settings, text: str) -> int:
     return number
 
 
-def _still_holding(settings: Settings, text: str) -> list[str]:
-    """Return the files of the memory in which the text, plain or encoded, still is: what other
-    programs keep there, or the name of a file or project."""
+def _still_holding(settings: Settings, text: str) -> dict[str, list[str]]:
+    """Return the files of the memory in which the text, plain or encoded, still is (what other
+    programs keep there, or the name of a file or project), and those that cannot be read."""
     from memory_assets.pipeline.checks.deep_scan import deep_scan
     from memory_assets.redaction.known_secrets import KnownValues
 
@@ -221,7 +230,8 @@ def _still_holding(settings: Settings, text: str) -> list[str]:
     result = deep_scan(
         [settings.data_dir], [("the text", text)], KnownValues(b""), excluded=[*roots]
     )
-    return sorted({hit.path for hit in result.hits} | set(result.unreadable))
+    holding = sorted({hit.path for hit in result.hits})
+    return {"still_holding": holding, "unreadable": sorted(result.unreadable)}
 
 
 def _exclude(components: Components, project: str) -> None:
@@ -256,20 +266,31 @@ def _project(components: Components, text: str | None) -> str | None:
 
 def complete_forgetting(settings: Settings) -> None:
     """Complete a forgetting that was interrupted, or that the data directory knew nothing of; what
-    holds a text that was cut is redacted again."""
-    from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.stage.components import Components
+    holds a text that was cut is redacted again. A cut that another process is at is left to it."""
+    stones = Tombstones(settings.data_dir / FILE_NAME, load_install_key())
+    with ExitStack() as only_one:
+        cut = False
+        if stones.texts_to_cut():
+            with suppress(StoreBusy):
+                only_one.enter_context(cutting(settings.data_dir, 0))
+                cut = bool(stones.texts_to_cut())  # or it was completed meanwhile
+        if not cut and not stones.has_sessions_to_forget():
+            return
+        from memory_assets.pipeline.removal import forget as forgetting
+        from memory_assets.pipeline.stage.components import Components
 
-    components = Components(settings)
-    console = rendering.open_console(stderr=True)
-    cut = forgetting.has_texts_to_cut(components)
-    console.print("Completing a forgetting that was interrupted, or that was lost with a backup.")
-    with console.status("forgetting") as status:
-        forgetting.complete(
-            components, erase_traces=partial(erase_traces, settings), progress=status.update
+        components = Components(settings)
+        console = rendering.open_console(stderr=True)
+        console.print(
+            "Completing a forgetting that was interrupted, or that was lost with a backup."
         )
-    if cut:
-        _redact_again(settings, components, console)
+        with console.status("forgetting") as status:
+            forgetting.complete(
+                components, erase_traces=partial(erase_traces, settings), progress=status.update
+            )
+        if cut:
+            failed = _redact_again(settings, components, console).failed
+            rendering.print_lines(_failed(failed), stderr=True)
 
 
 def _confirmed(console: Console, as_json: bool) -> bool:
@@ -341,21 +362,24 @@ def _cut(settings: Settings, components: Components, text: str) -> dict[str, Any
     """Take a text out of all that is kept, and return what was done and what stays."""
     from memory_assets.pipeline.removal import forget as forgetting
 
-    forgetting.note_text(components, text)
-    done = _redact_again(settings, components, rendering.open_console(stderr=True))
-    stays = {
-        "agents_files": [],
-        "chroma_server": settings.vectors_url,
-        "still_holding": _still_holding(settings, text),
+    with cutting(settings.data_dir, settings.lock_timeout_seconds):
+        forgetting.note_text(components, text)
+        done = _redact_again(settings, components, rendering.open_console(stderr=True))
+    stays: dict[str, Any] = {"agents_files": [], "chroma_server": settings.vectors_url}
+    return {
+        "cut": not done.failed,
+        "failed": done.failed,
+        "stays": {**stays, **_still_holding(settings, text)},
     }
-    return {"cut": True, "failed": done.failed, "stays": stays}
 
 
 def _redact_again(settings: Settings, components: Components, console: Console) -> IngestResult:
-    """Bring projects that hold a text that was cut up to date, so that no file has it any more."""
+    """Bring projects that hold a text that was cut up to date, so that no file has it any more. If
+    one fails, the texts stay noted, and the next command tries again."""
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.stage.components import Components
 
+    texts = forgetting.texts_to_cut(components)
     projects = forgetting.projects_to_redact(components)
     components.catalog.close()
     done = _brought_up_to_date(settings, projects, console, limit=None)
@@ -363,16 +387,24 @@ def _redact_again(settings: Settings, components: Components, console: Console) 
         task = bar.add_task("rewriting files", total=None)
         forgetting.rewrite_stores(
             Components(settings),
+            frozenset() if done.failed else texts,
             lambda step: bar.update(task, description=rendering.escaped(step)),
         )
     return done
 
 
 def _was_cut(answer: Mapping[str, Any]) -> Iterator[str]:
-    yield f"The text was cut out of {_in_words(answer['sessions'])}, which stay."
-    yield from (f"{name} failed: {reason}" for name, reason in answer["failed"].items())
+    if answer["cut"]:
+        yield f"The text was cut out of {_in_words(answer['sessions'])}, which stay."
+    yield from _failed(answer["failed"])
     yield "The agents' own files were not changed; what is read of them is without it from now on."
     yield from _left(answer["stays"])
+
+
+def _failed(failed: Mapping[str, str]) -> Iterator[str]:
+    if failed:
+        yield "The text is not cut out of everything yet; the next command tries again."
+    yield from (f"{name} failed: {reason}" for name, reason in failed.items())
 
 
 def _removed(
@@ -398,6 +430,10 @@ def _left(stays: Mapping[str, Any]) -> Iterator[str]:
     if holding := stays["still_holding"]:
         yield f"The text is still in {counted(len(holding), 'file')} of the data directory:"
         yield from listed(f"  {path}" for path in holding)
+    if unreadable := stays.get("unreadable"):
+        number = counted(len(unreadable), "file")
+        yield f"Whether the text is in {number} that cannot be read is not known:"
+        yield from listed(f"  {path}" for path in unreadable)
     if shards := stays.get("shards"):
         yield (
             f"Also in what was pulled of {', '.join(shards)}: no search here shows it, and it goes "

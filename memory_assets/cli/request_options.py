@@ -30,17 +30,25 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     names = {spec.name: name for spec in declared(request) if (name := spec.name_at("cli"))}
 
     @wraps(command)
-    def run(json: bool, **given: Any) -> None:
-        values = {names[name]: value for name, value in given.items() if value != []}
+    def run(ctx: typer.Context, json: bool, **given: Any) -> None:
+        said = {name: value for name, value in given.items() if _was_given(ctx, name)}
+        values = {names[name]: value for name, value in said.items() if value != []}
         for name in OF_WORDS & values.keys():
             values[name] = " ".join(values[name] or ())
         command(of_request.given("cli", values), json)
 
     options = [_option(spec, names[spec.name]) for spec in declared(request) if spec.name in names]
     options.append(_parameter("json", Json, default=False))
+    options.append(_parameter("ctx", typer.Context, default=inspect.Parameter.empty))
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options}
     return run
+
+
+def _was_given(ctx: typer.Context, name: str) -> bool:
+    """Return whether a command line has an option, rather than it has its default."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and not source.name.startswith("DEFAULT")
 
 
 def _option(argument: Argument, name: str) -> inspect.Parameter:

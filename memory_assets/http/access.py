@@ -6,11 +6,13 @@ import base64
 import binascii
 import re
 
-_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+))(?::\d{1,5})?")
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)(?:%[\w.~%-]+)?\]|([\w.-]+))(?::\d{0,5})?")
+"""A name or an address, with or without a port, which may be empty (RFC 3986, 3.2.3); an address of
+IPv6 may name the interface that it is of (RFC 6874)."""
 
 
 def host_of(header: str) -> str | None:
-    """Return the name in a Host header, without the port; None if it is not one name."""
+    """Return the name in a Host header, without port and interface; None if it is not one name."""
     host = _HOST.fullmatch(header)
     return (host[1] or host[2]).lower() if host else None
 

@@ -362,6 +362,7 @@ def _of_files(said: Sequence[Said]) -> list[RedactedText]:
         for one in said
         if one.closing
         and len(one.text) <= _LONGEST_REPORT
+        and not one.plain.endswith(":")
         and (path := _FILE.match(one.plain))
         and _DEED.match(one.plain[path.end() :])
         and not _EMPTY_DEED.search(one.plain[path.end() :])

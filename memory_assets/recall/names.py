@@ -414,4 +414,5 @@ def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
         raise ConfigurationError(f"{begun}: {listed(matches, 5)}; give more of the id")
     for session_id in matches:
         return products.project_of(session_id) or matches[session_id], session_id
-    raise NotFound(f"no session {text} in memory; `memory sessions` lists them")
+    ways = '`memory sessions` (MCP: `ask(verb="sessions")`)'
+    raise NotFound(f"no session {text} in memory; {ways} lists them")

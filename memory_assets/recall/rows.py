@@ -3,6 +3,7 @@ something of a session cannot be shown, although its records are there."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 
 LINE_CHARACTERS = 160
+_SUBJECT_HEAD = 40
+"""Characters of a subject that a list of commits, which shortens them, surely has."""
 _FILES = 12
 """Files named in one line."""
 
@@ -122,6 +125,15 @@ def some_files(paths: Sequence[str]) -> str:
     return f"{', '.join(paths[:_FILES])}{more}"
 
 
+def _without_commits(completed: str, commits: Sequence[str]) -> str:
+    """Return what was completed without the sentence that lists commits, which a summary has in
+    full."""
+    subjects = [name for commit in commits for name in (commit, commit.partition(" ")[2]) if name]
+    one = "|".join(re.escape(subject[:_SUBJECT_HEAD]) for subject in subjects) or "(?!)"
+    listed = rf"(?s:(.*))(?<!\S)Committed: (?:{one}).*?\.(?= Wrote a plan: |\Z)\s*"
+    return re.sub(listed, r"\1", completed, count=1).rstrip()
+
+
 def summary_text(row: Mapping[str, Any]) -> str:
     """Return a summary in order of use: what was asked, what it came to and what is left, then what
     was changed."""
@@ -129,7 +141,7 @@ def summary_text(row: Mapping[str, Any]) -> str:
     named = {
         "Asked": row["request"],
         "Learned": row["learned"],
-        "Done": row["completed"].partition("Committed: ")[0].rstrip(),
+        "Done": _without_commits(row["completed"], row["commits"]),
         "Left": row["next_steps"],
         "Not resolved": "; ".join(unresolved),
         "Committed": "; ".join(row["commits"]),

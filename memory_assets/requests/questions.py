@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, Self, get_args
 
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import Arguments, Door, argument, one_of
+from memory_assets.requests.arguments import Arguments, Door, argument, declared, one_of
 from memory_assets.requests.times import REACH, TIME, Reach, parse_reach, require_order
 
 UsageGroup = Literal["model", "project", "agent", "session", "day"]
@@ -74,9 +74,10 @@ class TimelineRequest(Arguments):
     def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
         """Return the request; `before` without an anchor counts from now."""
         asked = super().given(door, values, **defaults)
-        usual = defaults.get("before", cls.before)
-        is_back = asked.anchor is None and asked.before != usual
-        return replace(asked, anchor="now", after=0) if is_back else asked
+        before = next(spec for spec in declared(cls) if spec.name == "before")
+        names = {before.name_at(door), *before.aliases}
+        is_back = any(value is not None for name, value in values.items() if name in names)
+        return replace(asked, anchor="now", after=0) if is_back and not asked.anchor else asked
 
 
 @dataclass(frozen=True)

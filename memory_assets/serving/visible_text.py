@@ -41,6 +41,11 @@ MARKS = re.compile(
     rf"|(?<!{_OUTSIDE})\*\*(?P<strong>(?=\S)[^*]+(?<=\S))\*\*(?!{_OUTSIDE})"
 )
 """Code, and strong words: no blank stands within their marks, and no word or path beside them."""
+_UNMARKED = re.compile(
+    rf"{MARKS.pattern}|(?<![\w!\])])\[(?P<linked>[^\[\]\n]+)\]\((?P<target>[^()\s]+)\)"
+)
+_SHORT_TARGET = 30
+"""Characters of a link's target that is shown behind its text."""
 _USED = re.compile(r" \[(?P<tools>[A-Za-z][\w., …-]*)(?:: (?P<files>.+))?\]\Z")
 _DONE: dict[str, str] = {
     "shell": "Ran",
@@ -116,14 +121,14 @@ def snippet(text: str, most: int) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return prose without the marks of Markdown for headings, code and strong words; the lines of
-    a block of code stay as they are, without its fences."""
+    """Return prose without the marks of Markdown for headings, code, links and strong words; the
+    lines of a block of code stay as they are, without its fences."""
     lines, in_code = [], False
     for line in text.split("\n"):
         if _FENCE.match(line):
             in_code = not in_code
         else:
-            lines.append(line if in_code else MARKS.sub(_inner, HEADING.sub("", line)))
+            lines.append(line if in_code else _UNMARKED.sub(_inner, HEADING.sub("", line)))
     return "\n".join(lines)
 
 
@@ -141,4 +146,7 @@ def unlisted(text: str) -> str:
 
 
 def _inner(mark: re.Match[str]) -> str:
-    return mark["coded"] or MARKS.sub(_inner, mark["strong"])
+    if mark["linked"] is None:
+        return mark["coded"] or _UNMARKED.sub(_inner, mark["strong"])
+    text, target = _UNMARKED.sub(_inner, mark["linked"]), mark["target"]
+    return text if target == text or len(target) > _SHORT_TARGET else f"{text} ({target})"

@@ -176,7 +176,7 @@ _PAST = (
     r"filled|restored|aligned|applied|expanded|standardized|upgraded|hardened|consolidated|trimmed|"
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
     r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded|saved|discarded|"
-    r"modified|rewritten|generated|captured|shipped|landed|sanitized|centralized|restricted|reused|"
+    r"modified|rewritten|generated|captured|shipped|landed|sanitized|restricted|reused|"
     r"enhanced|tweaked|amended|restarted|filed|executed)"
 )
 _MENDED = r"(?:(?<=fixed)|(?<=resolved)|(?<=corrected)|(?<=repaired)|(?<=patched))"
@@ -197,8 +197,8 @@ DID = Phrase(
 )
 _WAS_DONE = Phrase(
     rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b|"
-    rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which)\b)[\w./'@#-]+ )"
-    rf"{{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
+    rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which|already)\b)"
+    rf"[\w./'@#-]+ ){{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
 )
 _CLAUSE_END = re.compile(rf" [–—-] |; |{_MENDED} that ", re.IGNORECASE)
 _WITHOUT_OBJECT = Phrase(
@@ -243,13 +243,16 @@ NOW = Phrase(
     r"\b(?:tests?|build|checks?|suite|lint|it|everything|all|both) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
-_NOT_DONE = Phrase(
+NOT_DONE = Phrase(
     r"^(?:no|nothing|if|depending|then|still|use|never|always)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
-    r"no changes|running (?:now|in)|in (?:flight|progress)|couldn'?t|cannot|can'?t|can(?! now)|"
+    r"no changes|couldn'?t|cannot|can'?t|can(?! now)|"
     r"fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
+_UNDER_WAY = Phrase(r"\brunning (?:now|in)\b|\bin (?:flight|progress)\b")
+_QUOTES = re.compile(r'(?:^|[\s(])"[^"]*$')
+"""A quotation that is not closed."""
 _SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
     r"(?:I|was|changed)|result|deliver|shipped|ship"
@@ -270,7 +273,7 @@ def _deed_in(text: str) -> str:
 def done_score(one: Said) -> float:
     """Return a score: 1.5 and more for a sentence that tells of work done."""
     text = one.plain
-    if not (one.closing or one.recap) or not readable(text) or _NOT_DONE.search(_deed_in(text)):
+    if not (one.closing or one.recap) or not readable(text) or NOT_DONE.search(_deed_in(text)):
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
@@ -279,8 +282,8 @@ def done_score(one: Said) -> float:
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
-    if did and text.count('"', 0, did.start()) % 2:
-        return 0.0  # in a quotation
+    if (did and _QUOTES.search(text[: did.start()])) or (not did and _UNDER_WAY.search(text)):
+        return 0.0
     if not did and OTHER_DEEDS.search(text):
         if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
             return 0.0

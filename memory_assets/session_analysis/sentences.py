@@ -30,14 +30,16 @@ _ROW = re.compile(r"\s*\|(?P<cells>.*\w.*?)\|?\s*$")
 _BELOW_THE_NAMES = re.compile(r"\s*\|[\s:|-]+$")
 """The line between the names of a table's columns and its rows."""
 _CELL_ENDS = re.compile(r"(?:\s*\|\s*[\W_]*)+(?=[\w\"'`/.$-])")
+_LINK = re.compile(r"!?\[(?P<label>[^\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\))*\)")
 _DEBRIS = re.compile(
-    r"!?\[(?P<label>[^\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\))*\)"
-    r"|::[a-z][\w-]*\{[^}\n]*\}?"
+    r"::[a-z][\w-]*\{[^}\n]*\}?"
     r"|[│┃┆╎▌▏✅✓✔☑❌✗✘️]|\*\*|`+|~~"
     r"|(?<![\w*])\*(?P<soft>\w[^*\n]*?)\*(?![\w*])"
 )
 _LEADING = re.compile(r"\A(?:(?!#\d)[^\w\"'(<\[/.$@¿¡]+|\d{1,2}(?:[.)]| —)\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
+_CODE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_DOT = re.compile(r"[.!?…](?:\s|$)")
 _CLOSES = re.compile(r"[^()\n]{0,120}\)")
 _GOES_ON = ("...", "…", "...)", "…)", '..."', "...'")
 _ABBREVIATION = re.compile(
@@ -99,7 +101,7 @@ _IMAGE = re.compile(r"\[(?:Image|image|document)[^\]]{0,300}\]\s*")
 class Sentence:
     """One sentence or list item; `heading` is the one above it, `lead` its list's lead-in.
 
-    `before` is the previous sentence of its paragraph.
+    `before` is the previous sentence of its paragraph, `indent` the blanks before an item.
     """
 
     text: RedactedText
@@ -107,6 +109,7 @@ class Sentence:
     lead: RedactedText = EMPTY
     item: bool = False
     before: RedactedText = EMPTY
+    indent: int = 0
 
 
 @dataclass(slots=True)
@@ -115,6 +118,7 @@ class _Block:
     heading: RedactedText
     lead: RedactedText
     item: bool
+    indent: int = 0
 
 
 @lru_cache(maxsize=1_000)
@@ -125,28 +129,35 @@ def sentences(text: RedactedText) -> tuple[Sentence, ...]:
     """
     statements: list[Sentence] = []
     for block in _blocks(text):
-        plain = plain_text(join(" ", block.lines))
+        marked = join(" ", block.lines)
+        codes = [code[1] for code in _CODE.finditer(marked) if _DOT.search(code[1])]
         before = EMPTY
-        for sentence in split(plain):
-            statements.append(Sentence(sentence, block.heading, block.lead, block.item, before))
+        for sentence in split(plain_text(marked), codes):
+            where = block.heading, block.lead, block.item, before, block.indent
+            statements.append(Sentence(sentence, *where))
             before = sentence
     return tuple(statements)
 
 
 def plain_text(text: RedactedText) -> RedactedText:
     """Return one paragraph without emphasis, code marks, link targets and leading symbols."""
-    plain = text.sub(_DEBRIS, r"\g<label>\g<soft>").squeezed()
+    text = text.sub(_LINK, r"\g<label>") if "](" in text else text
+    plain = text.sub(_DEBRIS, r"\g<soft>").squeezed()
     return plain.sub(_LEADING, "")
 
 
-def split(plain: RedactedText) -> Iterator[RedactedText]:
-    """Yield the sentences of one paragraph of plain text."""
+def split(plain: RedactedText, codes: Sequence[str] = ()) -> Iterator[RedactedText]:
+    """Yield the sentences of one paragraph of plain text, none that ends within one of `codes`."""
     at = 0
+    spans = [(begin, begin + len(code)) for code in codes if (begin := plain.find(code)) >= 0]
     for boundary in _BOUNDARY.finditer(plain):
         end = boundary.end()
         if _ABBREVIATION.search(plain[max(at, end - 12) : end].lstrip()):
             continue
         if plain.endswith(_GOES_ON, 0, end) and plain[end : end + 2].strip().islower():
+            continue
+        goes_on = plain[end : end + 2].strip().islower()
+        if any(begin < end < last or (end == last and goes_on) for begin, last in spans):
             continue
         if plain.count("(", at, end) > plain.count(")", at, end) and _CLOSES.match(plain, end):
             continue
@@ -193,7 +204,8 @@ def _blocks(text: RedactedText) -> list[_Block]:
         elif title:
             heading, lead = plain_text(line), EMPTY
         elif item and not ends:
-            blocks.append(_Block([line.cut(item.end())], heading, lead, item=True))
+            indent = len(line) - len(line.lstrip())
+            blocks.append(_Block([line.cut(item.end())], heading, lead, item=True, indent=indent))
         elif goes_on and not ends:
             blocks[-1].lines.append(line)
         elif not ends:
@@ -211,11 +223,16 @@ def _lead_in(block: _Block, lead: RedactedText) -> RedactedText:
     return plain_text(last) if last.rstrip().endswith(":") else EMPTY
 
 
+def is_notice(prompt: str) -> bool:
+    """Return True for a notice of the program around the agent, which nobody typed."""
+    return _NOTICE.match(prompt[:_HEAD_OF_A_NOTICE]) is not None
+
+
 def asks(prompt: RedactedRecord) -> bool:
     """Return True if a prompt is a request, not a greeting, a "go on", a bare command or a notice
     of the program around the agent."""
     text = own_words(prompt.text).strip()
-    if _NOTICE.match(text[:_HEAD_OF_A_NOTICE]):
+    if is_notice(text):
         return False
     if not text or (len(text) < 60 and (_SMALL_TALK.fullmatch(text) or _MOVING.fullmatch(text))):
         return False

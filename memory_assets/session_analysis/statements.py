@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, takewhile
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
@@ -40,19 +41,22 @@ _OPENING = re.compile(
     r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
 )
 """A word in front of what an agent says."""
-_IS_JSON = re.compile(r"^\{\"|\A\{", re.MULTILINE)
+_IS_JSON = re.compile(r"^\{\s*\"", re.MULTILINE)
+_BLOCK_OF_JSON = re.compile(r"\A\s*```(?:json)?\s*\n(?P<json>\{[^`]*\})\s*```\s*\Z")
 _JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
 _SHORTEST_LEAD, _LONG_CLAUSES = 32, 220
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
-    r"(?:[ ,](?:now|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|were|be|"
-    r"setting|use|using|via|following|follows|including|like|called))*[\s:]*\Z"
+    r"(?:,? (?:now|except|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|"
+    r"were|be|setting|use|using|via|following|follows|including|like|called|"
+    r"both|has|have|shows?|includes?|contains?|supports?|adds?|(?:new |these )?fields))*[\s:]*\Z"
 )
 _LEADS_TO_WISHES = Phrase(
     r"\b(?:possib\w+|potential\w*|likely|might|may|could|should|would|because|ways|options?|choices?|"
-    r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not)\b|n't\b"
+    r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not|no|none|nor|neither|nothing|"
+    r"except\w*|exclud\w+|rule[sd]? out|ruling out|reject\w*|dismiss\w*|eliminat\w+)\b|n't\b"
 )
-"""What leads to a list of what may be, or is to be."""
+"""What leads to a list of what may be, is to be, or is not."""
 _OF_THE_PLAN = names("todowrite todo_write update_plan taskupdate exitplanmode")
 """Calls that may follow the last message of a turn."""
 _LONGEST_OBJECTION = 600
@@ -137,10 +141,13 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
 
 
 def _told_in_json(text: RedactedText) -> RedactedText:
-    """Return the summary in a report that is a JSON object; any other text as it is."""
-    if not _IS_JSON.search(text):
-        return text
-    summary = _JSON_SUMMARY.search(text)
+    """Return the summary in a JSON object with which a report ends, not in one that is shown as
+    code; any other text as it is."""
+    if block := _BLOCK_OF_JSON.match(text):
+        text = text.cut(*block.span("json"))
+    shown = text.count("```") % 2 or not text.rstrip().endswith("}")
+    report = None if shown else _IS_JSON.search(text, text.rfind("```") + 1)
+    summary = _JSON_SUMMARY.search(text, report.start()) if report else None
     return unescaped(text.cut(*summary.span(1))) if summary else text
 
 
@@ -180,7 +187,25 @@ def choose(
     beside: Iterable[RedactedText] = (),
     again: float = 0.0,
 ) -> RedactedText:
-    """Return the best-scored sentences that fit in `room` characters, in session order.
+    """Return the best-scored sentences as `chosen` does, joined."""
+    best = chosen(
+        said, score, room=room, most=most, threshold=threshold, beside=beside, again=again
+    )
+    return join(" ", (text for _, text in best))
+
+
+def chosen(
+    said: Iterable[Said],
+    score: Callable[[Said], float],
+    *,
+    room: int,
+    most: int,
+    threshold: float,
+    beside: Iterable[RedactedText] = (),
+    again: float = 0.0,
+) -> list[tuple[Said, RedactedText]]:
+    """Return the best-scored sentences that fit in `room` characters, in session order, each with
+    the text to show of it.
 
     Sentences that repeat another one, or a text of `beside`, are dropped. A single sentence
     that is too long is shortened. One loses `again` for each better one of its turn.
@@ -195,22 +220,22 @@ def choose(
             scored[at] = worth - again * (better[turn] + better[part] / 2), place, one
             better.update((turn, part))
         scored.sort(key=lambda entry: (-entry[0], entry[1]))
-    chosen: list[tuple[int, RedactedText]] = []
+    best: list[tuple[int, Said, RedactedText]] = []
     vocabularies = [vocabulary_of(text) for text in beside]
     for _, place, one in scored:
-        if len(chosen) == most:
+        if len(best) == most:
             break
         text = closed(in_context(one) if len(in_context(one)) + 2 < room else one.text)
         if POINTS_BACK.match(text):
             continue
-        text = text if chosen else shorten(text, room - 2)
+        text = text if best else shorten(text, room - 2)
         vocabulary = vocabulary_of(text)
         if len(text) + 1 > room or any(alike(vocabulary, other) for other in vocabularies):
             continue
-        chosen.append((place, text))
+        best.append((place, one, text))
         vocabularies.append(vocabulary)
         room -= len(text) + 1
-    return join(" ", (text for _, text in sorted(chosen, key=lambda entry: entry[0])))
+    return [(one, text) for _, one, text in sorted(best, key=lambda entry: entry[0])]
 
 
 def in_context(one: Said) -> RedactedText:
@@ -240,22 +265,28 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def with_lists(said: Sequence[Said]) -> Iterator[Said]:
     """Yield the sentences, one of a last message that leads to a list with the first items of that,
-    if it says something and at least two items can be read with it."""
+    if it says something and at least two items can be read with it. A list of parts with lists of
+    their own ("Not done:") may say the opposite of what leads to it."""
     for at, one in enumerate(said):
         leads = one.closing and one.plain.endswith(":") and len(_WORD.findall(one.plain)) > 2
         if not leads or _LEADS_TO_WISHES.search(one.plain):
             yield one
             continue
+        whole = list(takewhile(partial(_is_listed, one), said[at + 1 :]))
+        first = whole[0].sentence.indent if whole else 0
+        has_parts = any(it.text.endswith(":") or it.sentence.indent > first for it in whole)
         items = [
-            other.text.cut(0, len(other.text) - other.text.endswith("."))
-            for other in said[at + 1 : at + 1 + _ITEMS]
-            if other.sentence.lead.endswith(one.sentence.text)
-            and not other.sentence.before
-            and not other.text.endswith(":")
+            it.text.cut(0, len(it.text) - it.text.endswith("."))
+            for it in whole[:_ITEMS]
+            if not (has_parts or it.sentence.before)
         ]
         listed = leading(items, min(_ROOM_OF_ITEMS, LONGEST - len(one.text) - 2))
         fits = listed and len(listed) >= min(2, len(items))
         yield _as(one, join(" ", (one.text, join("; ", listed)))) if fits else one
+
+
+def _is_listed(lead: Said, one: Said) -> bool:
+    return one.record is lead.record and one.sentence.lead.endswith(lead.sentence.text)
 
 
 def without_colon(one: Said, *, whole_only: bool = False) -> Said:

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memory_assets.errors import StoreError
-from memory_assets.stores.files.sqlite import connect, transaction
+from memory_assets.stores.files.shared import locked
+from memory_assets.stores.files.sqlite import connect, require_own, transaction
 
 if TYPE_CHECKING:
     from memory_assets.stores.catalog.records import RecordIds, Records
@@ -34,6 +35,7 @@ again afterwards, and has no tombstone then."""
 
 FILE_NAME = "forgotten.db"
 """Where in the data directory the tombstones are."""
+_CUT_LOCK = "forgotten.cut.lock"
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _HASH_BYTES = 16
@@ -59,7 +61,7 @@ _OF_FIRST_VERSION = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
 _HAS_TEXTS = "SELECT 1 FROM sqlite_master WHERE name = 'texts'"
 _UNFINISHED = "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
-_UNFINISHED_TEXTS = "SELECT 1 FROM texts WHERE state != 'done' LIMIT 1"
+_UNFINISHED_TEXTS = "SELECT hash FROM texts WHERE state != 'done'"
 _EXCLUDED = (
     "INSERT INTO excluded SELECT line",
     "FROM other.excluded WHERE line NOT IN (SELECT line FROM main.excluded)",
@@ -158,19 +160,24 @@ class Tombstones:
             rows = ((hash_,) for hash_ in hashes)
             connection.executemany("INSERT OR REPLACE INTO texts VALUES (?, 'begun')", rows)
 
-    def end_texts(self) -> None:
-        """Note that no file has any of the texts that were to be cut."""
+    def end_texts(self, hashes: Iterable[bytes]) -> None:
+        """Note that no file has any of these texts, which were to be cut."""
         with self._connected() as connection, transaction(connection):
-            connection.execute("UPDATE texts SET state = 'done'")
+            rows = ((hash_,) for hash_ in hashes)
+            connection.executemany("UPDATE texts SET state = 'done' WHERE hash = ?", rows)
 
     def texts(self) -> frozenset[bytes]:
         """Return the hashes of the texts that were cut, or are to be."""
         return frozenset(row[0] for row in self._rows("SELECT hash FROM texts"))
 
-    def has_texts_to_cut(self) -> bool:
-        """Whether files may still have texts that were to be cut: it was interrupted, or a copy of
-        the tombstones named them."""
-        return bool(self._rows(_UNFINISHED_TEXTS))
+    def texts_to_cut(self) -> frozenset[bytes]:
+        """Return the hashes of the texts that files may still have: cutting them goes on, failed
+        or was interrupted, or a copy of the tombstones named them."""
+        return frozenset(row[0] for row in self._rows(_UNFINISHED_TEXTS))
+
+    def has_sessions_to_forget(self) -> bool:
+        """Whether a session's forgetting was not completed."""
+        return bool(self._rows(_UNFINISHED))
 
     def exclude(self, lines: Iterable[str]) -> None:
         """Note lines of `excluded.txt`."""
@@ -286,6 +293,7 @@ class Tombstones:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
             with closing(connect(self.path)) as connection:
+                require_own(self.path, connection, _SCHEMA)
                 connection.executescript(_SCHEMA)
                 self._require_key(connection)
                 if connection.execute(_OF_FIRST_VERSION).fetchone():
@@ -325,6 +333,19 @@ def _attached(connection: sqlite3.Connection, other: Path) -> Iterator[None]:
         yield
     finally:
         connection.execute("DETACH DATABASE other")
+
+
+@contextmanager
+def cutting(data_dir: Path, seconds: float) -> Iterator[None]:
+    """Be the only process that cuts texts, for a block; that the lock of it is held says that the
+    texts which are noted as begun are being cut.
+
+    Raises:
+        StoreBusy: another process still cuts a text after so many seconds.
+    """
+    busy = "another process is cutting a text out of this memory; wait for it"
+    with locked(data_dir / _CUT_LOCK, seconds, busy):
+        yield
 
 
 def unfinished(path: Path) -> bool:

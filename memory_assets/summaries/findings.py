@@ -9,7 +9,7 @@ from itertools import chain
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import commits_that_stayed
-from memory_assets.session_analysis.files import Touched, files_changed
+from memory_assets.session_analysis.files import Touched, files_changed, touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
@@ -30,13 +30,13 @@ from memory_assets.session_analysis.scores import (
     done_score,
     states_nothing,
 )
-from memory_assets.session_analysis.sentences import GRADE, split
+from memory_assets.session_analysis.sentences import GRADE, is_notice, split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
     POINTS_BACK,
     SHORTEST,
     Said,
-    choose,
+    chosen,
     in_context,
     readable,
     shortened,
@@ -84,6 +84,46 @@ _AMISS = Phrase(
     r"overstat\w+|omits?|lacks?|instead|but|conflates?|too|breaks?|lost|trivial)\b"
 )
 """What says that something is amiss, not only that it is there."""
+_NOTHING_AMISS = Phrase(
+    r"(?!.*\b(?:but|except|however|though|other than|unless|until)\b|.*\?)\W*(?:\w+: )?(?:"
+    r"(?:i |we )?(?:found |see |saw |there (?:are|is|were) )?no (?:\w+,? ){0,4}?(?:or \w+ )?"
+    r"(?:findings?|issues?|problems?|bugs?|blockers?|defects|regressions?|concerns?)\b|"
+    r"(?:all |the |both )?(?:prior|previous|earlier) (?:findings?|issues?|comments?|blockers?) "
+    r"(?:\w+ ){0,3}(?:fixed|resolved|addressed|closed)\b|"
+    r"(?:approved?|lgtm|(?:safe|ready|good|ok) to (?:merge|ship|land))\b)"
+)
+"""Verdicts of reviews that find nothing, or nothing more."""
+_SAME_CELLS = re.compile(r"(?: — |^)([^—]{2,}) — \1(?: — |$)")
+"""A row of a table that says nothing without the names of its columns."""
+_MAY_CHANGE = Phrase(
+    r"n't\b|\b(?:not?|never|missing|without|still|only|duplicat\w+|unused|stale|ignor\w+|drops|"
+    r"omits|lacks|overstates|conflates|leaks|dead|lost|currently|current|right now|at the moment|"
+    r"so far|empty|hard-?coded|silently|undocumented|unauthenticated)\b"
+)
+"""What says that something is amiss, or only how it is for now."""
+_IS_PAST = Phrase(r"\b(?:was|were|wasn't|weren't|had|did|didn't)\b|^\W*(?:i|pick|run|use)\b")
+_FILES = re.compile(r"[\w./@-]*\w\.[A-Za-z]\w{0,8}\b")
+_IDENTIFIERS = re.compile(r"\b(?:[a-z]\w*[a-z][A-Z]\w+|(?:[A-Z][a-z]+){3}\w*|\w{3,}(?=\(\)))")
+_REPLACED = re.compile(
+    r"(?i)^\W*old_?(?:string|str|text)\b[\s\S]*?(?=\bnew_?(?:str|text)|\Z)|^-.+", re.MULTILINE
+)
+_SHORT_PROMPT = 200
+_WANTS_A_TEXT = Phrase(
+    r"\b(?:draft|write|compose|rewrite|rephrase|reword|formulate|prepare|shorten|give me)\b"
+    r"[^.?!\n]{0,40}?\b(?:messages?|repl(?:y|ies)|responses?|e-?mails?|mail|comments?|posts?|tweets?|"
+    r"announcements?|letters?|essays?|stor(?:y|ies)|poems?|haikus?|lyrics|blurbs?|bio|pitch|"
+    r"(?:pr|issue|ticket|pull request) (?:description|text|body)|bug reports?)\b"
+)
+_REWORDS = Phrase(
+    r"\b(?:it|shorter|longer|bit more|formal|friendlier|tone|again|another|casual|version|"
+    r"wording)\b"
+)
+_IS_A_DRAFT = Phrase(
+    r"\bhere(?:'s| is) (?:a|an|the|my|your) (?:\w+ ){0,3}"
+    r"(?:draft|message|reply|e-?mail|comment|post|tweet|wording|announcement|letter)\b|"
+    r"^\W*(?:draft|suggested (?:reply|message|wording|text))\b[^.]{0,30}:?\W*$"
+)
+"""What stands before a text that is handed over."""
 _MENDED = Phrase(
     r"[^—–:.]{3,40}?\b(?:fixed|resolved|prevention|improved|added|removed)\b[^.]* [—–-]+ "
 )
@@ -98,10 +138,12 @@ _REVIEWS = Phrase(
 def learned(session: SessionTurns, said: list[Said], told: Sequence[RedactedText]) -> RedactedText:
     """Return what reviews found, then the sentences that state a cause or a finding, explain a
     problem or answer a question, none that a field of `told` holds already."""
-    review = leading(_review(session, said), LEARNED_LIMIT)
+    said = _without_drafts(session, said)
+    found = _review(session, said)
+    review = leading((text for _, text in found), LEARNED_LIMIT)
     room = LEARNED_LIMIT - sum(len(one) + 1 for one in review)
     by_place = _Told(session, said, reviewed=bool(review))
-    stated = choose(
+    stated = chosen(
         (one for one in with_lists(said) if not _dangles(one)),
         by_place.score,
         room=max(room, 0),
@@ -110,7 +152,73 @@ def learned(session: SessionTurns, said: list[Said], told: Sequence[RedactedText
         beside=[*chain.from_iterable(map(split, told)), *review],
         again=_AGAIN,
     )
-    return join(" ", distinct([*review, stated]))
+    if any(_changed_since(session, one) for one, _ in found):
+        review[:1] = [compose("Before later changes: {}", one) for one in review[:1]]
+    told_now = [
+        _told_as_past(text) if _is_amiss(one.plain) and _changed_since(session, one) else text
+        for one, text in stated
+    ]
+    return join(" ", leading(distinct([*review, *told_now]), LEARNED_LIMIT + 1))
+
+
+def _is_amiss(text: str) -> bool:
+    """Return True if a sentence says that a file, or a name in code, is amiss or so for now,
+    the file or name first."""
+    amiss = _MAY_CHANGE.search(text)
+    named = _FILES.search(text) or _IDENTIFIERS.search(text)
+    if amiss is None or named is None:
+        return False
+    return named.start() < amiss.start() or text.startswith("There ")
+
+
+def _told_as_past(text: RedactedText) -> RedactedText:
+    end = len(text) - text.endswith((".", "。"))
+    return compose("{} (before later changes){}", text.cut(0, end), text.cut(end))
+
+
+def _changed_since(session: SessionTurns, one: Said) -> bool:
+    """Return True if a sentence that tells how things are names a file that was changed after it,
+    or something in a text that was replaced then."""
+    if CAUSE.search(one.plain) or _IS_PAST.search(one.plain):
+        return False
+    files = {name.rsplit("/", 1)[-1] for name in _FILES.findall(one.plain)}
+    named = set(_IDENTIFIERS.findall(one.plain))
+    own = session.turns[one.turn].records
+    at = next(at for at, record in enumerate(own) if record is one.record)
+    later = [*own[at:], *chain(*(turn.records for turn in session.turns[one.turn + 1 :]))]
+    if files & {base_name(path) for path in touched(session, later).modified}:
+        return True
+    if not named:
+        return False
+    replaced = (
+        text[0]
+        for record in later
+        if record.kind == "tool_use" and record.tool_use_id not in session.failed_calls
+        for text in _REPLACED.finditer(record.text)
+    )
+    return any(name in text for text in replaced for name in named)
+
+
+def _without_drafts(session: SessionTurns, said: list[Said]) -> list[Said]:
+    """Return what was said without the texts that the agent wrote for the person to send or show:
+    what stands in them is not what was found out."""
+    drafts: set[int] = set()
+    for place, turn in enumerate(session.turns):
+        asked = turn.typed.text[:_HEAD_OF_A_PROMPT] if turn.typed else ""
+        goes_on = place - 1 in drafts and len(asked) < _SHORT_PROMPT and _REWORDS.search(asked)
+        if _WANTS_A_TEXT.search(asked) or goes_on:
+            drafts.add(place)
+    handed_over: set[int] = set()
+    kept: list[Said] = []
+    for one in said:
+        above = f"{one.sentence.heading}\n{one.sentence.lead}"
+        if _IS_A_DRAFT.search(above) or id(one.record) in handed_over:
+            continue
+        if _IS_A_DRAFT.search(one.plain):
+            handed_over.add(id(one.record))
+        elif one.changed or one.turn not in drafts:
+            kept.append(one)
+    return kept
 
 
 class _Told:
@@ -118,6 +226,7 @@ class _Told:
     begins, or the answer to a question."""
 
     def __init__(self, session: SessionTurns, said: list[Said], *, reviewed: bool) -> None:
+        self._session = session
         asked = [
             turn.typed.text.replace("’", "'")
             if turn.typed and len(turn.typed.text) < _HEAD_OF_A_PROMPT
@@ -145,6 +254,8 @@ class _Told:
     def score(self, one: Said) -> float:
         """Return the score of a sentence, 0 for one that is not worth learning."""
         above = f"{one.sentence.heading} {one.sentence.lead}"
+        if _finds_nothing(one, _prompt(self._session, one.turn)):
+            return 2.0 + one.last
         if not one.changed and _PROPOSES.search(above) and not CAUSE.search(one.plain):
             return 0.0
         cause = cause_score(one)
@@ -166,11 +277,18 @@ class _Told:
         where a later turn changes files: it may be untrue then."""
         if not self._question[one.turn] or one.changed or one.turn in self._why:
             return 0.0
-        if one.sentence.item and len(one.plain) < _SHORTEST_ITEM:
+        if one.sentence.item and (len(one.plain) < _SHORTEST_ITEM or _SAME_CELLS.search(one.plain)):
             return 0.0
         if not _tells(one) or self._may_be_untrue(one):
             return 0.0
         return (1.3 if one.sentence.item else 1.6) - 0.02 * one.place
+
+
+def _finds_nothing(one: Said, asked: str) -> bool:
+    """Return True for the verdict of a review that nothing, or nothing more, is amiss."""
+    if not one.closing or one.changed or not readable(one.plain):
+        return False
+    return _NOTHING_AMISS.match(one.plain) is not None and _REVIEWS.search(asked) is not None
 
 
 def _dangles(one: Said) -> bool:
@@ -186,7 +304,7 @@ def _dangles(one: Said) -> bool:
     return (POINTS_BACK.match(text) or _GOES_ON.match(text)) is not None
 
 
-def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
+def _review(session: SessionTurns, said: list[Said]) -> list[tuple[Said, RedactedText]]:
     """Return the findings of the last review that has any, the gravest first, shortened."""
     by_turn: dict[int, list[tuple[int, int, RedactedText]]] = {}
     for place, one in enumerate(said):
@@ -215,14 +333,18 @@ def _review(session: SessionTurns, said: list[Said]) -> list[RedactedText]:
         if not any(text == other for _, _, other in by_turn.get(one.turn, ())):
             by_turn.setdefault(one.turn, []).append((grave, place, text))
     graded = sorted(by_turn[max(by_turn)], key=lambda finding: finding[:2]) if by_turn else []
-    texts = [text for _, _, text in graded][:_MOST_FINDINGS]
-    room = max(LEARNED_LIMIT // len(texts) - 2, _FINDING_LIMIT) if texts else 0
-    return [shortened(text, room) for text in texts]
+    gravest = graded[:_MOST_FINDINGS]
+    room = max(LEARNED_LIMIT // len(gravest) - 2, _FINDING_LIMIT) if gravest else 0
+    return [(said[place], shortened(text, room)) for _, place, text in gravest]
 
 
 def _prompt(session: SessionTurns, turn: int) -> str:
-    prompt = session.turns[turn].prompt
-    return prompt.text[:_HEAD_OF_A_PROMPT] if prompt is not None else ""
+    """Return the head of the prompt that a turn answers, the one before a notice."""
+    heads = [
+        one.prompt.text[:_HEAD_OF_A_PROMPT] if one.prompt is not None else ""
+        for one in reversed(session.turns[: turn + 1])
+    ]
+    return next((head for head in heads if not is_notice(head)), "")
 
 
 def _tells(one: Said) -> bool:

@@ -26,7 +26,14 @@ from memory_assets.session_analysis.phrases import (
     shorten,
     unescaped,
 )
-from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, cause_score, done_score
+from memory_assets.session_analysis.scores import (
+    DID,
+    NEXT_HEADING,
+    NOT_DONE,
+    NOW,
+    cause_score,
+    done_score,
+)
 from memory_assets.session_analysis.sentences import plain_text, split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
@@ -45,11 +52,15 @@ _SHORTEST_NEXT, _LONGEST_NEXT, _CAUSE = 6, 320, 2.0
 _FEWEST_WORDS, _PLAN_LEFT_BEHIND = 4, 40
 """The last: calls after which a plan that nobody brought up to date says nothing any more."""
 _TODO = Phrase(
-    r"^\W*(?:please )?(?:(?:quit|close|stop) and )?(?:relaunch|reload|refresh|rotate(?! by)|revoke|"
-    r"remember to|make sure (?:to|you)|be sure to)\b|"
+    r"^\W*(?:please )?(?:(?:quit|close|stop) and )?(?:(?:relaunch|reload|refresh|rotate|revoke) "
+    r"(?:the|your|this|both|all|it|\w+ (?:window|page|tab|app|server))\b"
+    r"(?!(?: (?!that\b|which\b)[\w.-]+){0,3} (?:is|are|was|were)\b)|"
+    r"(?:remember to|make sure (?:to|you)|be sure to)\b)|"
     r"\b(?:pop|restore|apply|tag|merge|push) (?:it|them|that) (?:when|once|after) (?:you|the)\b|"
-    r"\bno commits? (?:was|were|has been) made\b|\bstill (?:warns?|requires?|lacks?)\b|"
-    r"\b(?:awaiting|(?:is|are) (?:still )?in flight|still (?:running|in progress|under review))\b|"
+    r"\bno commits? (?:was|were|has been) made\b|"
+    r"^(?!.*\b(?:nothing|none|no|never|was|were|now|which|when|I|we)\b).*"
+    r"\b(?:still (?:warns?|requires?|lacks?|running|in progress|under review)|awaiting|"
+    r"(?:is|are) (?:still )?in flight)\b|"
     r"^(?!.*(?:如果|もし)).*(?:还(?:剩|需)|尚未|需要你|(?:建议|请)(?:你|去|先|手动|尽快|再)|记得|"
     r"必要なら|(?:設定|確認|実行|再起動|適用|対応|追加|更新)してください|まだ.*(?:残|い)|未(?:コミット|対応|実装))"
 )
@@ -60,9 +71,12 @@ _OF_COURTESY = Phrase(
     r"sense|help|clear)\W*$"
 )
 """Questions with which agents end whatever was done."""
+_OFFERS = Phrase(r"\W*(?:I can|I'll|I could|(?:just )?let me know|happy to|either (?:way|one))\b")
+"""What an agent says behind the question with which its message ends."""
 _CHOICES = Phrase(r"\b(?:options?|choices?|alternatives?|either)\b")
 _IS_NOT_LEFT = Phrase(
-    r"\b(?:did not|didn't) (?!.*\byet\b)|\b(?:do not|don't|does not|doesn't) need to be\b"
+    r"\b(?:that|which) (?:I|we) (?:did not|didn't)\b|"
+    r"\b(?:do not|don't|does not|doesn't) need to be\b"
 )
 _MOST_REPORTS = 5
 _BY_THE_WAY = Phrase(
@@ -71,8 +85,11 @@ _BY_THE_WAY = Phrase(
 )
 """Reports of what accompanies the work: checks, tests, the commit."""
 _ENDED = Phrase(
-    r"set [^.:]{3,80} to\b|完成[。！]|"
-    r"(?!.*\b(?:no|nothing|not|n't|if|once|when|almost|nearly|half|un\w+|until|before)\b)"
+    r"完成[。！]|"
+    r"(?![^.!?]*(?:n't\b|%|\b(?:to (?:be|get|go|have|see)|as|but|already|wait\w*|ask|please|"
+    r"thirds?|expect\w*|no|nothing|none|not|never|be|been|was|were|had|if|once|when|until|"
+    r"before|after|only|except|un\w+|almost|nearly|mostly|half|part\w*|far from|supposed|claim\w*|"
+    r"says|said|think|believe|assum\w+|probably|likely|hope\w*|should|must|may|might|whether)\b))"
     r"[^.:!?]{3,60} (?:is |are )?(?:now )?(?:complete|done|finished|merged|live|deployed)[.!]"
 )
 """How a message begins that says what is complete."""
@@ -85,7 +102,8 @@ _AGAIN = 0.5
 """What a report loses for each better one of its turn, so that a long last one is not all."""
 _LISTS_CHANGES = Phrase(
     r"\b(?:new|created|modified|changed|updated|implemented) (?:files?|components?)\b|"
-    r"\bfiles? (?:created|modified|changed|updated|added)\b|\bwhat (?:was|I|changed)\b|"
+    r"\bfiles? (?:created|modified|changed|updated|added)\b|\bwhat (?:changed\b|"
+    r"(?:was|I(?:'ve| have)?) (?:chang|done|did|add|fix|built|implement|creat|updat|remov|wrote))|"
     r"\bchanges(?: made)?\W*$|"
     r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
 )
@@ -142,13 +160,14 @@ def completed(session: SessionTurns, said: list[Said], files: Touched) -> Redact
 
 
 def _planned(session: SessionTurns, told: RedactedText) -> RedactedText:
-    """Return what the last plan is called that the agent handed over, behind some words, if no file
-    was changed in its turn or later."""
+    """Return what the last plan is called that the agent handed over and nobody rejected, behind
+    some words, if no file was changed in its turn or later."""
     for turn in reversed(session.turns):
         if any(_PLANS not in path for path in touched(session, turn.records).modified):
             return EMPTY
         for record in turn.records:
-            if record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
+            held = record.tool_use_id not in session.failed_calls
+            if held and record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
                 title = _PLAN_TITLE.search(record.text)
                 name = plain_text(record.text.cut(*title.span(1))) if title else EMPTY
                 return compose("{}: {}", told, closed(shorten(name, 90))) if name else EMPTY
@@ -189,7 +208,9 @@ def _reported(one: Said, share: float, changed: Sequence[str]) -> float:
 def _ended_score(one: Said) -> float:
     """Return a score for a message that begins with what is complete."""
     begins = one.closing and one.place == 0 and _ENDED.match(one.plain) and readable(one.plain)
-    return 2.0 if begins and not one.plain.endswith("?") else 0.0
+    if not begins or NOT_DONE.search(one.sentence.text) or one.plain.endswith("?"):
+        return 0.0
+    return 0.0 if NEXT_HEADING.search(one.sentence.heading) else 2.0
 
 
 def _listed_score(one: Said, changed: Sequence[str]) -> float:
@@ -232,11 +253,11 @@ def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     stated = choose(
         map(_as_a_choice, map(without_colon, late)), score, room=_NEXT_LIMIT, most=4, threshold=1.0
     )
-    asked_last = unanswered(session)
+    items = [shorten(item, 90) for item in _open_items(session)]
+    asked_last = EMPTY if items else unanswered(session)
     if not asked_last:
         planned = _planned(session, compose("Planned, no file changed since"))
         asked_last = EMPTY if _IS_A_REPORT.search(planned) else planned
-    items = (shorten(item, 90) for item in _open_items(session))
     room = _NEXT_LIMIT - len(stated) - len(asked_last) - len(" Open in the plan: .")
     if fitting := leading(items, room):
         plan = compose("Open in the plan: {}.", join("; ", fitting))
@@ -254,6 +275,8 @@ def _question_at_the_end(late: list[Said]) -> Said | None:
     """Return the question to which the last message comes, or what it proposes before a question of
     a word or two ("Go?")."""
     closing = [one for one in late if one.closing and not one.plain.startswith("(")]
+    if len(closing) > 1 and _OFFERS.match(closing[-1].plain) and closing[-2].plain.endswith("?"):
+        closing.pop()
     last = closing[-1].plain if closing else ""
     if not last.endswith(("?", "？")) or _OF_COURTESY.search(last):
         return None

@@ -37,6 +37,7 @@ from memory_assets.session_analysis.sentences import (
     own_words,
     plain_text,
     request_sentences,
+    sentences,
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import segments
@@ -125,8 +126,22 @@ _REFERS = Phrase(
     r"\b(?:this|that|it|them|these|those|ones?|all|issues|everything|yes|no|ok)\b|https?:|…|^\W*(?:/|also|then)"
 )
 """What a request has that is about something said before it."""
+_A_FEW_RECORDS = 3
+_ANNOUNCES = Phrase(
+    r"\W*(?:(?:ok(?:ay)?|good|great|perfect|now|next|first|then|alright)[,.!:]* )*"
+    r"let me (?!know\b)(?!.*\b(?:if|when|once|whether) you\b)"
+)
+"""How a message ends that was followed by a call which the record has no more."""
 _BREAKS_OFF = names("interrupt api-error")
 _IS_A_PLAN = re.compile(r"\Afile_?path: \S*\bplan", re.IGNORECASE)
+_FOR_NOTHING = Phrase(
+    r"(?!.*\b(?:and|but|just|only)\b.*\b(?:fix|add|make|change|use|run)\b)"
+    r"\W*(?:(?:thanks?|thank you|ok(?:ay)?|great|good|nice|please|no|and|but|then|just)[\s,.!]+)*"
+    r"(?:(?:keep|leave) (?:it|this|that|them|everything)|(?:do not|don't|dont) "
+    r"(?:change|touch|edit|modify|do|commit|push|delete|remove|worry))\b[^,.;:!?\n]{0,60}\W*$"
+)
+"""Requests to leave things as they are."""
+_REMOVAL = Phrase(r"\b(?:delete|remove|clean|drop|move|rename)\b")
 _OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
 """Questions about what was said, which ask for nothing."""
 _VAGUE = frozenset(
@@ -387,12 +402,12 @@ def unanswered(session: SessionTurns) -> RedactedText:
     places = (place for place, turn in enumerate(session.turns) if turn.prompt is not None)
     place = max(places, default=-1)
     typed = session.turns[place].typed if place >= 0 else None
-    if typed is None or not asks(typed) or any(map(is_answered, session.turns[place:])):
+    if typed is None or not asks(typed) or any(map(_is_reported, session.turns[place:])):
         return EMPTY
     text = own_words(typed.text)
     asked = condensed(text, _LATER_REQUEST_LIMIT)
     wants = not asked.isascii() or _ASKING.search(asked) or _WANTS.search(asked)
-    idle = _IDLE.match(text) or _OF_THE_TALK.search(asked)
+    idle = _IDLE.match(text) or _OF_THE_TALK.search(asked) or _FOR_NOTHING.match(text)
     pasted = _LOGGED.match(asked) and not _WANTS.search(text) and not _ASKING.match(asked)
     if not wants or idle or pasted:
         return EMPTY
@@ -404,6 +419,8 @@ def unanswered(session: SessionTurns) -> RedactedText:
     ]
     ran = [one.command for one in calls if one.command]
     if any(_publishes(command) or command in typed.text for command in ran):
+        return EMPTY
+    if _REMOVAL.search(text) and any(map(_removes, ran)):
         return EMPTY
     if any(one.tool_name == "ExitPlanMode" for one in records):
         return EMPTY  # what was asked for was planned
@@ -417,6 +434,16 @@ def unanswered(session: SessionTurns) -> RedactedText:
     return compose("Broken off, {} changed: {}", listing(changed, 3), closed(_open(asked)))
 
 
+def _is_reported(turn: Turn) -> bool:
+    """Return whether a turn ends with a message that says more than what the agent does next."""
+    if not is_answered(turn):
+        return False
+    prose = [one.text for one in turn.records if one.kind == "assistant_text" and not one.agent_id]
+    last = [one.text for one in sentences(prose[-1])][-1:] if prose else []
+    begun = len(turn.records) > _A_FEW_RECORDS and any(map(_ANNOUNCES.match, last))
+    return not begun
+
+
 def _publishes(command: RedactedText) -> bool:
     """Return True for a command with which work ends: a commit, a push, a pull request."""
     if makes_commits(command):
@@ -424,6 +451,15 @@ def _publishes(command: RedactedText) -> bool:
     return any(
         (one.program == "git" and {"push", "merge", "tag"} & {*one.words[1:3]})
         or (one.program == "gh" and {"create", "merge", "comment", "edit"} & {*one.words[1:4]})
+        for one in segments(command)
+    )
+
+
+def _removes(command: RedactedText) -> bool:
+    """Return True for a command that removes or moves files, branches or work trees."""
+    return any(
+        one.program in ("rm", "mv")
+        or (one.program == "git" and {"-d", "-D", "-m", "--delete", "remove", "rm"} & {*one.words})
         for one in segments(command)
     )
 

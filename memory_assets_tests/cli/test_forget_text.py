@@ -15,7 +15,10 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
+from filelock import FileLock
 
+from memory_assets.cli import removal_commands
+from memory_assets.cli.ingesting.ingest import IngestResult
 from memory_assets.pipeline.checks.text_columns import text_columns
 from memory_assets.pipeline.removal import forget as forgetting
 from memory_assets.redacted_text import seal
@@ -101,6 +104,27 @@ def test_what_other_programs_keep_is_named(machine: Cli) -> None:
     for more in ((), ("--cut",)):
         done = _memory(machine, "forget", "--containing", *more, "--yes", given="painted opal")
         assert done.returncode == 3 and "note.txt" in done.stderr
+
+
+@pytest.mark.parametrize("more", [("--before", "2001-01-01"), ("--project", "elsewhere")])
+def test_a_session_that_other_options_leave_out_is_no_file_that_holds_the_text(
+    machine: Cli, more: tuple[str, str]
+) -> None:
+    """The files are searched only where nothing but the text was asked for."""
+    done = _memory(machine, "forget", "--containing", *more, "--yes", given=PLAIN)
+    assert done.returncode == 3 and "meets the other options" in done.stderr
+    assert "files do" not in done.stderr
+
+
+def test_a_file_that_cannot_be_read_is_not_said_to_hold_the_text(machine: Cli) -> None:
+    """Nothing is known of it, which the answer to a cut says."""
+    (machine.data_dir / "note.gz").write_bytes(b"\x1f\x8b not packed")
+    done = _memory(machine, "forget", "--containing", "--yes", given="painted opal")
+    assert done.returncode == 3 and "files do" not in done.stderr
+    done = _memory(machine, "forget", "--containing", "--cut", "--yes", "--json", given=PLAIN)
+    stays = json.loads(done.stdout)["stays"]
+    assert done.returncode == 1 and stays["still_holding"] == []
+    assert [Path(path).name for path in stays["unreadable"]] == ["note.gz"]
 
 
 def test_what_waits_goes_with_a_text_in_any_form(machine: Cli) -> None:
@@ -196,6 +220,36 @@ def test_a_killed_cut_of_what_no_record_holds_is_completed_by_the_next_command(
         assert "Completing" not in _memory(machine, "sessions").stderr
 
 
+def test_a_cut_that_another_process_is_at_is_left_to_it(
+    machine: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as it lives; a command goes on without."""
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(forgetting, "mark_affected", _killed)
+        _memory(machine, "forget", "--containing", "--cut", "--yes", given=PLAIN)
+    with FileLock(machine.data_dir / "forgotten.cut.lock"):
+        listed = _memory(machine, "sessions")
+        assert listed.returncode == 0 and "Completing" not in listed.stderr
+    assert "Completing" in _memory(machine, "sessions").stderr
+    assert _files_with(machine, PLAIN) == []
+
+
+def test_a_cut_that_failed_is_said_and_tried_again(
+    machine: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the command itself, and by each next one until it succeeds."""
+    with monkeypatch.context() as patch:
+        failed = IngestResult(failed={"repo": "redacted_records: no room"})
+        patch.setattr(removal_commands, "_brought_up_to_date", lambda *_, **__: failed)
+        done = _memory(machine, "forget", "--containing", "--cut", "--yes", given=PLAIN)
+        assert done.returncode == 1 and "repo failed: redacted_records: no room" in done.stdout
+        assert "was cut out" not in done.stdout
+        assert "no room" in _memory(machine, "sessions").stderr
+    assert "failed" not in _memory(machine, "sessions").stderr
+    assert _files_with(machine, PLAIN) == []
+    assert "Completing" not in _memory(machine, "sessions").stderr
+
+
 def _in(machine: Cli, data_dir: Path) -> None:
     machine.data_dir = data_dir
     machine.own["MEMORY_DATA_DIR"] = str(data_dir)
@@ -224,3 +278,20 @@ def test_forgotten_texts_are_known_by_keyed_hashes_alone() -> None:
     assert [(start, end) for start, end, _ in found] == [(2, 9), (9, 16)]
     assert not list(ForgottenTexts(bytes(31) + b"1", hashes).spans(text))
     assert text.encode() not in b"".join(hashes)
+
+
+@pytest.mark.parametrize(
+    ("data", "hits"),
+    [
+        ("harbour gate", ["harbour gate"]),
+        ("harbour gates", ["harbour gate", "harbour gates"]),
+        ("xx harbour gat", []),
+        ("aaaaaaa", ["aaa", "aaa"]),
+        ("-oil", ["oil"]),
+    ],
+)
+def test_texts_of_one_beginning_are_told_apart(data: str, hits: list[str]) -> None:
+    """Up to the last byte, short ones too; one that overlaps itself is found once."""
+    key, texts = bytes(32), ("harbour gate", "harbour gates", "aaa", "oil")
+    known = ForgottenTexts(key, [hash_of_text(text, key) for text in texts])
+    assert sorted(data[start:end] for start, end, _ in known.spans(data)) == hits

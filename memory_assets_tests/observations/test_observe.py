@@ -225,6 +225,8 @@ def test_files_of_a_commit_that_says_little_are_told_by_the_report(script: Make)
         ("src/gate.py", ""),
         ("src/gate.py", "All tests pass and the build is green."),
         ("src/gate.py", "I fixed both of the review comments on gate.py."),
+        ("src/gate.py", "- src/gate.py - Added two bolts:\n- src/bell.py - Added two bells:"),
+        ("src/gate.py", "The voice_lock (of oak) now includes:\n- a bolt"),
         ("src/gate.py", "Changed gate.width from 3 to 4 as you wanted."),
         ("docs/gate.md", "Added a voice_lock that opens the gate on demand."),
         ("../.zshrc", "Added a voice_lock that opens the gate on demand."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+from contextlib import closing
 from typing import Any, NoReturn
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.ingest import passes
 from memory_assets.pipeline.ingest.steps import Failed
+from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import (
@@ -245,7 +247,7 @@ def test_a_session_that_lost_its_rows_leaves_every_stage(memory: SampleMemory) -
     assert memory.behind() == []
 
 
-def test_garbage_is_looked_for_rarely_while_a_task_runs(
+def test_garbage_is_looked_for_rarely_while_tasks_run(
     memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Afterwards as before, also when a step fails."""
@@ -257,5 +259,6 @@ def test_garbage_is_looked_for_rarely_while_a_task_runs(
         raise StoreError("no")
 
     monkeypatch.setattr(passes, "run_step", failing)
-    (outcome,) = passes.run_task(memory.components, passes.Task(memory.harbor, ("raw_sessions",)))
+    with closing(Workers(memory.components)) as workers:
+        (outcome,) = workers.run([passes.Task(memory.harbor, ("raw_sessions",))])
     assert isinstance(outcome, Failed) and during[0] > before[0] == gc.get_threshold()[0]

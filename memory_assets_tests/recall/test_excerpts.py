@@ -87,6 +87,27 @@ def test_strong_words_that_several_sentences_have_are_strong_in_each() -> None:
     assert excerpt(text, "tides", 60) == "…Pass **tides to it, e.g. the low one."
     cut = excerpt("**Lanterns burn in all the windows of the lighthouse keeper** now.", "burn", 40)
     assert cut == "**Lanterns burn in all the windows of**…"
+    assert (
+        excerpt("因为**潮汐表没有更新。港口的门一直**关着。", "港口", 20)
+        == "…**港口的门一直**关着。"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Exclude src/**/*.ts from the bundle first. Then lib/**/*.js goes out as well.",
+        "It takes **/*.ts of every package first. Then it takes all of lib/** as well.",
+        "The area of it grows by x**2 in here. The volume of it grows by y**3 instead.",
+        "It hands **kwargs on to the other one. That one takes **options and no more.",
+        "The pattern of it is `!**lib` and no more. What it leaves is `src**` or `docs**`.",
+        r"It writes \**kept as it stands there. And so it does with this** here as well.",
+    ],
+)
+def test_stars_that_make_nothing_strong_stay_as_they_are(text: str) -> None:
+    """Those of patterns, powers, arguments and code."""
+    assert excerpt(text, "", 200) == text
+    assert excerpt(text, "", 60).count("*") == text[: text.index(". ") + 1].count("*")
 
 
 def test_sentences_from_several_places_are_shown_in_their_order() -> None:

@@ -96,8 +96,9 @@ def test_a_dot_is_the_project_of_the_current_directory(
 def test_a_project_that_is_not_known_is_refused_with_those_that_are(
     catalog: Catalog, text: str
 ) -> None:
-    """The home directory, which holds them all, stands for no other."""
-    with pytest.raises(UnknownName, match="known are: -home-ada, -home-ada-code-app, "):
+    """By the names of their directories. The home directory, which holds them all, stands for no
+    other."""
+    with pytest.raises(UnknownName, match=r"known are: Shop-api, app, desk, jobs, shop\.ui, ~"):
         project_named(catalog, text)
 
 

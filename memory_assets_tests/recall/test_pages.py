@@ -187,6 +187,28 @@ def test_stars_that_are_no_emphasis_stay(text: str) -> None:
     assert unmarked(f"**so:** `{text}`, **(and)** {text}") == f"so: {text}, (and) {text}"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see [the **log**](a/log.md), then", "see the log (a/log.md), then"),
+        (f"see [the log](https://a.example/{'x' * 20})", "see the log"),
+        ("**[a.md](a.md)** `[a](b)` x[i](y) ![p](q)", "a.md [a](b) x[i](y) ![p](q)"),
+    ],
+)
+def test_a_link_is_its_text_on_a_terminal(text: str, shown: str) -> None:
+    """And its target if that is short; code and calls stay as they are."""
+    assert unmarked(text) == shown
+
+
+def test_a_long_question_is_cut_and_its_answer_shown() -> None:
+    """In a list's line; what has no answer is cut at its end."""
+    question = f"How should {'the gates of the harbour and ' * 3}the locks be called?"
+    shown = rendering.head(f"{question} → By their place")
+    assert shown.startswith("How should the gates") and shown.endswith("… → By their place")
+    assert len(shown) <= 100 and rendering.head(question).endswith("…")
+    assert rendering.head("Which? → This") == "Which? → This"
+
+
 def test_code_between_fences_on_one_line_is_kept() -> None:
     """A line of a fence and a language is left out."""
     assert unmarked("```npm test -- --all```\n```sh\nls\n```") == "npm test -- --all\nls"

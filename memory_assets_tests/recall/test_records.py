@@ -11,6 +11,7 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.ids import may_be_id
 from memory_assets.recall.names import end_of_project, id_named, project_named, shortened
+from memory_assets.recall.rows import summary_text
 from memory_assets.recall.sessions import records
 from memory_assets.recall.sessions.records import as_diff, record_page, records_behind
 from memory_assets.recall.sessions.timeline import resolve_anchor
@@ -225,6 +226,24 @@ def test_get_tells_of_a_session_in_order_of_use(tmp_path: Path) -> None:
         "Changed: damper.py",
     ]
     assert lines[-1] == 'Next: summarize_session(session="summary::0000000a") for its turns.'
+
+
+@pytest.mark.parametrize(
+    ("completed", "done"),
+    [
+        ("Oiled it. Committed: Fix the hinge.", "Oiled it."),
+        ("Oiled it. Committed: Fix the hinge. Wrote a plan: Air.", "Oiled it. Wrote a plan: Air."),
+        ("Committed: Fix the hinge (and 2 more).", ""),
+        ("Committed: all of it. Committed: Fix the hinge.", "Committed: all of it."),
+        ("Said: Committed: yes. Oiled it.", "Said: Committed: yes. Oiled it."),
+    ],
+)
+def test_what_was_done_is_told_without_the_list_of_commits(completed: str, done: str) -> None:
+    """And with all that stands around it; the commits have a line of their own."""
+    row = dict.fromkeys(("title", "request", "learned", "next_steps", "notes"), "")
+    lists = {"errors": [], "files_modified": [], "commits": ["1f2e3d4 Fix the hinge"]}
+    lines = summary_text({**row, **lists, "completed": completed}).splitlines()[1:]
+    assert lines == [*([f"Done: {done}"] if done else []), "Committed: 1f2e3d4 Fix the hinge"]
 
 
 def test_a_short_id_is_taken_wherever_an_id_is(tmp_path: Path) -> None:

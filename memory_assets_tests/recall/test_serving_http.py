@@ -137,6 +137,9 @@ def test_nothing_can_be_changed(client: TestClient) -> None:
     [
         ({"Host": "localhost:1"}, 200),
         ({"Host": "[::1]:8765"}, 200),
+        ({"Host": "localhost:"}, 200),
+        ({"Host": "[::1%25lo]:"}, 200),
+        ({"Host": "[example.org%25::1]"}, 421),
         ({"Host": "memory.example.org"}, 421),
         ({"Host": "127.0.0.1.example.org"}, 421),
         ({"Host": "127.0.0.1:80, memory.example.org"}, 421),

@@ -118,11 +118,15 @@ def test_without_an_anchor_it_is_the_newest_day_with_something(asked: Asked) -> 
     assert _ids(found)[-1] == everything[-1]
 
 
-def test_before_without_an_anchor_counts_from_now(asked: Asked) -> None:
-    """The last items of all, whatever the day; an interface's own default is no wish."""
-    found = timeline(asked.memory, TimelineRequest.given("cli", {"--before": "3"}))
-    assert _ids(found) == _everything(asked)[-3:]
-    assert TimelineRequest.given("mcp", {}, before=5).anchor is None
+@pytest.mark.parametrize("count", [3, 9, 10, 11])
+def test_before_without_an_anchor_counts_from_now(asked: Asked, count: int) -> None:
+    """The last items of all, whatever the day, and also as many as are usual; an interface's own
+    default is no wish."""
+    found = timeline(asked.memory, TimelineRequest.given("cli", {"--before": str(count)}))
+    assert _ids(found) == _everything(asked)[-count:]
+    assert TimelineRequest.given("mcp", {"before": None}, before=count).anchor is None
+    assert TimelineRequest.given("mcp", {"before": count}, before=count).anchor == "now"
+    assert TimelineRequest.given("mcp", {"depth_before": count}).anchor == "now"
     none = timeline(asked.memory, TimelineRequest.given("http", {"before": "2h"}))
     assert none.sessions == ()
 

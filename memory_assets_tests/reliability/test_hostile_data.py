@@ -8,11 +8,20 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from memory_assets.errors import StoreError
+from memory_assets.stores.agents.journal_file import open_journal
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.gateway_usage import GatewayUsage
+from memory_assets.stores.keyword_index.files import open_for_writing
+from memory_assets.stores.runs.ledger import RunLedger
+from memory_assets.stores.tombstones import Tombstones
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.transcript_files import write_claude
 
@@ -110,3 +119,27 @@ def test_what_is_beside_a_linked_partition_stays(machine: dict[str, str], tmp_pa
     assert run_here(machine, "forget", "--project", "boat", "--yes").returncode == 0
     assert [path.name for path in outside.iterdir()] == ["letter.txt"]
     assert (outside / "letter.txt").read_text() == "dear" and not partition.exists()
+
+
+OPENERS: dict[str, Callable[[Path], object]] = {
+    "catalog.db": Catalog,
+    "lineage.db": RunLedger,
+    "gateway_usage.db": GatewayUsage,
+    "forgotten.db": lambda path: Tombstones(path, b"k" * 32).exclude(["x"]),
+    "keywords.db": open_for_writing,
+    "agent_memory.db": lambda path: open_journal(path, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", OPENERS)
+def test_no_table_is_added_to_a_database_of_another_program(tmp_path: Path, name: str) -> None:
+    """A link in the data directory leads to it; it stays byte for byte, and the error names it."""
+    other, link = tmp_path / "places.sqlite", tmp_path / "memory" / name
+    with closing(sqlite3.connect(other)) as connection:
+        connection.executescript("CREATE TABLE sessions (id); INSERT INTO sessions VALUES (1);")
+    before = other.read_bytes()
+    link.parent.mkdir()
+    link.symlink_to(other)
+    with pytest.raises(StoreError, match=rf"{name} is a database of another program"):
+        OPENERS[name](link)
+    assert other.read_bytes() == before and link.is_symlink()

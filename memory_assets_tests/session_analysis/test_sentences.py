@@ -36,6 +36,7 @@ def test_an_unclosed_fence_swallows_the_rest() -> None:
             "**Fixed** the `lock_timeout` in [env.py](migrations/env.py)",
             "Fixed the lock_timeout in env.py",
         ),
+        ("see [**pop/lamp**](https://a.b/c) now", "see pop/lamp now"),
         ("- ✅ done with *care*", "- ✅ done with care"),
         ("✅  All   tests pass", "All tests pass"),
         ("keeps *.py and a_b__c", "keeps *.py and a_b__c"),
@@ -122,3 +123,20 @@ def test_parts_of_a_redacted_text_are_redacted() -> None:
     assert all(isinstance(part, RedactedText) for part in parts)
     assert parts[:2] == ["  one **two**", " three "]
     assert parts[2:] == ["one **two**\n three", "one **two** three", "  one two\n three "]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "It runs `fmt -w .` over all files. It ends.",
+            ["It runs fmt -w . over all files.", "It ends."],
+        ),
+        ("Run `echo a. B` first. It ends.", ["Run echo a. B first.", "It ends."]),
+        ("Run `git add .` Then it ends.", ["Run git add .", "Then it ends."]),
+        ("It (see x. Also y) rings. It ends.", ["It (see x. Also y) rings.", "It ends."]),
+    ],
+)
+def test_no_sentence_ends_within_code_or_parentheses(text: str, told: list[str]) -> None:
+    """A dot there is none of prose."""
+    assert [one.text for one in sentences(seal(text))] == told

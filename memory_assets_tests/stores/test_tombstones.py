@@ -104,3 +104,12 @@ def test_a_damaged_file_is_an_error(tombstones: Tombstones) -> None:
     for ask in (tombstones.forgotten, lambda: unfinished(tombstones.path)):
         with pytest.raises(StoreError, match="Restore it"):
             ask()
+
+
+def test_only_the_texts_that_were_cut_are_done(tombstones: Tombstones) -> None:
+    """One that was noted while others were being cut is still to be cut."""
+    tombstones.begin_texts([b"a", b"b"])
+    cut = tombstones.texts_to_cut()
+    tombstones.begin_texts([b"c"])
+    tombstones.end_texts(cut)
+    assert tombstones.texts_to_cut() == {b"c"}

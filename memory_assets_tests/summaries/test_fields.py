@@ -161,6 +161,82 @@ def test_a_review_is_learned_by_its_findings(script: Make) -> None:
     assert learned.startswith("The gate lets every ship in without a flag.")
 
 
+@pytest.mark.parametrize(
+    ("said", "changed", "is_past"),
+    [
+        ("gate.py never asks a ship for its flag at night.", "src/gate.py", True),
+        (
+            "There is no lamp in gate.py, so each ship waits because of it.",
+            "src/gate.py",
+            True,
+        ),
+        ("ringBell() is never called at night because the tower is closed.", "tower.py", True),
+        ("gate.py never asks a ship for its flag at night.", "src/door.py", False),
+        ("gate.py never asked, and was closed to each ship.", "src/gate.py", False),
+        ("Ships do not read the lamp that gate.py hangs out.", "src/gate.py", False),
+        ("gate.py asks a ship for its flag at noon and at night.", "src/gate.py", False),
+    ],
+)
+def test_a_state_that_later_turns_changed_is_told_as_past(
+    script: Make, said: str, changed: str, is_past: bool
+) -> None:
+    """If a sentence says of a file, or of a name in a replaced text, that something is amiss."""
+    session = script().prompt("what does the gate do?").say(said).prompt("do the next thing")
+    edit = f"file_path: {changed}\nold_string: ringBell()\nnew_string: x"
+    session.call("Edit", edit, "ok", paths=(seal(changed),)).say("Done.")
+    told = f"{said[:-1]} (before later changes)." if is_past else said
+    denies_elsewhere = not is_past and " not " in said
+    assert session.summary().learned == ("" if denies_elsewhere else told)
+
+
+def test_the_findings_of_a_review_that_later_turns_changed_are_told_as_past(script: Make) -> None:
+    """All of them: they were found before that."""
+    text = "**Findings**\n1. High: gate.py opens for every ship.\n2. Low: the bell is too quiet.\n"
+    session = script().prompt("can you review the branch?").say(text)
+    found = "High: gate.py opens for every ship. Low: the bell is too quiet."
+    assert session.summary().learned == found
+    session.prompt("fix the first one").touch("Edit", "src/gate.py").say("Fixed the gate.")
+    assert session.summary().learned == f"Before later changes: {found}"
+
+
+@pytest.mark.parametrize(
+    ("said", "learned"),
+    [
+        ("I found no blockers in the two gates.", "I found no blockers in the two gates."),
+        ("Note: All prior comments look addressed there.", "Note: All prior"),
+        ("No issues, except that the gate is open at night.", ""),
+    ],
+)
+def test_the_verdict_of_a_review_that_finds_nothing_is_learned(
+    script: Make, said: str, learned: str
+) -> None:
+    """Also where a notice of the program stands between the request and the report."""
+    session = script().prompt("Review the two gates of the harbour. Read only.")
+    session.touch("Read", "gate.py").prompt("Tool budget limit reached after 18 calls. Finish.")
+    told = session.say(said).summary().learned
+    assert told.startswith(learned) if learned else told == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("write a short message to the harbour master", "The gate is closed because of the ice."),
+        ("how about a poem? compose a poem", "The light of the harbour is pewter at night there."),
+        ("why is it dark?", "Here's a reply you can send:\n\nIt is dark because the wick is wet."),
+        ("why is it dark?", "**Draft:**\n\nThe lamp is dark because the wick of it is wet."),
+    ],
+)
+def test_what_stands_in_a_text_for_somebody_else_was_not_found_out(
+    script: Make, asked: str, said: str
+) -> None:
+    """The agent wrote it for the person to send; nor what stands in its next version."""
+    session = script().prompt(asked).say(said)
+    assert session.summary().learned == ""
+    if asked != "why is it dark?":
+        session.prompt("can you make it more formal?").say("The gate is closed because of storms.")
+        assert session.summary().learned == ""
+
+
 def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Make) -> None:
     """ "file — Replaced ..." is a report; one that leads to a list is told with it; where nothing
     is named, the changed files are."""
@@ -189,6 +265,7 @@ def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Mak
         ("The gate was stuck, so a ship could be left waiting on a bell that never rings.", ""),
         ("noDarkGates: Catches unresolved names of gates to prevent a fall.", ""),
         ("What would you like me to do?", ""),
+        ("Oak is older than iron. Which gate do you prefer? I can hang either.", "Which gate"),
         ("**Option 2: a new bell (recommended):**\n- It rings at night, and by day.", ""),
         ("## Recommendation\nTwo gates are fine because:\n- They are alike to a ship.", ""),
         ("Replaced the bell of the gate.\n\nCommit this?", "Commit this?"),
@@ -197,6 +274,16 @@ def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Mak
         ("The gate opens. Is there anything else I can help you with?", ""),
         ("The uncommitted `bell.o` is built and doesn't need to be committed.", ""),
         ("Drop the bell and ring it again.\n\nApprove it? (Nothing fell.)", "Drop the bell"),
+        ("Still open: the bell did not ring after the last tide.", "Still open: the bell did not"),
+        (
+            "The bell did not ring, so you need to restart the tower yourself.",
+            "you need to restart",
+        ),
+        ("The forge still warns about two cracks in the bell.", "still warns about two cracks"),
+        ("The forge still warns about two cracks in the bell, which I filled.", ""),
+        ("Refresh bells are rung by the tower now. Rotate the keys was added to the list.", ""),
+        ("Relaunch is handled by the harbour. Nothing is still in flight at the quay.", ""),
+        ("The bell was still running when I stopped it, and the gate is faster.", ""),
     ],
 )
 def test_what_the_last_message_leaves_to_the_person_is_next(
@@ -221,10 +308,23 @@ def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
     assert "rings two of them: the bell of the gate; the bell" in (
         asked.say(f"The harbour rings two of them{bells}").summary().learned
     )
-    for wish in ("The harbour could ring some of these", "The harbour is dark because"):
+    for wish in (
+        "The harbour could ring some of these",
+        "The harbour is dark because",
+        "The keeper of the harbour ruled out the following",
+        "The harbour rings neither of the following two",
+        "The harbour rings none of these",
+        "The harbour rings the following, except",
+        "The harbour has nothing to do with these",
+    ):
         assert "the bell of the gate; " not in (
             script().prompt("why is it dark?").say(wish + bells).summary().learned
         )
+    for parts in ("- **Hung:**\n  - the bell\n- **Not hung:**\n  - the lamp", "- a\n  - b\n  - c"):
+        mended = script().prompt("mend the bells").touch("Edit", "bell.py")
+        mended.say(f"I fixed the bells of the harbour in these places:\n{parts}")
+        assert "the bell;" not in mended.summary().completed
+        assert "a; b" not in mended.summary().completed
     quoted = script().prompt("open the gate").touch("Edit", "gate.py")
     assert quoted.say('2 ships → "You have been refused at the gate"').summary().completed == (
         "Changed gate.py."
@@ -238,6 +338,21 @@ def test_a_sentence_that_leads_to_a_list_is_told_with_it(script: Make) -> None:
         "## 下一步\n\n- 钟楼：全部改为新的钟声并且提交",
         "Both of the trains are running now on the new track.",
         "The repaired bell is now in progress at the forge.",
+        "The bell of the tower isn't complete.",
+        "The bell of the tower will be complete.",
+        "The bell must be deployed.",
+        "PR #12 for the bell can be merged.",
+        "The pull request of the bell is waiting to be merged.",
+        "The bell is expected to be live.",
+        "The bell of the tower is far from done.",
+        "The bell of the tower is partially complete.",
+        "The bell of the tower was already live.",
+        "The bell was already deployed.",
+        "The bell of the tower is expected to go live.",
+        "Ask the keeper to have the bell merged.",
+        "## Remaining\n\nThe bell of the tower complete.",
+        "Set the name HARBOR_BELL to your own bell and restart the tower.",
+        "Set the tide of the bell to 30 seconds to see whether it helps.",
     ],
 )
 def test_what_is_to_come_or_under_way_was_not_done(script: Make, said: str) -> None:
@@ -266,11 +381,21 @@ def test_a_request_that_has_no_answer_is_next(script: Make) -> None:
 def test_what_was_carried_out_does_not_wait_for_an_answer(script: Make, commands: str) -> None:
     """The record ends with the call, and says nothing of how that ended; files that were changed
     are told where the work was seen to be broken off, a plan of it is none of it."""
+    for prompt, command in (
+        ("please delete the old branch", "git branch -D old"),
+        ("remove the lamp", "rm lamp.py"),
+        ("thanks, please keep it like this", "ls"),
+        ("please do not change anything", "ls"),
+    ):
+        removed = script().prompt("open the gate").say("It is open.").prompt(prompt)
+        assert removed.run(command, "").summary().next_steps == ""
     prompt = "commit it and run ls *.py, please"
     done = script().prompt("open the gate").say("It is open.").prompt(prompt)
     assert done.run(commands, "").summary().next_steps == ""
     begun = script().prompt("open the gate").say("It is open.").prompt("please hang the bell")
     begun.touch("Write", "docs/PLAN.md")
+    assert begun.summary().next_steps == "Asked last, without an answer: please hang the bell."
+    begun.say("I have seen the tower. Now let me hang the bell:")
     assert begun.summary().next_steps == "Asked last, without an answer: please hang the bell."
     begun.touch("Edit", "bell.py")
     assert begun.summary().next_steps == ""
@@ -302,12 +427,14 @@ def test_a_notice_of_the_program_is_no_request(script: Make, notice: str) -> Non
 def test_a_plan_that_nothing_follows_is_what_was_done(script: Make) -> None:
     """Under its title, and what is left to do; once files change, these are."""
     session = script().prompt("plan a bell").touch("Write", "~/.claude/plans/bell.md")
-    session.call("ExitPlanMode", "plan:\n# Plan: Ring `bell` at night\n\n## Steps", "rejected")
+    session.call("ExitPlanMode", "plan:\n# Plan: Ring `bell` at night\n\n## Steps", "ok")
     assert session.summary().completed == "Wrote a plan: Ring bell at night."
     left = "Planned, no file changed since: Ring bell at night."
     assert session.summary().next_steps == left
     session.prompt("do it").touch("Edit", "bell.py")
     assert session.summary().completed == "Changed bell.py."
+    plan = script().prompt("plan a bell").call("ExitPlanMode", "# Bell", "rejected", error=True)
+    assert (plan.summary().completed, plan.summary().next_steps) == ("", "")
 
 
 def test_a_plan_is_not_left_open_when_much_was_done_since(script: Make) -> None:
@@ -480,9 +607,20 @@ def test_a_no_is_told_only_if_no_later_turn_changes_anything(
         ("gate.py: nothing to do, the hinge is fine there.", "Changed gate.py."),
         ("gate.py: no longer needs a key for the hinge.", "gate.py: no longer needs a key"),
         ("gate.py: no changes were needed for the second hinge.", "Changed gate.py."),
+        (
+            "I hung the lamp in the tower. I moved the wick to it and it is running now.",
+            "I moved the wick to it and it is running now.",
+        ),
+        ("Added a check for lamps running in the rain.", "Added a check for lamps running in"),
+        ("Fixed the in progress lamp of the tower.", "Fixed the in progress lamp"),
+        ('For the 27" lamp I added the wick of the tower.', 'For the 27" lamp I added'),
         ("Fixed that the gate failed on an empty quay.", "Fixed that the gate failed on an"),
         ("I've fixed that no lamp could be lit at night.", "I've fixed that no lamp"),
         ("Resolved that the bell will fail in the rain.", "Resolved that the bell will"),
+        (
+            "Here's what was documented:\n- Full problem: centralized lamps erode the quay",
+            "Changed gate.py.",
+        ),
         (
             "**New files:**\n- `lamp.py` - the wick, and who may light it\n- `a.py`",
             "lamp.py - the wick, and who may light it.",
@@ -623,3 +761,10 @@ def test_a_report_in_json_is_read_by_its_summary(script: Make, name: str) -> Non
     report = f'{{"{name}": "Added a \\"lamp\\" to the gate of the harbour.", "files": ["a.py"]}}'
     session = script().prompt("light the gate").touch("Edit", "a.py").say(report)
     assert session.summary().completed.startswith('Added a "lamp" to the gate of the harbour.')
+    block = script().prompt("light the gate").touch("Edit", "a.py").say(f"```json\n{report}\n```")
+    assert block.summary().completed == session.summary().completed
+    session = script().prompt("light the gate").touch("Edit", "a.py")
+    session.say(
+        f"Moved the wick of the lamp to the tower. Ask for it so:\n\n```json\n{report}\n```"
+    )
+    assert "Added a" not in session.summary().completed

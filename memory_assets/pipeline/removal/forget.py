@@ -444,9 +444,9 @@ def note_text(components: Components, text: str) -> None:
     keep_copy(components)
 
 
-def has_texts_to_cut(components: Components) -> bool:
-    """Whether files may still have texts that were to be cut."""
-    return tombstones(components).has_texts_to_cut()
+def texts_to_cut(components: Components) -> frozenset[bytes]:
+    """Return the hashes of the texts that were to be cut and that files may still have."""
+    return tombstones(components).texts_to_cut()
 
 
 def projects_to_redact(components: Components) -> set[str]:
@@ -481,8 +481,11 @@ def exclude(components: Components, names: Sequence[str]) -> None:
     keep_copy(components)
 
 
-def rewrite_stores(components: Components, progress: Callable[[str], None]) -> None:
-    """Rewrite every file in which rows may stand that were replaced, which ends a cut.
+def rewrite_stores(
+    components: Components, cut: Set[bytes], progress: Callable[[str], None]
+) -> None:
+    """Rewrite every file in which rows may stand that were replaced, which ends the cut of the
+    texts with these hashes.
 
     Raises:
         StoreBusy: another process writes the memory.
@@ -495,4 +498,4 @@ def rewrite_stores(components: Components, progress: Callable[[str], None]) -> N
         compact(components.catalog.path)
         if has_journal(components.data_dir):
             components.journal.compact()
-        _tombstones(components).end_texts()
+        _tombstones(components).end_texts(cut)

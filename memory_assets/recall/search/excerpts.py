@@ -61,6 +61,7 @@ _PLANS = re.compile(
 )
 _NAMES_SOMETHING = re.compile(r"`|\d|https?:|\w/\w|[→—=]")
 _HEADS = re.compile(r"#+ |\*\*[^*]+\*\*:?\Z|.*:\Z")
+_CODE_OR_STARS = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|(?<![*\\/])\*{2,3}(?!\*|/\*)")
 _NO_TEXT = re.compile(r"[\W_]*\Z|`?★ Insight ─+`?\Z")
 
 
@@ -85,7 +86,7 @@ class _Sentence:
     def alone(self) -> float:
         """Score of the sentence whatever the question is."""
         score = _LENGTH * math.log(len(self.text) + 1)
-        score += _EMPHASIS * ("**" in self.text)
+        score += _EMPHASIS * bool(_strong(self.text))
         score += _CONCRETE * (_NAMES_SOMETHING.search(self.text) is not None)
         return score + _ANSWERS * (_OPENS_WITH_ANSWER.match(self.text) is not None)
 
@@ -202,18 +203,40 @@ def _chosen(sentences: Sequence[_Sentence], scores: Sequence[float], room: int) 
     return chosen
 
 
-def _is_open(part: str, whole: str) -> bool:
-    """Return whether strong words that begin in a part of a text end outside of it."""
-    return part.count(_STRONG) % 2 > whole.count(_STRONG) % 2
+def _strong(line: str) -> Sequence[tuple[int, int]]:
+    """Return where each run of strong words of a line begins, behind its `**`, and where it ends,
+    before the other. As in CommonMark a `**` opens before a word and closes behind one; one that
+    does both, as in a power or a path's pattern, opens only between letters of a script without
+    blanks."""
+    opened: list[int] = []
+    runs = []
+    for stars in _CODE_OR_STARS.finditer(line) if _STRONG in line else ():
+        if stars[1]:
+            continue
+        before, after = line[: stars.start()][-1:] or " ", line[stars.end() :][:1] or " "
+        opens = not after.isspace() and (after.isalnum() or not before.isalnum())
+        closes = not before.isspace() and (before.isalnum() or not after.isalnum())
+        if closes and opened:
+            runs.append((opened.pop(), stars.start()))
+        elif opens and (not closes or not (before + after).isascii()):
+            opened.append(stars.end())
+    return runs
+
+
+def _is_strong(at: int, runs: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a place in a line is inside of one of the runs of strong words."""
+    return any(begin < at <= end for begin, end in runs)
 
 
 def _cut(text: str, room: int) -> str:
     """Return a text, or as many of its words as fit; where those would fill less than half of the
     room, as in a script without blanks, as many characters."""
     room = max(room, 0)
+    if len(text) <= room:
+        return text
     blank = text.rfind(" ", 0, room + 1)
-    part = text if len(text) <= room else text[: blank if 2 * blank > room else room]
-    return f"{part}{_STRONG}" if _is_open(part, text) else part
+    end = blank if 2 * blank > room else room
+    return f"{text[:end]}{_STRONG * _is_strong(end, _strong(text))}"
 
 
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
@@ -258,11 +281,11 @@ def _split(text: str) -> Iterator[_Sentence]:
         elif fenced and not is_fence:
             yield _Sentence(line)
         elif not (is_fence or _NO_TEXT.match(line)):
-            start, is_strong = 0, False
-            for end in [*(end.end() for end in _SENTENCE_END.finditer(line)), len(line)]:
-                if (end - start >= _LEAST_SENTENCE and end < len(line)) or end == len(line):
-                    told = f"{_STRONG * is_strong}{line[start:end].strip()}"
-                    is_strong = _is_open(told, line)
-                    yield _Sentence(f"{told}{_STRONG * is_strong}")
+            start, runs = 0, _strong(line)
+            ends = (end.end() for end in _SENTENCE_END.finditer(line))
+            for end in [*(end for end in ends if end < len(line)), len(line)]:
+                if end - start >= _LEAST_SENTENCE or end == len(line):
+                    opening, closing = (_STRONG * _is_strong(at, runs) for at in (start, end))
+                    yield _Sentence(f"{opening}{line[start:end].strip()}{closing}")
                     start = end
         fenced ^= is_fence

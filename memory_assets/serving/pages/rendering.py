@@ -83,7 +83,6 @@ def _ago(time: str | None) -> str:
 
 @cache
 def _environment() -> Environment:
-    from memory_assets.recall.rows import one_line
     from memory_assets.serving.pages.prose import diff_lines, prose, said_inline
 
     environment = Environment(
@@ -109,7 +108,7 @@ def _environment() -> Environment:
         "grouped": lambda number: f"{number:,}",
         "unlisted": unlisted,
         "unmarked": unmarked,
-        "head": lambda text: one_line(text, 100),
+        "head": head,
         "prose": prose,
         "said_inline": said_inline,
         "with_tags": with_tags,
@@ -122,6 +121,22 @@ def _environment() -> Environment:
     }
     environment.globals |= {"static_url": static_url, "pages": NAVIGATION}
     return environment
+
+
+_HEAD, _LEAST_QUESTION = 100, 20
+"""Characters of a line of a list, and of a question that stands before its answer there."""
+
+
+def head(text: str) -> str:
+    """Return the beginning of a text on one line; of a question and its answer, which an arrow
+    joins, the answer, and as much of the question as there is room for."""
+    from memory_assets.recall.rows import one_line
+
+    question, arrow, answer = text.partition(" → ")
+    room = _HEAD - len(arrow) - len(answer)
+    if not arrow or len(text) <= _HEAD or "\n" in question or room < _LEAST_QUESTION:
+        return one_line(text, _HEAD)
+    return f"{one_line(question, room)}{arrow}{answer}"
 
 
 def _named(project: str, roots: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from memory_assets.stores.files.shared import is_writable, locked
-from memory_assets.stores.files.sqlite import IN_MEMORY, connect, connect_read_only
+from memory_assets.stores.files.sqlite import IN_MEMORY, connect, connect_read_only, require_own
 
 COMPLETE = 1
 """The `user_version` of a journal that has all that the lake has. That of one of an earlier version
@@ -91,6 +91,7 @@ def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
     _begin_with_copy(path)
     connection = connect(path, seconds=seconds)
     if connection.execute(_EXISTS).fetchone() is None:
+        require_own(path, connection, _SCHEMA)
         connection.execute("PRAGMA journal_mode=WAL")
         script = f"{_SCHEMA}{_OF_CUT_TURNS.format(kind='')}"
         connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")

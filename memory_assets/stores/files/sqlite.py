@@ -6,6 +6,7 @@ full-text segments.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from memory_assets.stores.files.shared import is_writable
 IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
 _UNKNOWN = " It is not known whether the change was stored; to make it once more does no harm."
+_CREATED = re.compile(r"CREATE TABLE IF NOT EXISTS (?P<name>\w+)")
 _IN_USE = "stop it, then run `memory status`, which completes the forgetting"
 
 
@@ -76,17 +78,32 @@ def open_shared(
     written, it is read as it is.
 
     Raises:
-        StoreBusy, StoreError: the file cannot be used.
+        StoreBusy, StoreError: the file cannot be used, or is another program's.
     """
     with sqlite_errors(path, remedy):
         if (reading := connect_read_only(path, seconds)) is not None:
             return reading
         make_directory_of(path)
         connection = connect(path, seconds=seconds)
+        require_own(path, connection, schema)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.executescript(schema)
     return connection
+
+
+def require_own(path: Path, connection: sqlite3.Connection, schema: str) -> None:
+    """Close the connection and raise `StoreError` if a database has tables, but not the first one
+    that the script `schema` creates: it is another program's, to which a link in the data directory
+    may lead, and nothing is written into it."""
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    first = _CREATED.search(schema)
+    if names and first is not None and first["name"] not in names:
+        connection.close()
+        raise StoreError(
+            f"{path} is a database of another program, so nothing is written into it. Move it, or "
+            "the link to it, away."
+        )
 
 
 def make_directory_of(path: Path) -> None:

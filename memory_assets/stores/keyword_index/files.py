@@ -7,7 +7,12 @@ import uuid
 from pathlib import Path
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.files.sqlite import connect, connect_read_only, sqlite_errors
+from memory_assets.stores.files.sqlite import (
+    connect,
+    connect_read_only,
+    require_own,
+    sqlite_errors,
+)
 from memory_assets.stores.keyword_index.index import REMEDY, KeywordIndex
 
 FILE_NAME = "keywords.db"
@@ -97,6 +102,8 @@ class _OtherLayout(Exception):
 def _opened(path: Path) -> KeywordIndex:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = connect(path)
+    if path.is_symlink():  # what was laid out by an earlier version has other tables
+        require_own(path, connection, _SCHEMA)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA secure_delete = ON")

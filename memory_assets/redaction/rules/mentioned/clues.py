@@ -176,7 +176,11 @@ def candidates(text: str, position: int, start: int, kind: str) -> Iterator[Cand
     if not tokens:
         return
     about = _about(text, position, start, kind)
+    word = text[position:start]
     for (first, last), looks in zip(tokens, shapes, strict=True):
+        gap = text[start:first] if first >= start else text[last:position]
+        if word in gap or _CUE.search(gap) is not None:
+            continue  # that is nearer, and asks about the value, too
         value = text[first:last]
         left, quoted = _left(text, first)
         its = _ITS.match(text, start, first)
@@ -364,7 +368,19 @@ def _place(
 
 
 def _look(value: str, looks: int, quoted: bool, left: str) -> list[str]:
-    """Return the clues of how a value looks."""
+    """Return the clues of how a value looks, and of that beside what is left of it."""
+    common = [f"common={_common(value)},{left}"] if value.isalpha() else []
+    return [
+        *_look_alone(value, looks),
+        f"quoted={quoted},{looks}",
+        f"quoted={quoted},{left}",
+        f"capital={value[0].isupper()},{left}",
+        *common,
+    ]
+
+
+@lru_cache(maxsize=512)  # a value stands in the surroundings of many words
+def _look_alone(value: str, looks: int) -> tuple[str, ...]:
     bits = evidence(value)
     drawn = -2 if bits < -10 else -1 if bits < 0 else 0 if bits < 8 else 1 if bits < 20 else 2
     pieces = _LETTERS.findall(value)
@@ -373,25 +389,18 @@ def _look(value: str, looks: int, quoted: bool, left: str) -> list[str]:
     signs = "".join(sign for sign in "-_./" if sign in value)
     digit = any(map(str.isdigit, value))
     long = min(len(value) // 3, 6)
-    return [
+    return (
         f"look={looks}",
         f"look={looks},{int(look_of(value))}",
-        f"quoted={quoted},{looks}",
-        f"quoted={quoted},{left}",
         f"known={known},{looks}",
         f"drawn={drawn},{looks}",
         f"long={long},{looks}",
         f"signs={signs}",
         f"signs={signs},{looks}",
         f"digit={digit},lower={value.islower()},upper={value.isupper()}",
-        f"capital={value[0].isupper()},{left}",
         f"mere={value.isalpha()},{value.isdecimal()}",
-        *(
-            [f"common={_common(value)}", f"common={_common(value)},{left}"]
-            if value.isalpha()
-            else []
-        ),
-    ]
+        *([f"common={_common(value)}"] if value.isalpha() else []),
+    )
 
 
 @lru_cache(maxsize=1)
