@@ -8,6 +8,8 @@ from memory_assets_tests.sweep import sweep
 
 TOLD = (
     ("the password for my desk is hippopotamus", "hippopotamus"),
+    ('{"note": "my pw is walnut7"}', "walnut7"),
+    ('["the wifi password is walrus"]', "walrus"),
     ("pw is walrus btw", "walrus"),
     ("das Kennwort lautet rhabarber.", "rhabarber"),
     ("The password is **chrysanthemum**", "chrysanthemum"),

@@ -46,9 +46,11 @@ _PLAIN_WORD = re.compile(r"(?<![^\s(])[^\W\d_]+(?=[\s.,;:!?)]|$)")
 _CUE = re.compile(
     r"(?i)pass|pwd?\b|kennw|contrase|senha|mdp|haslo|hasło|heslo|wachtw|密码|パスワード|пароль"
 )
+_NEARER = re.compile(rf"(?<![A-Za-z])(?:{_CUE.pattern[4:]})", re.IGNORECASE)
+"""Such a word that is not the end of a name: `DBPW`."""
 BELONGING = (
     r"[ ]\(?(?:for|of|to|on|in|at|from|für|von|vom|auf|im|de|del|della|do|da|du|para|pour|van"
-    r"|voor)[ ](?![^\n]* where )"
+    r"|voor)[ ](?![^\n]{0,160} where )"
 )
 """How a phrase begins that says whose the password is."""
 _ITS = re.compile(
@@ -76,7 +78,7 @@ STATES = word_set(
 _GIVING = word_set("is gives to as . ( : = quote")
 """Classes of what stands before a value that is a mere word."""
 _BEGINNING = frozenset(("^", ".", "line"))
-_NEW_SENTENCE = re.compile(r"\s+[A-Z\d]")
+_NEW_SENTENCE = re.compile(r"\s{1,4}[A-Z\d]")
 """What stands before and behind an exclamation."""
 _CODE_NAME = re.compile(r"(?=\w*[a-z][A-Z_])[A-Za-z]+(?:_[A-Za-z]+)*")
 _GIVING_NAMES = word_set("with cue adverb line / -")
@@ -84,7 +86,7 @@ _IS_ONE = re.compile(
     r"[\"'`*”»]*[ ](?:is|was|as|works|for|ist|war|als|est|comme|es|como|è|come)(?![a-z])"
 )
 """What stands before a name in code, or behind it, where it is a password."""
-_ENDS = re.compile(r"[.!]?\s*(?:\n|$)")
+_ENDS = re.compile(r"[.!]?[ \t\r]{0,4}(?:\n|$)")
 _IN_CODE = re.compile(r"\w\.\(?$|\.\($")
 _PROGRAM = re.compile(r"[ ](?:apps?|accounts?|designs?|pages?|projects?|tenants?|only)\b")
 _NUMBERED = re.compile(r"[A-Za-z]+\d{1,5}(?:\.\d+)?|[A-Z][a-z]+\d[A-Z][a-z]+|[A-Z]+_[A-Z_]*\d?")
@@ -93,6 +95,8 @@ _OF_PROGRAM = re.compile(
     r"|error|sign in to)[ ]$"
 )
 """What stands before or behind the name of a program with a number, or the code of an error."""
+_END_OF_STRING = re.compile(r"[.!?]?(?P<end>)\\?\"[}\]]")
+"""The end of a string in JSON, which is one of a text."""
 _GLUED = re.compile(rf"(?![{UNSPACED}])[^\W_]")
 _OPEN_QUOTES = "\"'`*"
 """Quotes behind which a word may go on; others end what is quoted."""
@@ -179,7 +183,7 @@ def candidates(text: str, position: int, start: int, kind: str) -> Iterator[Cand
     word = text[position:start]
     for (first, last), looks in zip(tokens, shapes, strict=True):
         gap = text[start:first] if first >= start else text[last:position]
-        if word in gap or _CUE.search(gap) is not None:
+        if word in gap or _NEARER.search(gap) is not None:
             continue  # that is nearer, and asks about the value, too
         value = text[first:last]
         left, quoted = _left(text, first)
@@ -329,7 +333,8 @@ def _place(
     classes = ["^", "^", *map(_class, left[-2:])][-2:]
     if after and not gap.strip(" \t*\"'`“„«"):
         classes[1] = "cue"
-    atoms = _atoms(text[value[1] : value[1] + 50])
+    ends = _END_OF_STRING.match(text, value[1])
+    atoms = _atoms(text[value[1] : value[1] + 50 if ends is None else ends.start("end")])
     while atoms and not atoms[0].strip(_QUOTES):
         atoms.pop(0)
     if atoms:

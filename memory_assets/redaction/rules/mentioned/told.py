@@ -120,8 +120,8 @@ _MERE = re.compile(r"[^\W\d_]{5,40}(?![\w(\[])")
 _DIRECTLY = re.compile(rf"(?:{BELONGING}[^,.;:\n]{{1,60}})?[\"'`*»”]{{0,3}}[ ]?")
 _IN_ENGLISH = frozenset(("is", "was", "ist", "war", "lautet", "remains", "stays", "je"))
 _END_OF_CLAUSE = re.compile(
-    r"[.,;:!?)\"'`”»*]{0,3}(?:\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which|that"
-    r"|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then"
+    r"[.,;:!?)\"'`”»*]{0,3}(?:(?<=\")[}\]]|\s*$|[ ]?\.{2}|\s*\n|[ ](?:[-–—(]|(?:and|but|or|so|which"
+    r"|that|for|on|in|at|as|if|until|when|und|aber|oder|für|y|e|et|mais|pero|please|btw|now|then"
     r"|yesterday|today|tonight|last|this|again|gestern|heute|hier|ayer|ieri|gesetzt)\b))"
     rf"|[.,;!?)]{{1,2}}\s|[ ]?[{UNSPACED}]"
 )
