@@ -82,8 +82,14 @@ _NEW_SENTENCE = re.compile(r"\s{1,4}[A-Z\d]")
 """What stands before and behind an exclamation."""
 _CODE_NAME = re.compile(r"(?=\w*[a-z][A-Z_])[A-Za-z]+(?:_[A-Za-z]+)*")
 _GIVING_NAMES = word_set("with cue adverb line / -")
+_PAIRED = re.compile(
+    r"(?:\b(?:with|as|is|mit|avec|con|com) \w{1,30} (?:and|und|et|y|e)"
+    rf"|{CHANGES.pattern}[^\n]{{0,60}} from) [\"'`]?$"
+)
+"""What stands before the second of a login, or before a password that was changed."""
 _IS_ONE = re.compile(
-    r"[\"'`*”»]*[ ](?:is|was|as|works|for|ist|war|als|est|comme|es|como|è|come)(?![a-z])"
+    r"[\"'`*”»]*(?:,[ ](?:my|our|that's)\b|[ ](?:should|must|is|was|as|works|ist|war|als|est"
+    r"|comme|es|como|è|come|for)(?![a-z]))"
 )
 """What stands before a name in code, or behind it, where it is a password."""
 _ENDS = re.compile(r"[.!]?[ \t\r]{0,4}(?:\n|$)")
@@ -195,6 +201,8 @@ def candidates(text: str, position: int, start: int, kind: str) -> Iterator[Cand
         if beside == "to":
             changes = CHANGES.search(text, max(position - 60, 0), first)
             gives = changes is not None or text.startswith(("has", "Has"), position)
+        elif beside in ("and", "at"):
+            gives |= _PAIRED.search(text, max(position - 60, 0), first) is not None
         if value.isalpha() and not _HUMP.search(value):
             given = kind == "strong" and first >= start and (quoted or beside in _GIVING)
             if not (given and (gives or quoted)) or _CUE.search(value) or value.lower() in STATES:
@@ -255,9 +263,12 @@ def _tokens(
 
 
 def _at_once(text: str, start: int, first: int) -> bool:
-    """Return True if nothing stands between the word and a value, or an adverb right before it."""
-    said = text[start:first].rstrip(" " + _QUOTES)
-    return first >= start and (not said or _CLASSES.get(said.rpartition(" ")[2]) == "adverb")
+    """Return True if nothing stands between the word and a value, or an adverb or a sign or word
+    that is not ASCII right before it."""
+    said = text[start:first].rstrip(" ,;" + _QUOTES)
+    return first >= start and (
+        not said or not said[-1].isascii() or _CLASSES.get(said.rpartition(" ")[2]) == "adverb"
+    )
 
 
 def _is_named(
