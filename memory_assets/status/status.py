@@ -66,6 +66,8 @@ def status(settings: Settings) -> dict[str, Any]:
     path = data_dir / "catalog.db"
     catalog = Catalog(path if path.exists() else IN_MEMORY)
     sessions, stages = counted_sessions(catalog), catalog.products.totals()
+    for name, stage in stages.items():
+        stage["bytes"] = _size(data_dir / "lake" / name)
     versions = _versions(catalog, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER
     disk = look(catalog, roots_to_read(settings, catalog), data_dir, Exclusions.of(settings))
@@ -104,7 +106,7 @@ def status(settings: Settings) -> dict[str, Any]:
         "sample_projects": sample_beside_own(catalog),
         "archive": _archive(catalog, data_dir),
         "chroma": _chroma(data_dir, settings, lost),
-        "sizes": sizes_of(data_dir, stages),
+        "sizes": sizes_of(data_dir),
         "versions": versions,
         "runs": _runs(data_dir),
         "watcher": _watcher(data_dir, "watcher"),
@@ -316,10 +318,10 @@ def _chroma(data_dir: Path, settings: Settings, lost: bool) -> dict[str, Any]:
     }
 
 
-def sizes_of(data_dir: Path, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Return the bytes of each store; the lake's from the catalogue, so that no table is walked."""
+def sizes_of(data_dir: Path) -> dict[str, int]:
+    """Return the bytes of each store."""
     return {
-        "lake": sum(int(stage["bytes"] or 0) for stage in stages.values()),
+        "lake": _size(data_dir / "lake"),
         "chroma": _size(data_dir / "chroma"),
         "catalog": _with_wal(data_dir / "catalog.db"),
         "keywords": _with_wal(data_dir / "keywords.db"),

@@ -51,11 +51,13 @@ def redact_project(
         ]
         kept = 0
         for redacted in _redacted(components, batch, sessions, state):
-            published = publish(components, batch, redacted)
-            records.update((product.session_id, product) for product in published)
-            report.changed += len(published)
-            report.rows_written += sum(product.rows for product in published)
-            kept += sum(redaction.kept for redaction in redacted)
+            batch.publish()
+            components.catalog.redactions.put(*redacted)
+            for redaction in redacted:
+                records[redaction.records.session_id] = redaction.records
+                report.changed += 1
+                report.rows_written += redaction.records.rows
+                kept += redaction.kept
         if kept:
             report.details["rows_kept"] = kept
         batch.compact()
@@ -113,17 +115,10 @@ def redacted_ahead(components: Components, session: SessionFiles) -> Results:
 
 def _put(batch: Batch, known: KnownHashes, redaction: Redaction, rows: SessionRows) -> Redaction:
     """Put the rows of a session, whoever redacted it, into a batch."""
-    records, audit = redaction.records, redaction.audit
-    written, traced = (
-        batch.put(table, records.session_id, rows[table])
-        for table in (REDACTED_RECORDS, REDACTION_AUDIT)
-    )
+    for table, own in rows.items():
+        batch.put(table, redaction.records.session_id, own)
     known.add(redaction.found)
-    return replace(
-        redaction,
-        records=replace(records, bytes=written.bytes),
-        audit=replace(audit, bytes=traced.bytes),
-    )
+    return redaction
 
 
 def audit_project(components: Components, project: str) -> StageReport:
@@ -152,22 +147,6 @@ def _add_details(report: StageReport, products: Sequence[Product]) -> None:
         dropped.update(product.facts.get("dropped", {}))
     for reason, number in sorted(dropped.items()):
         report.details[f"dropped_{reason}"] = number
-
-
-def publish(components: Components, batch: Batch, redacted: Iterable[Redaction]) -> list[Product]:
-    """Publish the rows of redacted sessions, note their products, and return those of the
-    records."""
-    sizes = batch.publish()
-
-    def sized(product: Product) -> Product:
-        return replace(product, bytes=sizes.get((product.stage, product.session_id), product.bytes))
-
-    noted = [
-        replace(redaction, records=sized(redaction.records), audit=sized(redaction.audit))
-        for redaction in redacted
-    ]
-    components.catalog.redactions.put(*noted)
-    return [redaction.records for redaction in noted]
 
 
 class KnownHashes:

@@ -239,15 +239,15 @@ class SessionRedaction:
         lineage = self._stored.lineage if self._stored and self._kept >= self._stored.count else ""
         facts: ProductFacts = {**self._facts(), "lineage": lineage or written.output_hash}
         redaction = Redaction(
-            product_of(REDACTED_RECORDS, *key, written, about, facts),
-            product_of(REDACTION_AUDIT, *key, audit.facts, about, audit_facts),
+            product_of(REDACTED_RECORDS, *key, written, about, facts, records.nbytes),
+            product_of(REDACTION_AUDIT, *key, audit.facts, about, audit_facts, audit.nbytes),
             0,
             secrets,
             self._state(written.output_hash, audit.facts.output_hash).to_json(),
             self._kept,
         )
         if is_held:
-            self.components.sessions.hold(redaction.records, rows, written.bytes)
+            self.components.sessions.hold(redaction.records, rows, records.nbytes)
         return redaction, {
             REDACTED_RECORDS: replace(records, footer=footer),
             REDACTION_AUDIT: audit,
@@ -294,8 +294,10 @@ def product_of(
     written: FileFacts,
     footer: Mapping[str, str],
     facts: ProductFacts,
+    size: int = 0,
 ) -> Product:
-    """Return the product that a session's file in a table and its footer describe."""
+    """Return the product that a session's file in a table and its footer describe; `size`: bytes
+    of its rows in memory, where that is known."""
     return Product(
         table.name,
         project,
@@ -303,7 +305,7 @@ def product_of(
         input_hash=footer["input_hash"],
         output_hash=written.output_hash,
         rows=written.rows,
-        bytes=written.bytes,
+        bytes=size,
         facts=facts,
         run_id=footer.get("run_id", ""),
     )

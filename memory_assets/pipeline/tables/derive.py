@@ -97,7 +97,7 @@ def derive_table(
             if deferrable and old is not None and deferral.is_deferred(source, old, version):
                 report.details["waiting"] = waiting = waiting + 1
                 continue
-            if enough(report.changed + len(fresh)):
+            if enough(report.changed):
                 report.unfinished = True
                 break
             try:
@@ -108,10 +108,11 @@ def derive_table(
             if derived.deferrable:
                 product = with_made_of(product, source, version)
             fresh.append(product)
+            report.changed += 1
+            report.rows_written += product.rows
             if batch.full:
-                products |= _published(components, batch, fresh, report)
-                fresh = []
-        products |= _published(components, batch, fresh, report)
+                publish(components, batch, fresh, products)
+        publish(components, batch, fresh, products)
         for session_id in sorted(held.keys() - sources.keys()):
             catalog.quarantine.release(project, session_id, table.name)
         report.removed = _remove_all_but(components, table, products, sources)
@@ -150,20 +151,15 @@ def _sources(components: Components, project: str, upstream: Table) -> Mapping[s
     }
 
 
-def _published(
-    components: Components, batch: Batch, fresh: list[Product], report: StageReport
-) -> dict[str, Product]:
-    """Publish the rows of products, note and report these, and return them by session."""
-    sizes = batch.publish()
-    products = [
-        replace(product, bytes=sizes.get((product.stage, product.session_id), product.bytes))
-        for product in fresh
-    ]
-    if products:
-        components.catalog.products.put(*products, run_id=components.run_id)
-    report.changed += len(products)
-    report.rows_written += sum(product.rows for product in products)
-    return {product.session_id: product for product in products}
+def publish(
+    components: Components, batch: Batch, fresh: list[Product], products: dict[str, Product]
+) -> None:
+    """Publish the rows of `fresh` products, note these, also among the `products` by session, and
+    empty the list."""
+    batch.publish()
+    components.catalog.products.put(*fresh, run_id=components.run_id)
+    products.update((product.session_id, product) for product in fresh)
+    fresh.clear()
 
 
 def _remove_all_but(
@@ -195,15 +191,15 @@ def _written(
         key = (source.project, session_id)
         ahead = components.made_ahead(key, (table.name, expected_hash))
     rows, facts = ahead or _made(components, derived, source, expected_hash, make)
-    written = batch.put(table, session_id, rows)
+    batch.put(table, session_id, rows)
     return Product(
         table.name,
         source.project,
         session_id,
         input_hash=expected_hash,
-        output_hash=written.output_hash,
-        rows=written.rows,
-        bytes=written.bytes,
+        output_hash=rows.facts.output_hash,
+        rows=rows.facts.rows,
+        bytes=rows.nbytes,
         facts=facts,
     )
 

@@ -216,12 +216,12 @@ class Products(CatalogPart):
         return self._connection.value(sql, stage, project) is not None
 
     def totals(self) -> dict[str, dict[str, Any]]:
-        """Return, per stage of the pipeline (the checks' own notes left out): sessions,
-        rows, bytes, newest made_at; turns of turn_chunks; redactions, prompts and withheld
+        """Return, per stage of the pipeline (the checks' own notes left out): sessions, rows,
+        newest made_at; turns of turn_chunks; redactions, prompts and withheld
         records of redacted_records; documents of workspace_chunks that are embedded by name."""
         counted = "SUM(CASE WHEN stage = '{}' THEN json_extract(facts, '$.{}') END) AS {},"
         rows = self._connection.rows(
-            f"{STAGES} SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
+            f"{STAGES} SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows,"
             f" {counted.format('turn_chunks', 'turns', 'turns')}"
             f" {counted.format('redacted_records', 'redactions', 'redactions')}"
             f" {counted.format('redacted_records', 'prompts', 'prompts')}"

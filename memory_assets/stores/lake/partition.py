@@ -71,6 +71,10 @@ class Partition:
         entries = self._entries().items()
         return {session_id: entry.footer.get(OUTPUT_HASH, "") for session_id, entry in entries}
 
+    def size(self) -> int:
+        """Return the bytes of the files."""
+        return sum(identity[2] for _, identity in segments.listed(self.directory))
+
     def changed(self) -> int:
         """Return when a file was added or removed last, in nanoseconds since 1970."""
         with suppress(FileNotFoundError):
@@ -189,15 +193,15 @@ class Partition:
                 yield segment.path, extent
             newer |= segment.entries.keys()
 
-    def publish(self, sessions: Mapping[str, ArrowRows]) -> int:
+    def publish(self, sessions: Mapping[str, ArrowRows]) -> None:
         """Replace the rows of sessions by those in one new segment; a session without rows is
-        removed. Return the segment's bytes."""
+        removed."""
         packed = [
             Packed(name, _new_stamp(), rows.footer, rows.parts)
             for name, rows in sorted(sessions.items())
             if rows.parts
         ]
-        return self._replace(sessions.keys(), packed)
+        self._replace(sessions.keys(), packed)
 
     def remove(self, session_ids: Collection[str]) -> int:
         """Remove sessions, and what killed writers left; return how many files had them."""
@@ -262,16 +266,14 @@ class Partition:
             self._rewrite(segment, elsewhere)
             elsewhere |= segment.entries.keys()
 
-    def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> int:
-        """Replace the rows of sessions by those in a new segment; return its bytes."""
-        size = 0
+    def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> None:
+        """Replace the rows of sessions by those in a new segment."""
         with self._changing(self.directory):
             path = segments.next_path(self.directory)
             if packed:
                 with writing(path, self._project):
-                    size = segments.write(path, self._table.schema, packed)
+                    segments.write(path, self._table.schema, packed)
             self._drop_from_segments(set(session_ids), but=path)
-        return size
 
     def _drop_from_segments(self, session_ids: Set[str], but: Path | None = None) -> int:
         """Rewrite the segments that list any of these sessions without them; return how many."""
