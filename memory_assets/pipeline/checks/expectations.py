@@ -17,7 +17,12 @@ import pyarrow.compute as pc
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_passed, pending_sessions
+from memory_assets.pipeline.stage.pending_checks import (
+    MATCHED,
+    note_passed,
+    pending_rows,
+    pending_sessions,
+)
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import Expectations, Table
@@ -75,7 +80,7 @@ def matches_schema(
     sessions = pending_sessions(components, project, table, note, version)
     parts: list[pa.Table] = []
     unlike = 0
-    for batch in components.rows_to_check.batches(project, table, sessions):
+    for batch in pending_rows(components.lake, project, table, sessions):
         if batch.rows.schema.equals(table.schema):
             parts.append(facts(table, batch.rows))
         else:

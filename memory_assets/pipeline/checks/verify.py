@@ -23,6 +23,7 @@ from memory_assets.pipeline.stage.pending_checks import (
     Batch,
     FreshRows,
     note_passed,
+    pending_rows,
     pending_sessions,
 )
 from memory_assets.pipeline.stage.quarantine import names_held
@@ -115,13 +116,12 @@ def scan_pending(
     sessions = pending_sessions(components, project, table, check, version)
     reports: list[Report] = []
     by_name = {session.session_id: session for session in sessions}
-    for batch in components.rows_to_check.batches(project, table, sessions):
-        first = by_name[batch.sessions[0].session_id]
-        fresh = FreshRows(components.catalog, version, batch, first)
+    for batch in pending_rows(components.lake, project, table, sessions):
+        fresh = FreshRows(components.catalog, version, batch)
         if fresh.batch is not None and (together := scan(fresh.batch)):
             reports += [report for part in fresh.batch.split() for report in scan(part)] or together
         else:
-            by_name[first.session_id] = fresh.noted()
+            by_name[batch.sessions[0].session_id] = fresh.noted()
     reported = {report.session_id for report in reports}
     passed = (session for name, session in by_name.items() if name not in reported)
     note_passed(components.catalog, passed, components.run_id)

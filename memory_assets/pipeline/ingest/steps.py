@@ -113,7 +113,6 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
             if succeeded:
                 version = step.code_version or components.ruleset_version
                 note_run(components, project, step.asset, version, verdicts)
-            components.rows_to_check.forget()
 
 
 def is_blocked(asset: str, failed: Collection[str]) -> bool:

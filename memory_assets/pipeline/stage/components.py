@@ -18,7 +18,6 @@ from memory_assets.errors import StoreBusy
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
 from memory_assets.http.model_endpoint import RateLimit
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
-from memory_assets.pipeline.stage.pending_checks import RowsToCheck
 from memory_assets.pipeline.stage.pool import Pool
 from memory_assets.pipeline.stage.session_cache import ReadRecords, SessionCache
 from memory_assets.record_identity import RecordIdentity
@@ -109,11 +108,6 @@ class Components(Engines):
         if ledger.missing_columns():
             ledger.bring_up_to_date()
         return ledger
-
-    @opened_once
-    def rows_to_check(self) -> RowsToCheck:
-        """The rows that the checks of a step share."""
-        return RowsToCheck(self.lake)
 
     @opened_once
     def sessions(self) -> SessionCache:

@@ -36,7 +36,6 @@ NOTED_CHECKS = (
 """All checks that note what passed, by their name in the catalogue."""
 
 _BATCH_BYTES = 16 << 20
-_SHARED_BYTES = 64 << 20
 _PART_ROWS = 256
 """Rows of a part of a long session."""
 
@@ -106,15 +105,12 @@ def pending_sessions(
 
 class FreshRows:
     """The rows of a batch that did not pass a check yet. Of a long session they are those of its
-    parts, of some hundred rows each, whose hashes are not noted; of others, all. `session` is
-    the first of the batch, with the note of this check: checks share batches."""
+    parts, of some hundred rows each, whose hashes are not noted; of others, all."""
 
-    def __init__(
-        self, catalog: Catalog, version: str, batch: Batch, session: PendingSession
-    ) -> None:
+    def __init__(self, catalog: Catalog, version: str, batch: Batch) -> None:
         self.batch: Batch | None = batch
         self._version = version
-        self._session = session
+        self._session = batch.sessions[0]
         self._hashes: list[str] = []
         if len(batch.sessions) > 1 or len(batch.rows) <= _PART_ROWS:
             return
@@ -171,56 +167,28 @@ def note_passed(catalog: Catalog, passed: Iterable[PendingSession], run_id: str)
     catalog.products.put(*(session.note for session in passed), run_id=run_id)
 
 
-class RowsToCheck:
-    """Reads pending rows from disk; the checks of one step share what was read last."""
-
-    def __init__(self, lake: Lake) -> None:
-        self._lake = lake
-        self._key: tuple[str, ...] = ()
-        self._batches: list[Batch] = []
-
-    def batches(
-        self, project: str, table: Table, sessions: list[PendingSession]
-    ) -> Iterator[Batch]:
-        """Yield the pending rows of these sessions, in batches of about 16 MB."""
-        key = (project, table.name, *(session.stamp for session in sessions))
-        if key == self._key:
-            yield from self._batches
-            return
-        self.forget()
-        read: list[Batch] = []
-        size = 0
-        for batch in self._read(project, table, sessions):
-            size += batch.rows.nbytes
-            if size <= _SHARED_BYTES:
-                read.append(batch)
-            yield batch
-        if size <= _SHARED_BYTES:
-            self._key, self._batches = key, read
-
-    def forget(self) -> None:
-        """Drop the rows that were read."""
-        self._key, self._batches = (), []
-
-    def _read(self, project: str, table: Table, sessions: list[PendingSession]) -> Iterator[Batch]:
-        parts: list[pa.Table] = []
-        included: list[PendingSession] = []
-        size = 0
-        for session in sessions:
-            try:
-                rows = self._lake.read(table, project, session.session_id)
-            except NotFound:
-                continue
-            rows = rows.replace_schema_metadata(None)
-            unlike = bool(parts) and not parts[0].schema.equals(rows.schema)
-            if parts and (unlike or size >= _BATCH_BYTES):
-                yield _batch(parts, included)
-                parts, included, size = [], [], 0
-            parts.append(rows)
-            size += rows.nbytes
-            included.append(session)
-        if parts:
+def pending_rows(
+    lake: Lake, project: str, table: Table, sessions: Iterable[PendingSession]
+) -> Iterator[Batch]:
+    """Yield the rows of these sessions as they are on disk, in batches of about 16 MB."""
+    parts: list[pa.Table] = []
+    included: list[PendingSession] = []
+    size = 0
+    for session in sessions:
+        try:
+            rows = lake.read(table, project, session.session_id)
+        except NotFound:
+            continue
+        rows = rows.replace_schema_metadata(None)
+        unlike = bool(parts) and not parts[0].schema.equals(rows.schema)
+        if parts and (unlike or size >= _BATCH_BYTES):
             yield _batch(parts, included)
+            parts, included, size = [], [], 0
+        parts.append(rows)
+        size += rows.nbytes
+        included.append(session)
+    if parts:
+        yield _batch(parts, included)
 
 
 def _batch(
