@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory_assets.keywords import query_terms
-from memory_assets.recall.search.answer import Answer, Hit
+from memory_assets.recall.search.answer import Answer, Hit, with_summaries_last
 from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences, unknown
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
@@ -28,7 +28,6 @@ from memory_assets.recall.search.documents import (
 )
 from memory_assets.recall.search.excerpts import beside
 from memory_assets.recall.search.filters import allowed_turns
-from memory_assets.recall.search.folding import with_summaries_last
 from memory_assets.recall.search.languages import in_english
 from memory_assets.recall.search.pasted import holds_literally, pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
