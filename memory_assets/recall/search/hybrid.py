@@ -20,9 +20,12 @@ from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, 
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
     POOL,
+    asked_relation,
     heading_scores,
     hubness,
+    may_state,
     nearest_code,
+    relation_scores,
     type_scores,
     without_copies,
 )
@@ -38,7 +41,6 @@ from memory_assets.recall.search.ranking import (
     meaning_weight,
     worded_for_meaning,
 )
-from memory_assets.recall.search.relations import asked_relation, may_state, relation_scores
 from memory_assets.recall.search.spelling import (
     Vocabulary,
     corrections,
