@@ -25,7 +25,7 @@ from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, Unknow
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
-from memory_assets.requests.actions import ForgetRequest
+from memory_assets.requests.questions import ForgetRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings

@@ -27,12 +27,12 @@ from mcp.shared.message import SessionMessage
 
 from memory_assets import __version__
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, unexpected
-from memory_assets.requests.actions import AskRequest, HowRequest
 from memory_assets.requests.agent_memory import AppendRequest, ContextRequest, RememberRequest
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
+    AskRequest,
     GetRequest,
+    HowRequest,
     LinkRequest,
     SessionRequest,
     StatusRequest,
@@ -41,6 +41,7 @@ from memory_assets.requests.questions import (
 from memory_assets.requests.search import (
     FEW_HITS,
     OF_DOCUMENTS,
+    CrossQueryRequest,
     SearchRequest,
     WorkspaceSearchRequest,
 )

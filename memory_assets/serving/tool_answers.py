@@ -15,13 +15,14 @@ from memory_assets.recall.names import end_of_project, session_named, shortened
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole
-from memory_assets.requests.actions import FrictionRequest, HowRequest, RestoreRequest
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
     BlameRequest,
+    FrictionRequest,
     GetRequest,
+    HowRequest,
     LinkRequest,
+    RestoreRequest,
     SessionRequest,
     SessionsRequest,
     StatusRequest,
@@ -29,23 +30,22 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import FEW_HITS, MAX_HITS, SearchRequest
-from memory_assets.serving.action_lines import (
-    friction_lines,
-    how_lines,
-    how_notes,
-    restore_notes,
-)
+from memory_assets.requests.search import FEW_HITS, MAX_HITS, CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import (
     blame_lines,
     clock,
     correction_lines,
     cross_query_lines,
     filter_lines,
+    friction_lines,
     held_back_notes,
     hit_lines,
+    how_lines,
+    how_notes,
     link_line,
     project_notes,
+    record_lines,
+    restore_notes,
     session_lines,
     sessions_lines,
     timeline_lines,
@@ -60,7 +60,6 @@ from memory_assets.serving.answer_size import (
     text_pages,
     tokens,
 )
-from memory_assets.serving.record_lines import record_lines
 from memory_assets.serving.visible_text import Frame, snippet, visible, visible_payload
 from memory_assets.status import (
     SessionCounts,

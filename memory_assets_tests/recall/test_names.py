@@ -10,8 +10,13 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.names import id_named, project_named, session_named
-from memory_assets.requests.actions import FrictionRequest, HowRequest
-from memory_assets.requests.questions import SessionsRequest, TimelineRequest, UsageRequest
+from memory_assets.requests.questions import (
+    FrictionRequest,
+    HowRequest,
+    SessionsRequest,
+    TimelineRequest,
+    UsageRequest,
+)
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import project_notes, with_directories
 from memory_assets.stores.catalog.catalog import Catalog

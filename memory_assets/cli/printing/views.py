@@ -16,7 +16,6 @@ from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.ids import OF_SESSIONS, short_form
 from memory_assets.requests.times import days_named
-from memory_assets.serving.action_lines import uses
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     RECORD_WORDS,
@@ -26,6 +25,7 @@ from memory_assets.serving.answer_lines import (
     project_name,
     run_lines,
     shortened,
+    uses,
 )
 from memory_assets.serving.visible_text import unlisted
 from memory_assets.status import counted, lasting
