@@ -14,8 +14,8 @@ LATER = "2026-11-24T09:00:00Z"
 
 def test_the_same_text_is_renewed_under_its_id(gateway: MemoryGateway) -> None:
     """With the newer time, the higher confidence and the labels of both."""
-    first = gateway.memory.write("The queue is RabbitMQ.", "fact", 0.9, NOW, tags=["infra"])
-    again = gateway.memory.write("the queue  is RabbitMQ.", "fact", 0.8, LATER, tags=["queue"])
+    first = gateway.write_memory("The queue is RabbitMQ.", "fact", 0.9, NOW, tags=["infra"])
+    again = gateway.write_memory("the queue  is RabbitMQ.", "fact", 0.8, LATER, tags=["queue"])
     assert (first.outcome, again.outcome) == ("stored", "renewed")
     assert first.memory_id == again.memory_id
     (found,) = gateway.recall_memory("which queue", 5)
@@ -148,7 +148,7 @@ def test_what_is_deleted_leaves_no_byte(agents: Agents) -> None:
     """Of the memory, its vector and its log."""
     gateway = agents.gateway()
     written = gateway.write_memory("The heliotrope service is Ana's.", "fact", 0.9, NOW)
-    store = gateway.memory._vectors
+    store = gateway._vectors
     assert store.list_collections() == ["memory"]
     assert store.delete("memory", [written.memory_id]) == 1
     assert b"heliotrope" not in agents.bytes_at_rest()

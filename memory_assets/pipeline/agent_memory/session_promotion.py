@@ -160,7 +160,7 @@ class _Writer:
     def __init__(self, components: Components, project: str) -> None:
         self._components, self._journal = components, components.journal
         self._policy: MemoryPolicy = policy_of(components.settings)
-        self._memory = open_gateway(components, project).memory
+        self._memory = open_gateway(components, project)
         self._partition = partition_of(project)
         self._forgotten = tombstones(components).forgotten()
         self._known = {memory.entities: memory for memory in _promoted(components, project)}
@@ -196,7 +196,7 @@ class _Writer:
         if before is not None:
             self._journal.archive(before.memory_id, "said anew, with what was seen since")
         moment = candidate.at or datetime.fromtimestamp(now, UTC)
-        written = self._memory.write(
+        written = self._memory.write_memory(
             candidate.text,
             candidate.type,
             candidate.confidence,
