@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from memory_assets.agent_memory.history import Appended, checked_turn
 from memory_assets.agent_memory.memory import (
-    COLLECTION,
     Outcome,
     Surroundings,
     Written,
@@ -158,7 +157,7 @@ class MemoryGateway:
             entities=(redaction.redact(target),),
         )
         with self._vectors.exclusive():
-            self._vectors.add(COLLECTION, [pinned])
+            self._vectors.add([pinned])
             self._note(pinned, "stored", "a person pinned it", pinned.memory_id)
         return pinned
 
@@ -183,9 +182,9 @@ class MemoryGateway:
         memories: list[Found] = []
         for scope in self._scopes(where):
             if query is not None:
-                memories += self._vectors.query(COLLECTION, query, k, scope)
+                memories += self._vectors.query(query, k, scope)
             else:
-                memories += (Found(one, 0.0) for one in self._vectors.get(COLLECTION, scope, k))
+                memories += (Found(one, 0.0) for one in self._vectors.get(scope, k))
         memories.sort(
             key=lambda one: (-one.similarity, -one.memory.ts.timestamp(), one.memory.memory_id)
         )
@@ -207,9 +206,9 @@ class MemoryGateway:
 
     def _written(self, memory: StoredMemory, waited: bool) -> Written:
         """Store a memory that may be stored, in an exclusive block."""
-        for known in self._vectors.get(COLLECTION, {"memory_id": memory.memory_id}):
+        for known in self._vectors.get({"memory_id": memory.memory_id}):
             return self._renewed(known, memory, "renewed")
-        near = self._vectors.query(COLLECTION, memory.text, _COMPARED, {"project": memory.project})
+        near = self._vectors.query(memory.text, _COMPARED, {"project": memory.project})
         contradicts = dict[str, str]()
         for similar in near:
             if not comparable(memory, similar.memory):
@@ -222,7 +221,7 @@ class MemoryGateway:
         if not waited and (reason := self._window_is_full(memory)):
             return Written("refused", reason=reason)
         stored = replace(memory, contradicts=tuple(contradicts))
-        self._vectors.add(COLLECTION, [stored])
+        self._vectors.add([stored])
         why = f"believed: {memory.confidence:g}"
         self._note(memory, "stored", why, memory.memory_id, stored.contradicts)
         differences = tuple(contradicts.values())
@@ -231,7 +230,7 @@ class MemoryGateway:
     def _renewed(self, known: StoredMemory, again: StoredMemory, outcome: Outcome) -> Written:
         """Store what is known once more, with what is new about it."""
         renewed = said_again(known, again, merged=outcome == "merged")
-        self._vectors.add(COLLECTION, [renewed])
+        self._vectors.add([renewed])
         if outcome == "merged":
             # The id of the wording, by which it is found when its conversation is forgotten.
             of = (again.memory_id,)
@@ -258,7 +257,7 @@ class MemoryGateway:
         else:
             since = memory.stored_at - policy.window_minutes * 60
             where |= {"at_turn": 0, "stored_at": {"$gte": since}}
-        recent = self._vectors.get(COLLECTION, where, policy.max_per_window)
+        recent = self._vectors.get(where, policy.max_per_window)
         recent.sort(key=lambda stored: -stored.stored_at)
         if len(recent) < policy.max_per_window:
             return ""

@@ -29,7 +29,6 @@ from memory_assets.redacted_text import RedactedText
 Outcome = Literal["stored", "renewed", "merged", "refused", "waits"]
 MOST_LABELS = 20
 """Entities, and tags, of one memory."""
-COLLECTION = "memory"
 FROM_SESSIONS = "promoted from sessions"
 """The tag of a memory that nothing but sessions showed; `entities` has its topic."""
 

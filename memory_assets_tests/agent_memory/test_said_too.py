@@ -135,7 +135,7 @@ def test_a_wording_that_upkeep_merged_goes_with_its_conversation(agents: Agents)
     second = agents.components.journal.memories(limit=1)[0]
     journal, wording = agents.components.journal, agents.gateway().redacted(THIRD)
     merged = replace(second, also=(wording,))
-    journal.put_memories(journal.collection_of(second.memory_id), [merged])
+    journal.put_memories([merged])
     of = ("c-three", agents.gateway().id_of(THIRD))
     (stored,) = journal.trail(second.memory_id)
     journal.note(replace(stored, what="merged", of=of))

@@ -84,7 +84,7 @@ def test_an_agents_memory_that_was_tagged_outlives_the_session(upkeep: Upkeep) -
     (promoted,) = upkeep.remembered().values()
     gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN)
     tagged = replace(promoted, tags=(seal(FROM_SESSIONS),))
-    journal.put_memories(journal.collection_of(tagged.memory_id), [tagged])
+    journal.put_memories([tagged])
     upkeep.forget(session=session)
     assert list(upkeep.remembered()) == [SAID]
 

@@ -135,7 +135,7 @@ def _merge(components: Engines, project: str) -> int:
         known = memories[same] = said_again(memories[same], memory, merged=True)
         also = tuple(dict.fromkeys((*known.also, *memory.also)))
         memories[same] = replace(known, also=also)
-        journal.put_memories(journal.collection_of(known.memory_id), [memories[same]])
+        journal.put_memories([memories[same]])
         entry = TrailEntry(known.memory_id, components.clock(), "merged", _WHO, (memory.memory_id,))
         journal.note(replace(entry, why="another wording of it was on record"))
         for step in journal.trail(memory.memory_id):
