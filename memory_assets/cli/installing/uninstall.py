@@ -21,7 +21,7 @@ from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
 from memory_assets.cli.installing.agent_plugin import is_plugin
 from memory_assets.cli.installing.git_hooks import checkouts_with_hooks, hooks_of
 from memory_assets.cli.installing.init_workspace import files_with_entries
-from memory_assets.cli.installing.other_programs import remove_emptied, replace_file
+from memory_assets.cli.installing.other_programs import replace_file
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import (
@@ -130,10 +130,7 @@ def remove(settings: Settings, plan: Found) -> None:
         server.stop(settings.data_dir)
     try:
         for path, content in plan.edited.items():
-            if content:
-                replace_file(path, content)
-            else:
-                remove_emptied(path)
+            replace_file(path, content)
         for path in plan.removed:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
