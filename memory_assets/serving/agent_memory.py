@@ -122,7 +122,7 @@ class AgentMemory:
             return let_wait(self._settings, {**asdict(asked), "project": project}, error)
 
     def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
-        written = self._calls.gateway(self._project(asked.project)).memory.write(
+        written = self._calls.gateway(self._project(asked.project)).write_memory(
             asked.text,
             asked.type,
             asked.confidence,
@@ -146,7 +146,7 @@ class AgentMemory:
 
         engines = self._calls.engines
         of = pinnable(engines, asked.id)
-        memory = self._calls.gateway(of.project).memory
+        memory = self._calls.gateway(of.project)
         memory_id = memory.pin_id(of.id)
         done = {"pinned": not asked.remove, "id": of.id, "memory_id": memory_id}
         if asked.remove:
@@ -166,7 +166,7 @@ class AgentMemory:
         return {"hidden": not asked.remove, "session_id": session_id}
 
     def _append(self, asked: AppendRequest) -> dict[str, Any]:
-        appended = self._calls.gateway(self._project(asked.project)).history.append(
+        appended = self._calls.gateway(self._project(asked.project)).append_history(
             asked.conversation,
             asked.role,
             asked.text,

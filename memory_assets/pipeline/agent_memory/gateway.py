@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.context import ContextLimits
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.agent_memory.history import HistoryService
-from memory_assets.agent_memory.memory import MemoryService, Surroundings
+from memory_assets.agent_memory.memory import Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.agent_memory.ports import AgentStore, Redaction, VectorStore
 from memory_assets.errors import EmbedderUnavailable, StoreError
@@ -37,7 +36,6 @@ def open_gateway(
     """Return the gateway to what agents wrote about a project, "" for what is about none; in
     another store than the journal, if one is given. What is about `others` is recalled, too."""
     turns = components.journal if store is None else store
-    history = HistoryService(turns, partial(redaction_for, components), project)
 
     def embedder() -> Embedder | None:
         with suppress(EmbedderUnavailable):  # memories are compared by their words then
@@ -47,7 +45,7 @@ def open_gateway(
     around = Surroundings(
         redaction=redaction_for(components, EVERYWHERE),
         count_tokens=components.tokens.count_tokens,
-        turns_of=history.count,
+        turns_of=turns.count,
         clock=components.clock,
         project=project,
         others=others,
@@ -59,8 +57,7 @@ def open_gateway(
     else:
         vectors = store  # which keeps no trail
     policy = policy_of(components.settings)
-    service = MemoryService(vectors, policy, around)
-    return MemoryGateway(history, service)
+    return MemoryGateway(turns, partial(redaction_for, components), vectors, policy, around)
 
 
 def policy_of(settings: Settings) -> MemoryPolicy:
