@@ -113,7 +113,7 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "10"
+    version = "11"
     session = CodexSession
 
     def sniff(self, head: bytes) -> bool:
