@@ -195,4 +195,12 @@ def show_notices() -> None:
         return
     notices = logging.getLogger("memory_assets")
     notices.setLevel(logging.INFO)
-    notices.addHandler(logging.StreamHandler())
+    notices.addHandler(_Notices())
+
+
+class _Notices(logging.Handler):
+    """Writes to standard error as it is at that time: while a line of progress is shown, rich has
+    replaced it, so that a notice stands above that line and not behind it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(f"{self.format(record)}\n")
