@@ -105,9 +105,8 @@ def derive_table(
             except Exception as error:  # noqa: BLE001 - one session does not stop the others
                 hold_back(catalog, project, session_id, table.name, expected, error)
                 continue
-            if derived.deferrable:
-                product = with_made_of(product, source, version)
-            fresh.append(product)
+            made_of = with_made_of(product, source, version) if derived.deferrable else product
+            fresh.append(made_of)
             report.changed += 1
             report.rows_written += product.rows
             if batch.full:
