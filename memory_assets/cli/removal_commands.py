@@ -245,7 +245,7 @@ def _exclude(components: Components, project: str) -> None:
 def _session(any_id: str | None) -> tuple[str | None, str]:
     """Return the session of an id, or the hash of a memory's, and what part of its session the id
     means: "" for all of it."""
-    from memory_assets.recall.ids import parse_id
+    from memory_assets.recall.names import parse_id
     from memory_assets.stores.agents.partitions import MEMORY_HEAD
 
     if any_id is None or any_id.startswith(MEMORY_HEAD):

@@ -220,8 +220,7 @@ class AgentMemory:
 
     def _short(self, any_id: str) -> str:
         """Return the shortest id that is taken for a session or turn."""
-        from memory_assets.recall.ids import parse_id
-        from memory_assets.recall.names import shortened
+        from memory_assets.recall.names import parse_id, shortened
 
         return shortened(self._calls.engines, any_id, parse_id(any_id).session_id)
 
