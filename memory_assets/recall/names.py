@@ -38,14 +38,14 @@ _SHALLOWEST = 4
 """Parts of a path from which on it may be a project: `/home/ada` has three."""
 
 
-def project_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> str:
+def project_named(catalog: Catalog, text: str) -> str:
     """Return the one project that a person means; see `projects_named`.
 
     Raises:
         UnknownName: there is none.
         ConfigurationError: several are called so; lists them.
     """
-    names = projects_named(catalog, text, others)
+    names = projects_named(catalog, text)
     if len(names) > 1:
         raise _ambiguous(text, names)
     return names[0]
@@ -309,6 +309,12 @@ class Named:
     project: str
     id: str
     parts: MemoryId
+
+    @property
+    def place(self) -> str:
+        """The full id of the session or turn that it is, or is a row of."""
+        turn = "" if self.parts.turn_index is None else f"::turn::{self.parts.turn_index}"
+        return f"session::{self.parts.session_id}{turn}"
 
 
 def id_named(stores: Stores, text: str) -> Named:
