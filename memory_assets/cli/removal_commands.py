@@ -98,7 +98,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         return
     if asked.exclude and selection.project is not None:
         _exclude(components, selection.project)
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("forgetting", total=None)
         report = forgetting.forget(
             components,
@@ -383,7 +383,7 @@ def _redact_again(settings: Settings, components: Components, console: Console) 
     projects = forgetting.projects_to_redact(components)
     components.catalog.close()
     done = _brought_up_to_date(settings, projects, console, limit=None)
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("rewriting files", total=None)
         forgetting.rewrite_stores(
             Components(settings),
@@ -498,7 +498,7 @@ def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
     from memory_assets.cli.ingesting.ingest import apply_retention
 
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         bar.add_task("removing the records of old sessions", total=None)
         removed = apply_retention(settings)
     touched = set(str(removed["projects"]).split(", "))
