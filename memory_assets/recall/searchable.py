@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.paths import NO_COLLECTIONS
-from memory_assets.recall.ids import may_be_id, parse_id
+from memory_assets.recall.names import may_be_id, parse_id
 from memory_assets.recall.search.answer import (
     Answer,
     Coverage,

@@ -142,21 +142,23 @@ class AgentMemory:
             NotFound: there is no such session or turn, or nothing is pinned there.
             ConfigurationError: the session is hidden.
         """
-        from memory_assets.recall.pins import pinnable, usual_note
+        from memory_assets.recall.names import id_named
+        from memory_assets.recall.pins import usual_note
 
         engines = self._calls.engines
-        of = pinnable(engines, asked.id)
+        of = id_named(engines, asked.id)
+        session_id, place = of.parts.session_id, of.place
         memory = self._calls.gateway(of.project)
-        memory_id = memory.pin_id(of.id)
-        done = {"pinned": not asked.remove, "id": of.id, "memory_id": memory_id}
+        memory_id = memory.pin_id(place)
+        done = {"pinned": not asked.remove, "id": place, "memory_id": memory_id}
         if asked.remove:
             if not engines.journal.delete_memories([memory_id]):
-                raise NotFound(f"{of.id} is not pinned")
+                raise NotFound(f"{place} is not pinned")
             return {**done, "text": ""}
         note = usual_note(engines, of)
         for earlier in engines.journal.memories({"memory_id": memory_id}):
             note = earlier.text
-        pinned = memory.pin(of.id, of.session_id, asked.text.strip() or note)
+        pinned = memory.pin(place, session_id, asked.text.strip() or note)
         return {**done, "text": str(pinned.text)}
 
     def _hide(self, asked: HideRequest) -> dict[str, Any]:
@@ -220,8 +222,7 @@ class AgentMemory:
 
     def _short(self, any_id: str) -> str:
         """Return the shortest id that is taken for a session or turn."""
-        from memory_assets.recall.ids import parse_id
-        from memory_assets.recall.names import shortened
+        from memory_assets.recall.names import parse_id, shortened
 
         return shortened(self._calls.engines, any_id, parse_id(any_id).session_id)
 

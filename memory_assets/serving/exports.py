@@ -24,9 +24,8 @@ from markupsafe import Markup
 
 from memory_assets.requests.questions import MAX_SESSIONS, ExportFormat, SessionsRequest
 from memory_assets.serving.answer_lines import clock
-from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.rendering import framed, rendered, static_file
-from memory_assets.serving.pages.tags import without_tag_links
+from memory_assets.serving.pages.prose import without_tag_links
+from memory_assets.serving.pages.rendering import framed, lineage_links, rendered, static_file
 from memory_assets.serving.visible_text import visible, visible_payload
 from memory_assets.status import counted
 

@@ -10,8 +10,7 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.files.names import directory_of
-from memory_assets.recall.ids import parse_id
-from memory_assets.recall.names import end_of_project, session_named, shortened
+from memory_assets.recall.names import end_of_project, parse_id, session_named, shortened
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.ids import may_be_id
-from memory_assets.recall.names import end_of_project, id_named, project_named, shortened
+from memory_assets.recall.names import end_of_project, id_named, may_be_id, project_named, shortened
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.sessions import records
 from memory_assets.recall.sessions.records import as_diff, record_page, records_behind

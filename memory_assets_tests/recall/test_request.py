@@ -12,7 +12,7 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.observations import CONCEPTS, OBSERVATION_TYPES
 from memory_assets.recall import KINDS, SearchRequest
-from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.recall.names import MemoryId, parse_id
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.questions import LinkRequest, TimelineRequest
 from memory_assets.requests.search import Concept, CrossQueryRequest, ObservationType, parse_kinds

@@ -10,9 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall.ids import parse_id
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.names import shortened
+from memory_assets.recall.names import parse_id, shortened
 from memory_assets.recall.sessions import tool_runs
 from memory_assets.recall.sessions.records import calls_and_prompts
 from memory_assets.requests.questions import HowRequest

@@ -14,7 +14,7 @@ from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.layout import Layout, cells, layout_of_output
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall.ids import OF_SESSIONS, short_form
+from memory_assets.recall.names import OF_SESSIONS, short_form
 from memory_assets.requests.times import days_named
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
@@ -66,7 +66,7 @@ class Terminal:
         """Return an id with its session's id as short as no other session has it."""
         if not any_id or not any_id.startswith(OF_SESSIONS):
             return any_id or ""
-        from memory_assets.recall.ids import parse_id
+        from memory_assets.recall.names import parse_id
 
         with suppress(ConfigurationError):
             session = parse_id(any_id).session_id

@@ -31,7 +31,6 @@ from memory_assets.recall.search.documents import (
 )
 from memory_assets.recall.search.excerpts import beside
 from memory_assets.recall.search.filters import allowed_turns
-from memory_assets.recall.search.languages import in_english
 from memory_assets.recall.search.pasted import holds_literally, pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
     KeywordScores,
@@ -44,6 +43,7 @@ from memory_assets.recall.search.ranking import (
 from memory_assets.recall.search.spelling import (
     Vocabulary,
     corrections,
+    in_english,
     missing_words,
     replaced,
 )

@@ -9,8 +9,7 @@ from starlette.responses import Response
 
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.serving.pages.form import fields, given_arguments, refused
-from memory_assets.serving.pages.lineage import lineage_url
-from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.rendering import lineage_url, page
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory

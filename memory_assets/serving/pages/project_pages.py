@@ -25,8 +25,7 @@ from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.exports import exported
 from memory_assets.serving.pages.charts import heat_map, stacked_weeks
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
-from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.pages.search_page import by_session, shown_hits, turn_address
 
 if TYPE_CHECKING:

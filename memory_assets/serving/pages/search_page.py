@@ -15,8 +15,7 @@ from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import later_lines, project_name, search_notes
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
-from memory_assets.serving.pages.lineage import lineage_url
-from memory_assets.serving.pages.rendering import NAVIGATION, page
+from memory_assets.serving.pages.rendering import NAVIGATION, lineage_url, page
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory

@@ -18,8 +18,7 @@ from memory_assets.requests.agent_memory import PinRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.exports import one_file, session_lines, session_title
 from memory_assets.serving.http_api import status_of
-from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import Settings
 
