@@ -145,7 +145,12 @@ def test_all_commits_of_a_session_are_listed_once(ingested: Cli) -> None:
 def test_a_commit_is_told_with_its_proof_in_words() -> None:
     """And with a doubt where there is one, whatever the grade is called in the table."""
     session: dict[str, Any] = {"turn_id": None, "session_id": FLAKY, "title": "Paint buoys"}
-    commit = {"commit": "1a2b3c4", "committed_at": None, "subject": "Buoys", "lines": []}
+    commit: dict[str, Any] = {
+        "commit": "1a2b3c4",
+        "committed_at": None,
+        "subject": "Buoys",
+        "lines": [],
+    }
     answer = {"commits": [{**commit, "sessions": [session]}], "turns": [], "notes": []}
     memory = MagicMock(short_ids=lambda ids: {each: each[:8] for each in ids})
     for evidence, score, told in (
