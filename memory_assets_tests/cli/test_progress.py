@@ -38,6 +38,22 @@ def test_a_name_between_colons_stays_as_it_is() -> None:
     assert printed.get() == "agent-memory:x: changed files\n"
 
 
+def test_what_an_ingest_says_is_wrapped_at_words_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pipe gets whole lines."""
+    said = "Twenty sessions of a person, and no more, were read"
+    monkeypatch.setenv("COLUMNS", "20")
+    for terminal, lines in ("1", 3), ("", 1):
+        monkeypatch.setenv("TTY_INTERACTIVE", terminal)
+        monkeypatch.setenv("FORCE_COLOR", terminal)
+        console = open_console()
+        with console.capture() as printed:
+            console.print(said)
+        shown = printed.get().splitlines()
+        assert len(shown) == lines and " ".join(line.strip() for line in shown) == said
+
+
 def test_a_notice_goes_to_where_standard_error_leads_by_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -41,9 +41,9 @@ def open_console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     # without emoji, because `agent-memory:x:` is a name
-    terminal = Console(stderr=stderr, soft_wrap=True, emoji=False)
+    terminal = Console(stderr=stderr, emoji=False)
     if not terminal.is_terminal:
-        terminal.width = _PIPED_WIDTH
+        terminal.width, terminal.soft_wrap = _PIPED_WIDTH, True
     return terminal
 
 
