@@ -24,12 +24,10 @@ from memory_assets.transcripts.reader import Reader, RenderingReader
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
-    contents_of,
     discover,
-    is_rendered,
     read_session,
-    reader_by_agent,
-    state_of,
+    reader_of,
+    readers_by_agent,
 )
 
 __all__ = [
@@ -50,15 +48,13 @@ __all__ = [
     "Source",
     "Unlisted",
     "content_bytes",
-    "contents_of",
     "discover",
     "ignore",
     "is_compressed",
-    "is_rendered",
     "mark",
     "plain_name",
     "read_session",
-    "reader_by_agent",
-    "state_of",
+    "reader_of",
+    "readers_by_agent",
     "take_fingerprint",
 ]

@@ -67,7 +67,8 @@ class Reader(ABC):
         return ()
 
     def holds(self, source: Source) -> bool:
-        """Return whether a source of the agent is this reader's, where the agent has several."""
+        """Return whether a source of the agent is this reader's, where the agent has several; the
+        last of them reads what none holds."""
         return True
 
     def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:

@@ -25,7 +25,7 @@ from memory_assets.transcripts import (
     Source,
     discover,
     read_session,
-    reader_by_agent,
+    reader_of,
 )
 from memory_assets.transcripts.readers.cline_screen import PARTIAL
 from memory_assets_tests.conftest import _unpacked
@@ -135,7 +135,7 @@ def sessions_below(samples: Path, root: str, agent: str) -> list[Sample]:
     by_id = {one["session_id"]: one for one in mine}
     found = []
     for source in discover({agent: [samples / root]}):
-        report = ReadReport(account=Account(reader_by_agent(agent).left_out_of(source)))
+        report = ReadReport(account=Account(reader_of(source).left_out_of(source)))
         records = list(read_session(source.path, source=source, report=report))
         own = source.agent_id or source.session_id
         if agent == "aider":  # which has no ids

@@ -18,7 +18,6 @@ from memory_assets.transcripts.readers.qwen import QwenReader
 from memory_assets.transcripts.readers.specstory import SpecStoryReader
 from memory_assets.transcripts.readers.vscode_copilot import VsCodeCopilotReader
 from memory_assets.transcripts.readers.zed import ZedReader
-from memory_assets.transcripts.several import SeveralReader
 
 OTHER_READERS: tuple[Reader, ...] = (
     CopilotCliReader(),
@@ -26,14 +25,17 @@ OTHER_READERS: tuple[Reader, ...] = (
     QwenReader(),
     DroidReader(),
     OpenCodeReader(),
-    SeveralReader(KiloTaskReader(), KiloReader()),
+    KiloTaskReader(),
+    KiloReader(),
     CrushReader(),
     GooseReader(),
     HermesReader(),
     ZedReader(),
     AtifReader(),
     VsCodeCopilotReader(),
-    SeveralReader(CursorCliReader(), CursorReader(), CursorAgentReader()),
+    CursorCliReader(),
+    CursorReader(),
+    CursorAgentReader(),
     ClineReader(),
     RooReader(),
     AiderReader(),
