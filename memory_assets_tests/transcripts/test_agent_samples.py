@@ -27,7 +27,7 @@ from memory_assets.transcripts import (
     read_session,
     reader_of,
 )
-from memory_assets.transcripts.readers.cline_screen import PARTIAL
+from memory_assets.transcripts.readers.cline import PARTIAL
 from memory_assets_tests.conftest import _unpacked
 
 ROOTS = {

@@ -7,8 +7,7 @@ from memory_assets.transcripts.readers.cline import ClineReader, KiloTaskReader,
 from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
 from memory_assets.transcripts.readers.crush import CrushReader
 from memory_assets.transcripts.readers.cursor import CursorReader
-from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader
-from memory_assets.transcripts.readers.cursor_cli import CursorCliReader
+from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader, CursorCliReader
 from memory_assets.transcripts.readers.droid import DroidReader
 from memory_assets.transcripts.readers.gemini import GeminiReader
 from memory_assets.transcripts.readers.goose import GooseReader

@@ -32,7 +32,7 @@ from memory_assets.transcripts.json_documents import field_in_head, rows_of_docu
 from memory_assets.transcripts.lines import JsonObject, read_head
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import Frame, Outcome, Session, tokens_with_cached
-from memory_assets.transcripts.stored_session import call_of
+from memory_assets.transcripts.stored import call_of
 
 _DEPTH = 4
 _SCHEMA = "ATIF-"

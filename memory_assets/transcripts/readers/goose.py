@@ -33,8 +33,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
 from memory_assets.transcripts.session import Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "sessions.db"

@@ -25,8 +25,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.db"
