@@ -16,8 +16,14 @@ from memory_assets.transcripts.base import (
     ignore,
 )
 from memory_assets.transcripts.claude.history import HISTORY_FILE
-from memory_assets.transcripts.containers import COMPRESSED, is_compressed, plain_name
-from memory_assets.transcripts.content import Content, Rendered, take_fingerprint
+from memory_assets.transcripts.content import (
+    COMPRESSED,
+    Content,
+    Rendered,
+    is_compressed,
+    plain_name,
+    take_fingerprint,
+)
 from memory_assets.transcripts.discovery import ENDINGS
 from memory_assets.transcripts.fields import content_bytes, mark
 from memory_assets.transcripts.reader import Reader, RenderingReader

@@ -21,6 +21,7 @@ from memory_assets.transcripts import (
     Account,
     Known,
     ReadReport,
+    Rendered,
     Source,
     Unlisted,
     discover,
@@ -128,8 +129,9 @@ def test_what_was_said_stays_where_it_is_as_a_session_grows(tmp_path: Path, make
         kept = {(one.record_uuid, one.kind, one.text, one.byte_start) for one in before}
         assert {one for one in kept - ids if one[1] != "title"} == set()
         [content] = reader_of(source).contents(source)
+        assert isinstance(content, Rendered)
         assert content.read(0, len(finished)) == finished
-        finished = content.read(0, content.finished)  # type: ignore[attr-defined]
+        finished = content.read(0, content.finished)
         before = now
     prompts = [one.text for one in before if one.kind == "prompt"]
     assert prompts == [f"{ASKED} {turn}" for turn in range(1, 5)]
