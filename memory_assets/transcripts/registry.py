@@ -17,15 +17,13 @@ from memory_assets.transcripts.base import (
     ignore,
     nothing_known,
 )
-from memory_assets.transcripts.claude.cowork import CoworkReader
-from memory_assets.transcripts.claude.reader import ClaudeCodeReader
+from memory_assets.transcripts.claude.reader import ClaudeCodeReader, CoworkReader
 from memory_assets.transcripts.codex.reader import CodexReader
 from memory_assets.transcripts.content import Content, FileContent
 from memory_assets.transcripts.lines import head_of
-from memory_assets.transcripts.pi.openclaw import OpenClawReader
-from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers import OTHER_READERS
+from memory_assets.transcripts.readers.pi import OpenClawReader, PiReader
 
 READERS: tuple[Reader, ...] = (
     ClaudeCodeReader(),

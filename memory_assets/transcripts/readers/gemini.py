@@ -25,6 +25,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.blocks import answer_text, parts_of, spoken
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
@@ -51,7 +52,6 @@ from memory_assets.transcripts.lines import (
     head_objects,
     read_objects,
 )
-from memory_assets.transcripts.parts import answer_text, parts_of, spoken
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import Call, Frame, Outcome, Session, tokens_with_cached
 
