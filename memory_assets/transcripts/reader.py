@@ -152,7 +152,7 @@ class Reader(ABC):
                     account.compare(record, records, dropped=report.reason, version=report.version)
                 yield from records
             if content is not contents[-1] or content.is_whole:
-                report.end_file(before)
+                report.end_file()
             if end is not None and source.parts:
                 end = max(end - content.size, 0)
         records = session.end()

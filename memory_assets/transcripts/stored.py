@@ -78,7 +78,6 @@ class StoredSession(Session):
         """Return the `Record`s that a row gives."""
         name = type_name(row.get("type"))
         role = text_field(row, "role") or text_field(object_field(row, "info"), "role")
-        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
         if name == self.header_type:
             return self._resolve(self._opened(row))
         if name == STATE:

@@ -500,7 +500,7 @@ def test_a_session_that_goes_on_after_a_compaction_repeats_nothing(tmp_path: Pat
     [second] = (source for source in found(store) if source.member == "second")
     report = ReadReport()
     assert [text for kind, text in told(read(second, report)) if kind == "prompt"] == ["Go on"]
-    assert (report.parent_session, report.copied) == (store.session, 4)
+    assert (report.parent_session, report.dropped["copied-history"]) == (store.session, 4)
 
 
 def test_only_rows_of_conversations_are_asked_for(tmp_path: Path) -> None:

@@ -46,7 +46,6 @@ from memory_assets.transcripts.fields import (
     parse_time,
     safe_id,
     text_field,
-    type_name,
 )
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, Located, clean_text, head_objects, read_head
@@ -323,7 +322,6 @@ class SideQuestion(ClaudeSession):
         records: list[Record] = []
         for at, (start, end, record) in enumerate(self._held):
             if at < question:
-                self._report.see_type(type_name(record.get("type")))
                 records += self._resolve(COPIED)
                 if self._report.account is not None:
                     self._report.account.drop(record, COPIED)

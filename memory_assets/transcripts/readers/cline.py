@@ -125,8 +125,6 @@ class TaskSession(StoredSession):
         """Return the `Record`s that a row of the screen gives."""
         message = object_field(row, "row")
         kind = text_field(message, "say") or text_field(message, "ask")
-        name = f"{type_name(message.get('type'))}/{type_name(kind)}"
-        self._report.see_type(name)
         key = f"{message.get('ts')}/{kind}"
         self._ids[key] += 1
         own = f"{key}/{self._ids[key]}"

@@ -69,7 +69,6 @@ class CursorSession(BlockSession):
         """Return the `Record`s that this line gives."""
         role = text_field(line, "role")
         name = type_name(role or line.get("type"))
-        self._report.see_type(name)
         self._place += 1
         content = object_field(line, "message").get("content")
         session = (self._source.session_id, self._source.agent_id or "")

@@ -153,15 +153,12 @@ class GeminiSession(Session):
         if _SET in line:
             return self._resolve(self._changed(object_field(line, _SET), start, end))
         if _REWIND in line:
-            self._report.see_type(_REWIND.lstrip("$"))
             return self._resolve("session-state")
         if "type" not in line and _is_header(line):
-            self._report.see_type("header")
             return self._resolve(self._header(line, start, end))
         return self._resolve(self._message(line, start, end))
 
     def _changed(self, fields: JsonObject, start: int, end: int) -> Outcome:
-        self._report.see_type("set")
         records = self._titled(fields, start, end)
         messages, reasons = fields.get("messages"), {"session-state"}
         for message in messages if isinstance(messages, list) else []:
@@ -191,7 +188,6 @@ class GeminiSession(Session):
 
     def _message(self, message: JsonObject, start: int, end: int) -> Outcome:
         name = type_name(message.get("type"))
-        self._report.see_type(name)
         own = mark(text_field(message, "id"))
         if self._replay.counts.get(own, start) != start:
             return _SUPERSEDED

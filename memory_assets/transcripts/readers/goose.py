@@ -60,7 +60,6 @@ class GooseSession(StoredSession):
     def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that a line gives."""
         role = text_field(row, "role")
-        self._report.see_type(f"message/{type_name(role)}" if role else "session")
         if role:
             at = parse_time(row.get("created"))
             frame = self._frame(row, start, end, row.get("id"), at)

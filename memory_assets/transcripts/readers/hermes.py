@@ -55,7 +55,6 @@ class HermesSession(StoredSession):
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         if row.get("copied"):
-            self._report.copied += 1
             return _COPIED
         frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
         text = text_field(row, "content")

@@ -98,7 +98,6 @@ class PiSession(Session):
         name = type_name(entry.get("type"))
         message = object_field(entry, "message")
         role = text_field(message, "role")
-        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
         outcome: Outcome
         if name in NOISE:
             outcome = "session-state"
@@ -108,7 +107,6 @@ class PiSession(Session):
             frame = self._frame_of(entry, message, start, end)
             is_abandoned = mark(text_field(entry, "id")) in self._abandoned
             self._branch = ABANDONED if is_abandoned else ""
-            self._report.copied += self._is_copied(frame)
             if self._met(frame.record_uuid):
                 outcome = REPEATED_ID
             elif frame.is_sidechain and self._is_copied(frame):

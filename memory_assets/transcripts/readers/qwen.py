@@ -117,7 +117,6 @@ class QwenSession(Session):
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this record gives."""
         name, subtype = type_name(record.get("type")), text_field(record, "subtype")
-        self._report.see_type(f"{name}/{type_name(subtype)}" if subtype else name)
         frame = self._frame_of(record, start, end)
         is_abandoned = mark(text_field(record, "uuid")) in self._abandoned
         self._branch = ABANDONED if is_abandoned else ""

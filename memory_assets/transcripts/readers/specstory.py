@@ -76,7 +76,6 @@ class SpecStorySession(StoredSession):
     def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s of a block."""
         name = type_name(row.get("type"))
-        self._report.see_type(name)
         if name == "session":
             at = parse_time(row.get("start"))
             self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=at)
