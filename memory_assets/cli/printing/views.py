@@ -372,7 +372,7 @@ def _ended_in(error: Mapping[str, Any]) -> str:
 
 def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the commits with the sessions behind them, or the turns that changed a file."""
-    from memory_assets.commits.evidence import IN_WORDS, SURE
+    from memory_assets.commits.attribution import IN_WORDS, SURE
     from memory_assets.recall.files.blame import UNPROVEN
 
     layout = terminal.layout

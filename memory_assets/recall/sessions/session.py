@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.commits.evidence import SURE
+from memory_assets.commits.attribution import SURE
 from memory_assets.recall.names import session_named
 from memory_assets.recall.rows import (
     LINE_CHARACTERS,
