@@ -104,10 +104,7 @@ class Components(Engines):
     @opened_once
     def runs(self) -> RunLedger:
         """The runs behind the products on record."""
-        ledger = RunLedger(self.data_dir / FILE_NAME)
-        if ledger.missing_columns():
-            ledger.bring_up_to_date()
-        return ledger
+        return RunLedger(self.data_dir / FILE_NAME)
 
     @opened_once
     def sessions(self) -> SessionCache:
