@@ -40,7 +40,7 @@ from memory_assets.pipeline.plan.lost_tables import forget_lost_rows
 from memory_assets.pipeline.redact.due import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, pending_sessions
+from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, pending
 from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
@@ -329,7 +329,7 @@ def _is_newer(components: Components, table: Table, project: str, than_ns: int) 
 def _has_pending(components: Components, table: Table, project: str) -> bool:
     version = matching_version(table, EXPECTATIONS[table.name])
     try:
-        return bool(pending_sessions(components, project, table, MATCHED, version))
+        return bool(pending(components, project, table, MATCHED, version))
     except DamagedFile:  # the checks say so, and other projects go on
         return True
 

@@ -183,6 +183,12 @@ class Products(CatalogPart):
             json.dumps(stages),
         )
 
+    def drop_notes(self, project: str) -> None:
+        """Forget which checks the sessions of a project passed, so that all rows are read again."""
+        self._connection.write(
+            "DELETE FROM products WHERE project = ? AND stage LIKE '%/%'", project
+        )
+
     def outdate(self, stage: str, project: str, session_id: str) -> None:
         """Let a product be of an input that nothing equals, so that it is made again."""
         self._connection.write(
