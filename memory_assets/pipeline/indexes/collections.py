@@ -33,7 +33,7 @@ from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.client import ask_again
-from memory_assets.stores.chroma.recover import recover_others
+from memory_assets.stores.chroma.copies import recover_others
 from memory_assets.stores.vector_store import UPSERT_BATCH, Collection
 
 _MANY_SESSIONS = 8

@@ -29,8 +29,8 @@ from memory_assets.pipeline.indexes.indexed_tables import (
 )
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.copies import recover_others
 from memory_assets.stores.chroma.files import remove_deleted_collections
-from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.vector_store import UPSERT_BATCH
 
 
