@@ -54,20 +54,12 @@ class DueSessions:
             and session_id not in self.affected
         )
 
-    def is_held(self, session: SessionFiles, expected_hash: str) -> bool:
-        """Whether a session stays held back: its input is still the one that failed, it is not
-        done, and its records are not lost."""
-        name = session.session_id
-        lost = session.gone and name not in self.made
-        return self.held.get(name) == expected_hash and not (
-            lost or self.is_done(name, expected_hash)
-        )
+    def is_settled(self, session: SessionFiles, expected_hash: str) -> bool:
+        """Whether nothing is to be made of a session: it is done, or its records are lost."""
+        lost = session.gone and session.session_id not in self.made
+        return lost or self.is_done(session.session_id, expected_hash)
 
     def is_due(self, session: SessionFiles, expected_hash: str) -> bool:
-        """Whether to redact a session: it is not done, not lost, not held back."""
-        lost = session.gone and session.session_id not in self.made
-        return not (
-            lost
-            or self.is_done(session.session_id, expected_hash)
-            or self.held.get(session.session_id) == expected_hash
-        )
+        """Whether to redact a session: it is not settled, and not held back."""
+        is_held = self.held.get(session.session_id) == expected_hash
+        return not (is_held or self.is_settled(session, expected_hash))

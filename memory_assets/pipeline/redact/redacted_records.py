@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from memory_assets.pipeline.ownership.session_files import SessionFiles, session_files
 from memory_assets.pipeline.redact.due import DueSessions
-from memory_assets.pipeline.redact.full_redaction import redact_both
-from memory_assets.pipeline.redact.session_redaction import SessionRows
+from memory_assets.pipeline.redact.session_redaction import SessionRows, redact_both
 from memory_assets.pipeline.redact.state import state_of
 from memory_assets.pipeline.redact.stored_rows import StoredRows
 from memory_assets.pipeline.stage.components import Components
@@ -84,7 +83,7 @@ def _redacted(
         expected_hash = session.input_hash(version)
         where = (*session.key, STAGE)
         if not state.is_due(session, expected_hash):
-            if session.session_id in state.held and not state.is_held(session, expected_hash):
+            if session.session_id in state.held and state.is_settled(session, expected_hash):
                 catalog.quarantine.release(*where)
             continue
         try:
