@@ -209,7 +209,7 @@ def _cut(
         for stage in stages:  # before the rows: no product may lack its rows
             catalog.products.drop(stage, *key)
     for project in sorted({project for project, _ in cut}):
-        lake.remove_leftovers(project)
+        lake.remove_sessions(project, ())  # nor what killed writers left
         for table in _TABLES:
             lake.delete(table, project, *(name for where, name in cut if where == project))
     lost |= {key: int(retained[key][RETAINED]) for key in cut if not is_agent_memory(key[0])}
