@@ -20,7 +20,7 @@ from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collecti
 from memory_assets.pipeline.indexes.keywords import differences
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import Batch, FreshRows, pending, pending_rows
+from memory_assets.pipeline.stage.pending_checks import Batch, fresh_rows, pending, pending_rows
 from memory_assets.pipeline.stage.quarantine import names_held
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction import TAG
@@ -113,11 +113,11 @@ def scan_pending(
     reports: list[Report] = []
     by_name = {session.session_id: session for session in sessions}
     for batch in pending_rows(components.lake, project, table, sessions):
-        fresh = FreshRows(components.catalog, version, batch)
-        if fresh.batch is not None and (together := scan(fresh.batch)):
-            reports += [report for part in fresh.batch.split() for report in scan(part)] or together
+        fresh, note = fresh_rows(components.catalog, version, batch)
+        if fresh is not None and (together := scan(fresh)):
+            reports += [report for part in fresh.split() for report in scan(part)] or together
         else:
-            by_name[batch.notes[0].session_id] = fresh.noted()
+            by_name[note.session_id] = note
     reported = {report.session_id for report in reports}
     passed = (session for name, session in by_name.items() if name not in reported)
     components.catalog.products.put(*passed, run_id=components.run_id)

@@ -101,7 +101,7 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         batch.write()
         report.rows_written, report.changed = batch.rows_written, len(batch.changed)
         for kind in KINDS:
-            noted = hashes[stage_of(kind)].keys() | index.sessions(kind, project)
+            noted = hashes[stage_of(kind)].keys() | index.places(kind, project).keys()
             vanished = noted - expected[kind].keys()
             _remove(components, project, kind, index, vanished)
             removed |= vanished

@@ -94,38 +94,27 @@ def pending(
     return notes
 
 
-class FreshRows:
-    """The rows of a batch that did not pass a check yet. Of a long session they are those of its
-    parts, of some hundred rows each, whose hashes are not noted; of others, all."""
-
-    def __init__(self, catalog: Catalog, version: str, batch: Batch) -> None:
-        self.batch: Batch | None = batch
-        self._version = version
-        self._note = batch.notes[0]
-        self._hashes: list[str] = []
-        if len(batch.notes) > 1 or len(batch.rows) <= _PART_ROWS:
-            return
-        note = self._note
-        facts: CheckFacts = catalog.products.facts(note.stage, note.project, note.session_id)
-        known = facts["parts"] if facts.get("version") == version else ()
-        rows = batch.rows.combine_chunks()
-        firsts = _firsts(rows)
-        ends = (*firsts[1:], len(rows))
-        parts = [rows.slice(at, end - at) for at, end in zip(firsts, ends, strict=True)]
-        self._hashes = [_hash(part) for part in parts]
-        passed = frozenset(known)
-        fresh = [at for at, name in enumerate(self._hashes) if name not in passed]
-        self.batch = None
-        if fresh:
-            notes = [note] * len(fresh)
-            self.batch = _batch([parts[at] for at in fresh], notes, [firsts[at] for at in fresh])
-
-    def noted(self) -> Product:
-        """Return the note with the session's parts."""
-        if not self._hashes:
-            return self._note
-        facts: ProductFacts = {"version": self._version, "parts": self._hashes}
-        return replace(self._note, facts=facts)
+def fresh_rows(catalog: Catalog, version: str, batch: Batch) -> tuple[Batch | None, Product]:
+    """Return the rows of a batch that did not pass a check yet, and what is to be noted of its
+    first session when they pass. Of a long session the rows are those of its parts, of some hundred
+    rows each, whose hashes are not noted; of others, all."""
+    note = batch.notes[0]
+    if len(batch.notes) > 1 or len(batch.rows) <= _PART_ROWS:
+        return batch, note
+    known: CheckFacts = catalog.products.facts(note.stage, note.project, note.session_id)
+    passed = frozenset(known["parts"] if known.get("version") == version else ())
+    rows = batch.rows.combine_chunks()
+    firsts = _firsts(rows)
+    ends = (*firsts[1:], len(rows))
+    parts = [rows.slice(at, end - at) for at, end in zip(firsts, ends, strict=True)]
+    hashes = [_hash(part) for part in parts]
+    facts: ProductFacts = {"version": version, "parts": hashes}
+    note = replace(note, facts=facts)
+    fresh = [at for at, name in enumerate(hashes) if name not in passed]
+    if not fresh:
+        return None, note
+    notes = [note] * len(fresh)
+    return _batch([parts[at] for at in fresh], notes, [firsts[at] for at in fresh]), note
 
 
 def _firsts(rows: pa.Table) -> list[int]:
