@@ -18,7 +18,7 @@ from memory_assets.cli.ingesting.watch_command import WatchRuns
 from memory_assets.documents.walk import RULE_FILES, FoundFile, Walk, found_at, walk
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_EMBEDDER
-from memory_assets.pipeline.workspace.state import STAGE
+from memory_assets.pipeline.workspace.files import STAGE
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.stores.under_way.watcher import WORKSPACES, present

@@ -23,8 +23,8 @@ from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_sessions
 from memory_assets.pipeline.stages import EXPECTATIONS
-from memory_assets.pipeline.workspace.state import STAGE as _DOCUMENTS
-from memory_assets.pipeline.workspace.state import hold_back_documents, made_with
+from memory_assets.pipeline.workspace.files import STAGE as _DOCUMENTS
+from memory_assets.pipeline.workspace.files import hold_back_documents, made_with
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import TABLES

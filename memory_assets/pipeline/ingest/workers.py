@@ -14,8 +14,7 @@ import numpy as np
 
 from memory_assets.pipeline.ingest.passes import Outcome, Task, run_task
 from memory_assets.pipeline.ownership.session_files import SessionFiles, session_files
-from memory_assets.pipeline.redact.due import DueSessions
-from memory_assets.pipeline.redact.redacted_records import redacted_ahead
+from memory_assets.pipeline.redact.redacted_records import DueSessions, redacted_ahead
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import newest_first, out_of_date, read_facts

@@ -37,7 +37,7 @@ from memory_assets.pipeline.indexes.keywords import (
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.plan.lost_tables import forget_lost_rows
-from memory_assets.pipeline.redact.due import DueSessions
+from memory_assets.pipeline.redact.redacted_records import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, pending
@@ -45,9 +45,9 @@ from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
 from memory_assets.pipeline.tables.derive import DueProducts, expected_input
-from memory_assets.pipeline.workspace.files import files_of
-from memory_assets.pipeline.workspace.state import (
+from memory_assets.pipeline.workspace.files import (
     STAGE,
+    files_of,
     held_back,
     held_state,
     is_current,

@@ -26,13 +26,14 @@ from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.repeated_prompts import asked_by
 from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
-from memory_assets.pipeline.redact.state import (
+from memory_assets.pipeline.redact.stored_rows import (
     ROW_DTYPE,
+    Kept,
     RecordHashes,
     SessionState,
+    StoredRows,
     hash_of_values,
 )
-from memory_assets.pipeline.redact.stored_rows import Kept, StoredRows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import applied, as_read, traces_of_tags
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor

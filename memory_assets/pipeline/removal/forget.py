@@ -37,9 +37,9 @@ from memory_assets.pipeline.agent_memory.forgetting import (
 )
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from
+from memory_assets.pipeline.indexes.collections import collections_of
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
-from memory_assets.pipeline.indexes.rebuild import collections_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
