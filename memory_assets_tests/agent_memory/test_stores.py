@@ -15,7 +15,7 @@ import pytest
 from memory_assets.agent_memory.ports import AgentStore, ConversationTurn, StoredMemory, Where
 from memory_assets.embedding import load_embedder
 from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
+from memory_assets.pipeline.agent_memory.gateway import JournalVectorStore
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.agents.journal import AgentJournal
 from memory_assets_tests.agent_memory.chroma_mcp_processes import Deployment

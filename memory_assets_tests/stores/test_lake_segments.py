@@ -204,17 +204,6 @@ def test_a_session_has_the_same_hash_and_footer_in_a_segment_as_alone(
     assert (shared.output_hash, again) == (alone.output_hash, footer)
 
 
-def test_a_session_that_is_written_alone_leaves_its_segment(lake: Lake, rows: Rows) -> None:
-    """The segment is written without it, and keeps the others."""
-    _publish(lake, {name: _prompts(rows, name, name * 2) for name in ("a", "b")})
-    lake.write(*P, "a", _prompts(rows, "a", "new"))
-    assert _files(lake) == ["segment+1.parquet", "segment+2.parquet"]
-    shared = lake.file(*P, "b")
-    assert shared is not None
-    assert pq.read_table(shared)["id"].to_pylist() == ["b", "bb"]
-    assert (_ids(lake, "a"), _ids(lake, "b")) == (["a", "new"], ["b", "bb"])
-
-
 def test_small_files_are_packed_when_there_are_many_and_no_stamp_changes(
     lake: Lake, rows: Rows
 ) -> None:
@@ -281,14 +270,18 @@ def test_a_batch_is_full_when_it_is_big_or_has_waited(
     assert not batch.full
 
 
-def test_a_damaged_segment_is_an_error_that_names_it_and_the_remedy(lake: Lake, rows: Rows) -> None:
+@pytest.mark.parametrize("damage", [lambda whole: whole[:200], lambda _: b"x" * 500, lambda _: b""])
+def test_a_damaged_segment_is_an_error_that_names_it_and_the_remedy(
+    lake: Lake, rows: Rows, damage: Callable[[bytes], bytes]
+) -> None:
     """No session that may have been in it reads as if it had no rows."""
     _publish(lake, {name: _prompts(rows, name) for name in ("a", "b")})
     segment = lake.file(*P, "a")
     assert segment is not None
-    segment.write_bytes(segment.read_bytes()[:200])
+    segment.write_bytes(damage(segment.read_bytes()))
     asked: list[Callable[[], object]] = [
         lambda: lake.read(*P, "a"),
+        lambda: lake.read_footer(*P, "a"),
         lambda: lake.read(*P, "not there"),
         lambda: lake.sessions(*P),
         lambda: list(lake.unordered(*P, ["id"])),

@@ -19,7 +19,7 @@ from memory_assets.documents.ignore_rules import rules_of_state
 from memory_assets.documents.walk import FoundFile, Walk, found_at, walk
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_EMBEDDER
-from memory_assets.pipeline.workspace.state import STAGE
+from memory_assets.pipeline.workspace.files import STAGE
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.stores.under_way.watcher import WORKSPACES, present

@@ -18,9 +18,8 @@ from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.similarity import relation
 from memory_assets.errors import BadArgument, EmbedderUnavailable, RedactionFailed, StoreBusy
-from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
+from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of, vectors_of
 from memory_assets.pipeline.agent_memory.session_promotion import promote_from_sessions
-from memory_assets.pipeline.agent_memory.vector_store import vectors_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.session_analysis.sentences import sentences

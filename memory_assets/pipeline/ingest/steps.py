@@ -34,7 +34,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.workspace.documents import read_documents
-from memory_assets.pipeline.workspace.state import DOCUMENTS_VERSION
+from memory_assets.pipeline.workspace.files import DOCUMENTS_VERSION
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,

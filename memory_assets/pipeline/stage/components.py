@@ -82,12 +82,6 @@ class Components(Engines):
         return {}
 
     @opened_once
-    def rows_found(self) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
-        """By project and check: the sessions that passed, with a hash of the state in which they
-        did and the number of their rows (`found_rows.py`)."""
-        return {}
-
-    @opened_once
     def read_records(self) -> ReadRecords:
         """The records of scanned files, for redaction."""
         return ReadRecords()
@@ -104,10 +98,7 @@ class Components(Engines):
     @opened_once
     def runs(self) -> RunLedger:
         """The runs behind the products on record."""
-        ledger = RunLedger(self.data_dir / FILE_NAME)
-        if ledger.missing_columns():
-            ledger.bring_up_to_date()
-        return ledger
+        return RunLedger(self.data_dir / FILE_NAME)
 
     @opened_once
     def sessions(self) -> SessionCache:

@@ -20,9 +20,9 @@ from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.pipeline.tables.derive import publish
 from memory_assets.pipeline.tables.embeddings import keep_vectors
-from memory_assets.pipeline.workspace.files import files_of
-from memory_assets.pipeline.workspace.state import (
+from memory_assets.pipeline.workspace.files import (
     STAGE,
+    files_of,
     held_back,
     held_state,
     is_current,

@@ -76,8 +76,7 @@ class Catalog:
         with self.transaction():
             for source in sources:
                 self.sources.put(replace(source, gone_at=now()))
-            for product in products:
-                self.products.adopt(product)
+            self.products.put(*products)
 
     def mirror(
         self,
@@ -94,9 +93,8 @@ class Catalog:
                 (row.stage, row.session_id): row.made_at
                 for row in self.products.of_partition(project)
             }
-            for key, product in theirs.items():
-                if before.get(key) != product.made_at:
-                    self.products.adopt(product)
+            changed = (key for key in theirs if before.get(key) != theirs[key].made_at)
+            self.products.put(*map(theirs.__getitem__, changed))
             for stage, session_id in before.keys() - theirs.keys():
                 if stage not in own:
                     self.products.drop(stage, project, session_id)

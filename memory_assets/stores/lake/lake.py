@@ -287,10 +287,6 @@ class Lake:
                 with suppress(DamagedFile):
                     self.partition(table, project).tidy()
 
-    def remove_leftovers(self, project: str) -> None:
-        """Remove what killed writers of a project left."""
-        self.remove_sessions(project, ())
-
     def remove_project(self, project: str) -> None:
         """Remove a project's directories, whatever is in them, and its lock. Of one that is a link
         only the link goes: what else is where it leads is not ours."""

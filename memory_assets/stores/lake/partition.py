@@ -71,6 +71,10 @@ class Partition:
         entries = self._entries().items()
         return {session_id: entry.footer.get(OUTPUT_HASH, "") for session_id, entry in entries}
 
+    def counts(self) -> dict[str, int]:
+        """Return the number of each session's rows."""
+        return {session_id: entry.rows for session_id, entry in self._entries().items()}
+
     def size(self) -> int:
         """Return the bytes of the files."""
         return sum(identity[2] for _, identity in segments.listed(self.directory))
