@@ -408,10 +408,14 @@ def test_one_module_knows_the_tools_of_chroma_mcp() -> None:
             "memory_assets.recall",
             {"dagster", "great_expectations", "chromadb", "onnxruntime", "pandas"},
         ),
+        (
+            "memory_assets.dagster.definitions",
+            {"great_expectations", "chromadb", "onnxruntime", "pandas", "deltalake", "obstore"},
+        ),
     ],
 )
 def test_what_is_slow_to_load_is_loaded_when_it_is_needed(modules: str, heavy: set[str]) -> None:
-    """A client's handshake with a server waits for the SDK alone, and reading starts fast; so does
-    the command line beside both."""
+    """A client's handshake with a server waits for the SDK alone, reading and a code server
+    start fast; so does the command line beside each."""
     code = f"import sys, {modules}, memory_assets.cli.cli; print({heavy} & set(sys.modules))"
     assert run_code(code).stdout.strip() == "set()"

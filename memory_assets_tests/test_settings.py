@@ -112,6 +112,9 @@ def test_paths_become_absolute(
         ("MEMORY_CHROMA_IDLE_SECONDS", "-1", "greater than 0"),
         ("MEMORY_LOCK_TIMEOUT_SECONDS", "soon", "number"),
         ("MEMORY_SENSOR_PROJECTS_PER_TICK", "0", "greater than 0"),
+        ("MEMORY_CONFIDENCE_MIN", "nan", "0 to 1"),
+        ("MEMORY_MAX_PER_WINDOW", "none", "whole number"),
+        ("HISTORY_TAIL_N", "-1", "0 to 10000"),
     ],
 )
 def test_a_wrong_value_is_an_error_that_names_its_variable(
