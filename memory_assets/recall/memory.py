@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -69,7 +69,7 @@ class Memory(Searchable):
             case CrossQueryRequest():
                 from memory_assets.recall.cross_query.cross_query import cross_query
 
-                return cross_query(self, asked).to_dict()
+                return cross_query(self, asked)
             case BlameRequest() | RestoreRequest():
                 return self._of_file(asked)
             case HowRequest():
@@ -180,7 +180,7 @@ class Memory(Searchable):
         if isinstance(asked, BlameRequest):
             from memory_assets.recall.files.blame import blame
 
-            return asdict(blame(self, asked.target, directory_of(asked.target)))
+            return blame(self, asked.target, directory_of(asked.target))
         from memory_assets.recall.files.restore import restore
 
         return restore(self, asked, directory_of(asked.file))

@@ -18,7 +18,7 @@ from typing import Any
 
 from memory_assets.errors import NotFound
 from memory_assets.recall.names import short_id, with_worktrees, worktrees_of
-from memory_assets.recall.rows import one_line, rows_of
+from memory_assets.recall.rows import iso, one_line, rows_of
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
 from memory_assets.stores.catalog.session_counts import sessions_of_persons
@@ -343,21 +343,17 @@ def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     return f'{many} "{one_line(last["subject"], _TITLE)}"{f" ({state})" if state else ""}'
 
 
-@dataclass(frozen=True)
-class OpenEnd:
-    """What a session left open: `turn` is the short id of its last turn, `text` a quotation."""
-
-    session_id: str
-    turn: str
-    ended_at: datetime | None
-    text: str
-
-
-def left_open(stores: Stores, projects: Sequence[str]) -> list[tuple[str, OpenEnd]]:
+def left_open(stores: Stores, projects: Sequence[str]) -> list[dict[str, Any]]:
     """Return what the newest sessions of each project and of its working trees left open and no
-    later one of them may have resolved, with the project."""
+    later one of them may have resolved: `project`, the quoted `text`, when the session `ended_at`,
+    and the short id of its last `turn`."""
     return [
-        (project, OpenEnd(session.key[1], session.last_turn, session.row["ended_at"], text))
+        {
+            "project": project,
+            "text": text,
+            "ended_at": iso(session.row["ended_at"]),
+            "turn": session.last_turn,
+        }
         for project, names in worktrees_of(stores.catalog, projects).items()
         for session, text in _open(_newest(stores, names))
     ]

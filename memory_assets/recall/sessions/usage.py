@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -92,19 +91,10 @@ def _with_titles(memory: Searchable, groups: Sequence[dict[str, Any]]) -> list[d
     ]
 
 
-@dataclass(frozen=True)
-class UsageOverTime:
-    """What all sessions took: the entries of `usage` by model and by project, and by local Monday
-    the tokens of each model and the dollars of each project, the one with most first."""
-
-    models: list[dict[str, Any]]
-    projects: list[dict[str, Any]]
-    tokens_by_week: dict[str, Counter[date]]
-    dollars_by_week: dict[str, Counter[date]]
-
-
-def usage_over_time(memory: Searchable) -> UsageOverTime:
-    """Return what all sessions took, from one reading of the table."""
+def usage_over_time(memory: Searchable) -> dict[str, Any]:
+    """Return what all sessions took, from one reading of the table: the entries of `usage` by model
+    and by project (`models`, `projects`), and by local Monday the tokens of each model and the
+    dollars of each project, the one with most first (`tokens_by_week`, `dollars_by_week`)."""
     rows = list(_rows(memory, None))
     tokens: dict[str, Counter[date]] = {}
     dollars: dict[str, Counter[date]] = {}
@@ -116,12 +106,12 @@ def usage_over_time(memory: Searchable) -> UsageOverTime:
         week = day - timedelta(days=day.weekday())
         tokens.setdefault(row["model"], Counter())[week] += sum(row[name] for name in _TOKENS)
         dollars.setdefault(row["project"], Counter())[week] += row["dollars"] or 0
-    return UsageOverTime(
-        _entries(rows, "model"),
-        _entries(rows, "project"),
-        _most_first(tokens),
-        _most_first(dollars),
-    )
+    return {
+        "models": _entries(rows, "model"),
+        "projects": _entries(rows, "project"),
+        "tokens_by_week": _most_first(tokens),
+        "dollars_by_week": _most_first(dollars),
+    }
 
 
 def _most_first(counts: Mapping[str, Counter[date]]) -> dict[str, Counter[date]]:
