@@ -20,7 +20,8 @@ from memory_assets.recall.rows import stored_vectors
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.session import UNTIMED
-from memory_assets.requests.search import CrossQueryRequest, SearchRequest
+from memory_assets.requests.search import CrossQueryRequest
+from memory_assets.requests.times import is_within
 from memory_assets.stores.lake.schemas import RETRIEVED_DOCUMENTS, TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets.stores.vector_store import Document
 
@@ -261,7 +262,6 @@ def retrieved_documents(
 ) -> list[_RetrievedBy]:
     """Return what sessions that pass the request's filters retrieved of a collection, of these
     documents or of all: the newest turns first, those of at most `n` sessions."""
-    window = SearchRequest("-", since=asked.since, until=asked.until)
     rows: list[RetrievedDocument] = [
         row
         for project, session_id in _that_retrieved(memory, asked)
@@ -269,7 +269,7 @@ def retrieved_documents(
         if row.collection in ("", collection)
         and (documents is None or row.document in documents)
         and asked.agent in (None, row.agent)
-        and window.covers(row.timestamp)
+        and is_within(row.timestamp, asked.since, asked.until)
     ]
     rows.sort(key=lambda row: row.timestamp or UNTIMED, reverse=True)
     kept = list(dict.fromkeys((row.project, row.session_id) for row in rows))[: asked.n]

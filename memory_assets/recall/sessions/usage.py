@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.recall.names import listed_projects, short_id
 from memory_assets.recall.rows import rows_of
 from memory_assets.requests.questions import UsageGroup, UsageRequest
+from memory_assets.requests.times import is_within
 from memory_assets.session_analysis.usage import PRICES_OF
 from memory_assets.stores.catalog.session_counts import counted_sessions
 from memory_assets.stores.lake.lake import Lake
@@ -137,12 +138,8 @@ def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[s
 
 
 def _passes(row: Mapping[str, Any], asked: UsageRequest) -> bool:
-    time: datetime | None = row["timestamp"]
-    if asked.agent is not None and row["agent"] != asked.agent:
-        return False
-    if asked.since is not None and (time is None or time < asked.since):
-        return False
-    return asked.until is None or (time is not None and time < asked.until)
+    is_agents = asked.agent in (None, row["agent"])
+    return is_agents and is_within(row["timestamp"], asked.since, asked.until)
 
 
 def _group(row: Mapping[str, Any], by: str) -> str:
