@@ -137,7 +137,7 @@ def rebuild(
     Copies rows and stored vectors from the lake into new collections, then swaps them with the
     old ones. Nothing is embedded, and searches keep working meanwhile.
     """
-    from memory_assets.pipeline.indexes.rebuild import rebuild as rebuild_collections
+    from memory_assets.pipeline.indexes.collections import rebuild as rebuild_collections
     from memory_assets.pipeline.stage.components import Components
 
     components = Components(load_settings())

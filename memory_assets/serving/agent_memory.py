@@ -122,7 +122,7 @@ class AgentMemory:
             return let_wait(self._settings, {**asdict(asked), "project": project}, error)
 
     def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
-        written = self._calls.gateway(self._project(asked.project)).memory.write(
+        written = self._calls.gateway(self._project(asked.project)).write_memory(
             asked.text,
             asked.type,
             asked.confidence,
@@ -148,7 +148,7 @@ class AgentMemory:
         engines = self._calls.engines
         of = id_named(engines, asked.id)
         session_id, place = of.parts.session_id, of.place
-        memory = self._calls.gateway(of.project).memory
+        memory = self._calls.gateway(of.project)
         memory_id = memory.pin_id(place)
         done = {"pinned": not asked.remove, "id": place, "memory_id": memory_id}
         if asked.remove:
@@ -168,7 +168,7 @@ class AgentMemory:
         return {"hidden": not asked.remove, "session_id": session_id}
 
     def _append(self, asked: AppendRequest) -> dict[str, Any]:
-        appended = self._calls.gateway(self._project(asked.project)).history.append(
+        appended = self._calls.gateway(self._project(asked.project)).append_history(
             asked.conversation,
             asked.role,
             asked.text,

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_VECTORS
 from memory_assets.pipeline.checks.checks import verify_project
-from memory_assets.pipeline.indexes.rebuild import rebuild
+from memory_assets.pipeline.indexes.collections import rebuild
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select

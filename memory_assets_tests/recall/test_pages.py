@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
+from unittest.mock import MagicMock
 
 import pytest
 from starlette.responses import PlainTextResponse
@@ -14,6 +15,7 @@ from starlette.testclient import TestClient
 from memory_assets.requests.arguments import declared
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.pages import login, prose, rendering
+from memory_assets.serving.pages.search_page import _projects
 from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.visible_text import unmarked
 from memory_assets.settings import load_settings
@@ -92,6 +94,16 @@ def test_the_palette_offers_what_fits(client: TestClient) -> None:
     assert ">file</span> harbor/reports/days.py" in text
     text = client.get("/page/palette", params={"q": "daily report"}).text
     assert f'href="/page/session/{REPORTS}"' in text
+
+
+def test_the_palette_tells_projects_of_one_name_apart() -> None:
+    """By their directories."""
+    roots = {"a": "/work/harbor", "b": "~/harbor", "c": "/work/quay"}
+    memory = MagicMock(**{"catalog.sources.project_roots.return_value": roots})
+    assert [name for _, name, _ in _projects(memory, "harb")] == [
+        *("harbor  /work/harbor", "harbor  ~/harbor")
+    ]
+    assert [name for _, name, _ in _projects(memory, "quay")] == ["quay"]
 
 
 def test_a_hit_says_why_it_is_one_and_leads_to_its_turn(client: TestClient) -> None:

@@ -41,9 +41,9 @@ def open_console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     # without emoji, because `agent-memory:x:` is a name
-    terminal = Console(stderr=stderr, soft_wrap=True, emoji=False)
+    terminal = Console(stderr=stderr, emoji=False)
     if not terminal.is_terminal:
-        terminal.width = _PIPED_WIDTH
+        terminal.width, terminal.soft_wrap = _PIPED_WIDTH, True
     return terminal
 
 
@@ -195,4 +195,12 @@ def show_notices() -> None:
         return
     notices = logging.getLogger("memory_assets")
     notices.setLevel(logging.INFO)
-    notices.addHandler(logging.StreamHandler())
+    notices.addHandler(_Notices())
+
+
+class _Notices(logging.Handler):
+    """Writes to standard error as it is at that time: while a line of progress is shown, rich has
+    replaced it, so that a notice stands above that line and not behind it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(f"{self.format(record)}\n")

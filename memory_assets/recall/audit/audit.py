@@ -54,9 +54,7 @@ from memory_assets.stores.runs.ledger import KEPT, STARTED, EndedRun, RunLedger,
 from memory_assets.stores.stores import Stores
 from memory_assets.transcripts import (
     Content,
-    contents_of,
-    is_rendered,
-    state_of,
+    reader_of,
     take_fingerprint,
 )
 
@@ -429,9 +427,9 @@ def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, i
     complete = read - row.facts.get("pending_bytes", 0)
     size = None
     try:
-        if is_rendered(source) and state_of(source) is None:
+        if reader_of(source).renders(source) and reader_of(source).state(source) is None:
             return "gone", None, _NO_LINES
-        contents = contents_of(source)
+        contents = reader_of(source).contents(source)
         size = sum(content.size for content in contents)
         same = size >= complete and take_fingerprint(contents, complete, key) == row.fingerprint
         lines = _line_numbers(contents, *span) if same else _NO_LINES

@@ -25,7 +25,7 @@ from memory_assets.serving.pages.search_page import newest_listed
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
-_ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 8
+_ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 24
 
 
 def side_list(memory: Memory, request: Request) -> Response:

@@ -13,7 +13,12 @@ from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.answer_lines import later_lines, project_name, search_notes
+from memory_assets.serving.answer_lines import (
+    later_lines,
+    project_name,
+    search_notes,
+    told_apart,
+)
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
 from memory_assets.serving.pages.rendering import NAVIGATION, lineage_url, page
 
@@ -218,14 +223,15 @@ def _pages(typed: str) -> Iterator[Offer]:
 def _projects(memory: Memory, typed: str) -> Iterator[Offer]:
     if not typed:
         return
+    roots = memory.catalog.sources.project_roots()
     named = {
-        key: project_name({"project": key, "project_root": root})
-        for key, root in memory.catalog.sources.project_roots().items()
+        key: project_name({"project": key, "project_root": root}) for key, root in roots.items()
     }
     fitting = [key for key, name in named.items() if typed.lower() in name.lower()]
     fitting.sort(key=lambda key: (len(named[key]), key))
-    for key in fitting[:_OF_A_KIND]:
-        yield f"/page/project/{quote(key)}", named[key], "project"
+    rows = [{"project": key, "project_root": roots[key]} for key in fitting[:_OF_A_KIND]]
+    for row, name in zip(rows, told_apart(rows), strict=True):
+        yield f"/page/project/{quote(row['project'])}", name, "project"
 
 
 def _sessions(memory: Memory, typed: str) -> Iterator[Offer]:
