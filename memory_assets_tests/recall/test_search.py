@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
-from memory_assets.recall import KINDS, Answer, Memory, open_memory
-from memory_assets.requests.search import SearchRequest
+from memory_assets.recall import Memory, open_memory
+from memory_assets.recall.search.answer import Answer
+from memory_assets.requests.search import KINDS, SearchRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
