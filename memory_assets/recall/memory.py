@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, UnknownName
 from memory_assets.install_key import load_install_key
+from memory_assets.recall.names import short_id
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
@@ -194,8 +195,6 @@ class Memory(Searchable):
 
     def short_ids(self, sessions: Iterable[str]) -> dict[str, str]:
         """Return a beginning of each session's id that no other session has."""
-        from memory_assets.recall.names import short_id
-
         return {session_id: short_id(self, session_id) for session_id in set(sessions)}
 
     @cached_property
