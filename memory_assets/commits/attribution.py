@@ -67,6 +67,18 @@ SCORES = {
 }
 """Scores where nothing more is known. A printed SHA that git confirms has `CONFIRMED`; lines
 and files rise with the share of lines found, to `MOST_BY_LINES`."""
+IN_WORDS = {
+    Evidence.BY_HAND: "linked by hand",
+    Evidence.BY_HAND_UNCHECKED: "linked by hand, unknown to git",
+    Evidence.TRAILER: "its message names the session",
+    Evidence.PRINTED: "committed in the session",
+    Evidence.SAME_CHANGE: "repeats a commit of the session",
+    Evidence.PULL_REQUEST: "of a pull request of the session",
+    Evidence.TIME_AND_FILES: "its lines were written in the session",
+}
+"""The evidence as a person is told it, who does not know the grades of docs/commits.md."""
+SURE = 0.9
+"""From this score on a commit is a session's without a word of doubt (docs/commits.md)."""
 CONFIRMED = 0.98
 OPENED_HERE = 0.95
 """Score of a pull request itself (not of the commit that merged it) that the session opened."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import MemoryAssetsError, NotFound
-from memory_assets.pipeline.indexes.rebuild import rebuild
+from memory_assets.pipeline.indexes.collections import rebuild
 from memory_assets.recall import open_memory
 from memory_assets_tests.reliability.conftest import Subject
 

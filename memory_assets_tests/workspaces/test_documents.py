@@ -16,7 +16,7 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.ingest.passes import DOCUMENTS, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_workspace
 from memory_assets.pipeline.tables.embeddings import embed_project
-from memory_assets.pipeline.workspace import state
+from memory_assets.pipeline.workspace import files
 from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction.known_secrets import value_hash
@@ -321,7 +321,7 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(
     assert "bob" not in held.reason and ".memoryignore" in held.remedy
     assert plan_workspace(wordy.components, wordy.workspace) is None
     assert wordy.index()["workspace_documents"].changed == 0
-    monkeypatch.setattr(state, "CHUNKER_VERSION", "one that may cut it so that nothing is found")
+    monkeypatch.setattr(files, "CHUNKER_VERSION", "one that may cut it so that nothing is found")
     assert plan_workspace(wordy.components, wordy.workspace) is not None
     monkeypatch.undo()
     write(wordy.root, {"deploy.md": "# Deploy\n\nBy `make up`.\n"})

@@ -28,8 +28,7 @@ from memory_assets.models import RedactedRecord
 from memory_assets.paths import is_gone
 from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
 from memory_assets.recall.documents import NamedDocument, chunk_rows, document_named, state_of_file
-from memory_assets.recall.ids import MemoryId
-from memory_assets.recall.names import id_named
+from memory_assets.recall.names import MemoryId, id_named
 from memory_assets.recall.rows import not_made, rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
