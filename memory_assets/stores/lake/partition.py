@@ -314,13 +314,7 @@ class Partition:
             mark.touch()
             if untidy:
                 self._tidy()
-            try:
-                yield
-            except Exception:
-                with suppress(Exception):  # what failed is told; the next writer tidies
-                    self._tidy()
-                    mark.unlink()
-                raise
+            yield  # after an error the mark stays, and the next writer tidies
             mark.unlink()
 
     def _segment(self, place: tuple[Path, Identity]) -> Segment:
