@@ -147,7 +147,7 @@ def rebuild(
     console = rendering.open_console(stderr=json)
     stages = components.catalog.products.totals()
     rows = sum(stages.get(kind.table, {}).get("rows") or 0 for kind in SEARCH_KINDS.values())
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("rebuilding", total=None if collection else rows)
 
         def show(step: str, written: int = 0, /) -> None:

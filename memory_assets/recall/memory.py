@@ -12,17 +12,14 @@ from memory_assets import status as overview
 from memory_assets.errors import NotFound, UnknownName
 from memory_assets.install_key import load_install_key
 from memory_assets.recall.searchable import Searchable
-from memory_assets.requests.actions import (
+from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.questions import (
+    AuditRequest,
+    BlameRequest,
     FrictionRequest,
     HowRequest,
     RestoreRequest,
     ResumeRequest,
-)
-from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.requests.questions import (
-    AuditRequest,
-    BlameRequest,
     SessionRequest,
     SessionsRequest,
     ShowRequest,
@@ -30,7 +27,7 @@ from memory_assets.requests.questions import (
     TimelineRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.stores import require_memory
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.paths import NO_COLLECTIONS
-from memory_assets.recall.ids import may_be_id, parse_id
+from memory_assets.recall.names import may_be_id, parse_id
 from memory_assets.recall.search.answer import (
     Answer,
     Coverage,
     Hit,
+    newest_first,
     only,
     session_of,
     together,
@@ -182,8 +183,6 @@ class Searchable(Stores):
             answers.append(self._only_recent(asked, answer) if request.recent else answer)
         whole = answers[0] if len(answers) == 1 else together(answers, request.n)
         if request.sort == "date" and len(answers) > 1:
-            from memory_assets.recall.search.newest import newest_first
-
             whole = replace(whole, hits=tuple(newest_first(whole.hits)))
         return whole
 
@@ -207,7 +206,6 @@ class Searchable(Stores):
             answer = self._searched(request)
         coverage = with_held_back(self.catalog, answer.coverage, request)
         answer = replace(answer, coverage=coverage)
-        from memory_assets.recall.search.newest import newest_first
         from memory_assets.recall.search.search import KEYWORD_ONLY
 
         if answer.degraded == KEYWORD_ONLY and not request.fallback:
@@ -234,8 +232,6 @@ class Searchable(Stores):
         if request.query.strip():
             hits.sort(key=lambda hit: (-hit.score, hit.id))
         else:
-            from memory_assets.recall.search.newest import newest_first
-
             hits = newest_first(hits)
         return replace(answer, hits=tuple(hits[: request.n]))
 

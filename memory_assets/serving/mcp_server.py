@@ -27,12 +27,12 @@ from mcp.shared.message import SessionMessage
 
 from memory_assets import __version__
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, unexpected
-from memory_assets.requests.actions import AskRequest, HowRequest
 from memory_assets.requests.agent_memory import AppendRequest, ContextRequest, RememberRequest
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
+    AskRequest,
     GetRequest,
+    HowRequest,
     LinkRequest,
     SessionRequest,
     StatusRequest,
@@ -41,6 +41,7 @@ from memory_assets.requests.questions import (
 from memory_assets.requests.search import (
     FEW_HITS,
     OF_DOCUMENTS,
+    CrossQueryRequest,
     SearchRequest,
     WorkspaceSearchRequest,
 )
@@ -282,22 +283,16 @@ def call_tool(
 ) -> types.CallToolResult:
     """Return a tool's result; any error becomes an error result that says what to do, and never
     quotes a transcript. Without `agents` nobody writes."""
-    if name in _AGENT_TOOLS:
-        return _call_agent_tool(agents, name, arguments)
-    if name not in _TOOLS and name not in _ALIASES:
+    if name in _AGENT_TOOLS and agents is None:
+        return _failed(f"{name} is a tool of `memory mcp --write`; this server only reads")
+    if name not in _TOOLS and name not in _ALIASES and name not in _AGENT_TOOLS:
         return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
     try:
-        request, answer, kinds = _ALIASES.get(name) or (_TOOLS[name][0], name, ())
-        fewer = {} if request is WorkspaceSearchRequest else dict(_FEWER.get(answer, {}))
-        given = request.given("mcp", arguments, **fewer, **({"kinds": kinds} if kinds else {}))
-        asked: Arguments = given
-        if isinstance(given, AskRequest):
-            asked, answer = given.meant(_FEWER), given.verb
-        elif isinstance(given, WorkspaceSearchRequest):
-            asked = given.meant(opened.workspace_here())
-        from memory_assets.serving.tool_answers import answer_tool
-
-        structured, text = answer_tool(opened.get(), answer, asked)
+        if name in _AGENT_TOOLS and agents is not None:
+            structured = agents.answer(_AGENT_TOOLS[name][0].given("mcp", arguments))
+            text = in_words(name, structured)
+        else:
+            structured, text = _answered(opened, name, arguments)
     except MemoryAssetsError as error:
         return _failed(str(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
@@ -308,21 +303,21 @@ def call_tool(
     )
 
 
-def _call_agent_tool(
-    agents: AgentMemory | None, name: str, arguments: dict[str, Any]
-) -> types.CallToolResult:
-    if agents is None:
-        return _failed(f"{name} is a tool of `memory mcp --write`; this server only reads")
-    try:
-        structured = agents.answer(_AGENT_TOOLS[name][0].given("mcp", arguments))
-    except MemoryAssetsError as error:
-        return _failed(str(error))
-    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a memory
-        return _failed(str(unexpected(error)))
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=in_words(name, structured))],
-        structured_content=structured,
-    )
+def _answered(
+    opened: OpenedMemory, name: str, arguments: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """Return the answer of a tool that only reads; see `answer_tool`."""
+    request, answer, kinds = _ALIASES.get(name) or (_TOOLS[name][0], name, ())
+    fewer = {} if request is WorkspaceSearchRequest else dict(_FEWER.get(answer, {}))
+    given = request.given("mcp", arguments, **fewer, **({"kinds": kinds} if kinds else {}))
+    asked: Arguments = given
+    if isinstance(given, AskRequest):
+        asked, answer = given.meant(_FEWER), given.verb
+    elif isinstance(given, WorkspaceSearchRequest):
+        asked = given.meant(opened.workspace_here())
+    from memory_assets.serving.tool_answers import answer_tool
+
+    return answer_tool(opened.get(), answer, asked)
 
 
 def _failed(message: str) -> types.CallToolResult:

@@ -25,7 +25,7 @@ from typing import Any
 
 import orjson
 
-from memory_assets.transcripts.base import BadLine, ReadReport
+from memory_assets.transcripts.base import ReadReport
 from memory_assets.transcripts.content import Content, FileContent
 
 HEAD_BYTES = 1 << 16
@@ -132,7 +132,7 @@ def _lines(
             report.lines += 1
             length = held + len(piece)
             if length > cap:
-                report.add_bad_line(BadLine(report.lines, offset, offset + length, TOO_LONG))
+                report.add_bad_line(TOO_LONG)
             else:
                 yield offset, b"".join((*parts, piece)) if parts else piece, True
             offset += length + 1
@@ -178,7 +178,7 @@ def _objects_of_line(
         value = clean(value)
     if not isinstance(value, dict):
         reason = TOO_DEEP if is_object else NOT_AN_OBJECT
-        report.add_bad_line(BadLine(report.lines, start, end, reason))
+        report.add_bad_line(reason)
         return ()
     report.good_lines += 1
     return ((start, end, value),)
@@ -191,8 +191,7 @@ def _salvage(line: bytes, start: int, report: ReadReport) -> list[Located]:
         return []
     objects, reason = _recover(line, start)
     if reason:
-        end = start + len(line)
-        report.add_bad_line(BadLine(report.lines, start, end, reason, len(objects)))
+        report.add_bad_line(reason)
     else:
         report.good_lines += 1
     return objects

@@ -17,8 +17,7 @@ from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.search.folding import with_summaries_last
+from memory_assets.recall.search.answer import Hit, with_summaries_last
 from memory_assets.recall.show import whole
 from memory_assets.redacted_text import seal
 from memory_assets.serving.answer_lines import search_lines

@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
 from memory_assets.cli.plain_commands import ingest_plainly, plain_arguments
-from memory_assets.requests.actions import FrictionRequest, HowRequest
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.questions import ShowRequest
+from memory_assets.requests.questions import FrictionRequest, HowRequest, ShowRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
 

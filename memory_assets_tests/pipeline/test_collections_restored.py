@@ -20,7 +20,7 @@ from memory_assets.pipeline.removal.forget import forget_vectors
 from memory_assets.recall.cross_query.document_sources import document_source
 from memory_assets.recall.memory import Memory
 from memory_assets.redacted_text import seal
-from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.search import CrossQueryRequest
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import ChromaCollection
 from memory_assets.stores.lake.schemas import TURN_CHUNKS

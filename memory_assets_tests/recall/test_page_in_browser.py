@@ -272,6 +272,20 @@ def test_the_palette_goes_where_one_types(shown: Shown) -> None:
     assert browser.wait_for("location.pathname === '/page/usage'")
 
 
+def test_the_palette_is_used_with_keys_alone(shown: Shown) -> None:
+    """A letter is typed also when an offer has the focus; Escape closes it at once."""
+    browser = shown.browser
+    browser.open(f"{shown.url}/page/health")
+    browser.evaluate(
+        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))"
+    )
+    browser.wait_for("document.querySelectorAll('#palette-offers a').length > 3")
+    browser.press("ArrowDown", "u")
+    assert browser.wait_for("document.querySelector('#palette-text').value") == "u"
+    browser.press("Escape")
+    assert browser.wait_for("!document.querySelector('#palette').open")
+
+
 def test_the_first_page_loads_its_overview(shown: Shown) -> None:
     """Into its place, without a click."""
     shown.browser.open(f"{shown.url}/")

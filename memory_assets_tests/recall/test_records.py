@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.ids import may_be_id
-from memory_assets.recall.names import end_of_project, id_named, project_named, shortened
+from memory_assets.recall.names import end_of_project, id_named, may_be_id, project_named, shortened
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.sessions import records
 from memory_assets.recall.sessions.records import as_diff, record_page, records_behind
 from memory_assets.recall.sessions.timeline import resolve_anchor
-from memory_assets.recall.turn_parts import turn_parts
+from memory_assets.recall.show import turn_parts
 from memory_assets.requests.questions import GetRequest, ShowRequest
-from memory_assets.serving.record_lines import page_note, record_lines
+from memory_assets.serving.answer_lines import page_note, record_lines
 from memory_assets.serving.tool_answers import answer_tool
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Call, Worked, shell

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.recall.files.blame import blame
+from memory_assets.recall.files.blame import blame, touching_turns
 from memory_assets.recall.files.restore import restore
-from memory_assets.recall.files.turns import touching_turns
 from memory_assets.recall.memory import Memory
-from memory_assets.requests.actions import RestoreRequest
+from memory_assets.requests.questions import RestoreRequest
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.recall.worked import Call, Worked, shell
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets.documents.ignore_rules import rules_of_state
 from memory_assets.documents.repository import tracked_paths
-from memory_assets.documents.walk import RULE_FILES, found_at, walk
+from memory_assets.documents.walk import found_at, walk
 from memory_assets_tests.workspaces.conftest import FILES, write
 
 
@@ -103,14 +104,14 @@ def test_rules_are_read_again_only_when_their_file_changes(tmp_path: Path) -> No
     """A watcher asks for them at each save."""
     write(tmp_path, {".gitignore": "*.log\n", "a/.gitignore": "b/\n", "a/c.log": "x", "a/d": "x"})
     assert _found(tmp_path) == {".gitignore", "a/.gitignore", "a/d"}
-    before = RULE_FILES.parsed
+    before = rules_of_state.cache_info().misses
     for _ in range(3):
         assert found_at(tmp_path, "a/d", lambda path: False)
         assert "a/d" in _found(tmp_path)
-    assert RULE_FILES.parsed == before
+    assert rules_of_state.cache_info().misses == before
     write(tmp_path, {"a/.gitignore": "d\n"})
     assert found_at(tmp_path, "a/d", lambda path: False) is None
-    assert RULE_FILES.parsed == before + 1
+    assert rules_of_state.cache_info().misses == before + 1
 
 
 def test_the_walk_ends_at_a_number_of_files(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import show
-from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.search import CrossQueryRequest
 from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.stores.lake.schemas import WORKSPACE_EMBEDDINGS

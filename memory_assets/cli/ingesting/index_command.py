@@ -200,7 +200,7 @@ def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
 
     started = time.perf_counter()
     table, said = "", False
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task(rendering.escaped(what), total=None)
 
         def show(_: str, name: str, number: int, count: int) -> None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.context import ContextLimits
 from memory_assets.agent_memory.gateway import MemoryGateway
-from memory_assets.agent_memory.history import HistoryService
-from memory_assets.agent_memory.memory import MemoryService, Surroundings
+from memory_assets.agent_memory.memory import Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
 from memory_assets.agent_memory.ports import (
     AgentStore,
@@ -48,7 +47,6 @@ def open_gateway(
     """Return the gateway to what agents wrote about a project, "" for what is about none; in
     another store than the journal, if one is given. What is about `others` is recalled, too."""
     turns = components.journal if store is None else store
-    history = HistoryService(turns, partial(redaction_for, components), project)
 
     def embedder() -> Embedder | None:
         with suppress(EmbedderUnavailable):  # memories are compared by their words then
@@ -58,7 +56,7 @@ def open_gateway(
     around = Surroundings(
         redaction=redaction_for(components, EVERYWHERE),
         count_tokens=components.tokens.count_tokens,
-        turns_of=history.count,
+        turns_of=turns.count,
         clock=components.clock,
         project=project,
         others=others,
@@ -70,8 +68,7 @@ def open_gateway(
     else:
         vectors = store  # which keeps no trail
     policy = policy_of(components.settings)
-    service = MemoryService(vectors, policy, around)
-    return MemoryGateway(history, service)
+    return MemoryGateway(turns, partial(redaction_for, components), vectors, policy, around)
 
 
 def policy_of(settings: Settings) -> MemoryPolicy:
@@ -134,20 +131,14 @@ class JournalVectorStore:
         self._journal = journal
         self._embedder = embedder
 
-    def list_collections(self) -> list[str]:
-        """Return the names of the collections that have memories, sorted."""
-        return self._journal.collections()
-
-    def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
+    def add(self, memories: Sequence[StoredMemory]) -> None:
         """Store memories, in place of those with their ids; one that was archived is back."""
-        self._journal.put_memories(collection, memories)
+        self._journal.put_memories(memories)
         self._journal.restore(memory.memory_id for memory in memories)
 
-    def query(
-        self, collection: str, text: RedactedText, k: int, where: Where | None = None
-    ) -> list[Found]:
+    def query(self, text: RedactedText, k: int, where: Where) -> list[Found]:
         """Return the `k` memories that are most similar to a text, best first."""
-        memories = self.get(collection, where)
+        memories = self.get(where)
         if not memories:
             return []
         embedder = self._embedder()
@@ -158,26 +149,10 @@ class JournalVectorStore:
         best = sorted(range(len(memories)), key=lambda at: (-scores[at], memories[at].memory_id))
         return [Found(memories[at], scores[at], embedder is None) for at in best[:k]]
 
-    def get(
-        self,
-        collection: str,
-        where: Where | None = None,
-        limit: int | None = None,
-        sort: str = "-stored_at",
-    ) -> list[StoredMemory]:
-        """Return memories in the order of a field, without those that are archived, unless one is
-        asked for by its id."""
-        wanted = {**(where or {}), "collection": collection}
-        archived = "memory_id" in wanted
-        return self._journal.memories(wanted, limit=limit, sort=sort, archived=archived)
-
-    def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
-        """Delete memories of a collection for good, and return their number."""
-        here = {memory.memory_id for memory in self._journal.memories({"collection": collection})}
-        removed = self._journal.delete_memories(memory for memory in memory_ids if memory in here)
-        if removed:
-            self._journal.compact()
-        return removed
+    def get(self, where: Where, limit: int | None = None) -> list[StoredMemory]:
+        """Return memories, those that were stored last first, without those that are archived,
+        unless one is asked for by its id."""
+        return self._journal.memories(where, limit=limit, archived="memory_id" in where)
 
     def exclusive(self) -> AbstractContextManager[object]:
         """Keep other writers out of the journal for a block."""

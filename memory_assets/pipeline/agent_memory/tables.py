@@ -88,7 +88,7 @@ def make_memories(components: Components, partition: str) -> StageReport:
             also=tuple(map(redact, memory.also)),
         )
         if again != memory:
-            journal.put_memories(journal.collection_of(memory.memory_id), [again])
+            journal.put_memories([again])
             replaced.append(again)
         row = row_of_memory(again, content_hash(again.text), rules)
         return [row], {"agent": AGENT, "memory_type": row.type}

@@ -14,15 +14,13 @@ import numpy as np
 from memory_assets.errors import NotFound
 from memory_assets.keywords import WEAK_WORDS
 from memory_assets.models import Chunk, RetrievedDocument
-from memory_assets.recall.cross_query.document_sources import DocumentSource, document_source
-from memory_assets.recall.cross_query.shared_space import Space
+from memory_assets.recall.cross_query.document_sources import DocumentSource, Space, document_source
 from memory_assets.recall.names import projects_named, session_named
 from memory_assets.recall.rows import stored_vectors
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.session import UNTIMED
-from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.stores.lake.schemas import RETRIEVED_DOCUMENTS, TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets.stores.vector_store import Document
 

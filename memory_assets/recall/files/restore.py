@@ -16,7 +16,7 @@ from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.events import FileEvent, file_events, named_files
 from memory_assets.recall.files.text import FileText
 from memory_assets.recall.names import listed, session_named
-from memory_assets.requests.actions import RestoreRequest
+from memory_assets.requests.questions import RestoreRequest
 from memory_assets.requests.times import spoken_time
 from memory_assets.status import counted
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS

@@ -20,12 +20,18 @@ import numpy as np
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
 from memory_assets.paths import NO_EMBEDDER, NO_VECTORS
-from memory_assets.recall.search.answer import Answer, Coverage, Hit, coverages
+from memory_assets.recall.search.answer import (
+    Answer,
+    Coverage,
+    Hit,
+    coverages,
+    newest_first,
+    with_summaries_last,
+)
 from memory_assets.recall.search.corpus import Corpora, Corpus
-from memory_assets.recall.search.filters import left_out
-from memory_assets.recall.search.hybrid import find
+from memory_assets.recall.search.filters import allowed_turns, files_beginning, left_out
+from memory_assets.recall.search.hybrid import find, hit_ids
 from memory_assets.recall.search.later import with_later
-from memory_assets.recall.search.newest import find_newest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.keyword_index import files as keyword_files
@@ -123,7 +129,7 @@ class Searcher:
 
     def _answer(self, request: SearchRequest) -> Answer:
         if not request.query.strip():
-            newest = find_newest(request, self._open_index(request))
+            newest = _newest(request, self._open_index(request))
             return Answer("", "filter", self._coverage(request.kinds)[0], tuple(newest))
         if request.mode != "keyword":
             self._start_model()
@@ -192,8 +198,6 @@ class Searcher:
         Raises:
             NotFound: there is no keyword index.
         """
-        from memory_assets.recall.search.filters import files_beginning
-
         return files_beginning(self._open_index(SearchRequest(sort="date")).index, name)
 
     def _open_index(self, request: SearchRequest) -> Corpora:
@@ -269,6 +273,22 @@ class Searcher:
             index = None if self._keeps_collections or not self._corpora else self._corpora.index
             self._covered = {state: coverages(catalog, kinds, index)}
         return self._covered[state]
+
+
+def _newest(request: SearchRequest, corpora: Corpora) -> list[Hit]:
+    """Return the newest turns of all requested kinds, newest first, each with its first passage."""
+    hits: list[Hit] = []
+    with corpora.index.reading():
+        for kind in request.kinds:
+            corpus = corpora.corpus(kind)
+            allowed = allowed_turns(corpus, corpora.index, request)
+            turns = np.arange(corpus.turns) if allowed is None else np.flatnonzero(allowed)
+            newest = turns[np.lexsort((-turns, -corpus.ts_epoch[turns]))][: request.n]
+            places = np.searchsorted(corpus.turn, newest).tolist()
+            for row in corpus.rows_at(corpora.index, places):
+                if row is not None:
+                    hits.append(Hit(*hit_ids(row), 0.0, row.text, row.metadata))
+    return with_summaries_last(newest_first(hits))[: request.n]
 
 
 def state_of(catalog: Catalog) -> list[tuple[int, int]]:

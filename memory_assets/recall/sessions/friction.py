@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from memory_assets.recall.names import listed_projects
 from memory_assets.recall.rows import one_line
 from memory_assets.recall.sessions.records import calls_and_prompts, whole_session
-from memory_assets.requests.actions import FrictionRequest
+from memory_assets.requests.questions import FrictionRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.files import touched

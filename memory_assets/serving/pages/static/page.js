@@ -151,6 +151,9 @@ where.addEventListener("keydown", (event) => {
   } else if (event.key === "Enter" && now < 0 && links.length) {
     event.preventDefault();
     links[0].click();
+  } else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.stopPropagation(); // a letter is typed, also when an offer has the focus
+    typed.focus();
   }
 });
 
@@ -217,7 +220,8 @@ document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, select, textarea")) {
     if (event.key === "Escape") {
       event.preventDefault(); // which would empty the field
-      event.target.blur();
+      if (where.open) where.close();
+      else event.target.blur();
     }
     if (event.key === "ArrowDown" && event.target.id === "q") step(1);
     return;
