@@ -162,11 +162,11 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     unbalanced: list[str] = []
     totals: Counter[str] = Counter()
     products = components.catalog.products.of_project(redact.STAGE, project)
-    counts = components.lake.partition(REDACTED_RECORDS, project).counts()
+    entries = components.lake.partition(REDACTED_RECORDS, project).entries()
     for session_id, product in products.items():
         facts = product.facts
         dropped, retained_away = sum(facts["dropped"].values()), facts.get(RETAINED, 0)
-        on_disk = counts.get(session_id, 0)
+        on_disk = entries[session_id].rows if session_id in entries else 0
         totals.update(
             records=facts["records"],
             kept=facts["kept"],
@@ -244,6 +244,10 @@ def _rows(lake: Lake, table: Table, project: str, session_id: str, columns: list
         return lake.read(table, project, session_id, columns)
     except NotFound:
         return table.schema.empty_table().select(columns)
+
+
+def _count(lake: Lake, table: Table, project: str) -> int:
+    return sum(entry.rows for entry in lake.partition(table, project).entries().values())
 
 
 def _tuples(rows: pa.Table) -> Iterator[tuple[object, ...]]:
@@ -346,7 +350,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
         extra += len(indexed - ids)
     if missing == extra == 0:
         components.catalog.products.put(*sessions, run_id=components.run_id)
-    rows = sum(components.lake.partition(index.table, project).counts().values())
+    rows = _count(components.lake, index.table, project)
     return Verdict(
         missing == extra == 0,
         {"rows": rows - missing + extra, "missing": missing, "extra": extra},
@@ -368,8 +372,7 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
         others.update(str(made_by) for (made_by,) in _tuples(ids) if made_by != wanted)
     if not others:
         components.catalog.products.put(*sessions, run_id=components.run_id)
-    vectors = sum(components.lake.partition(index.embeddings, project).counts().values())
-    vectors -= others.total()
+    vectors = _count(components.lake, index.embeddings, project) - others.total()
     products = components.catalog.products.of_project(index.stage, project).values()
     kept = components.settings.keeps_collections
     for name in sorted({product.facts["collection"] for product in products if kept}):

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
 
 from filelock import Timeout
 
@@ -289,15 +288,8 @@ def set_aside_damaged_files(components: Components, error: StoreError) -> str | 
     return wrong
 
 
-class Progress(Protocol):
-    """Called with what is being done, and how many rows were written since the last call."""
-
-    def __call__(self, step: str, rows: int = 0, /) -> None:
-        """Show it."""
-
-
-def _ignore(step: str, rows: int = 0, /) -> None:
-    """Do nothing."""
+Progress = Callable[[str, int], None]
+"""Called with what is being done, and how many rows were written since the last call."""
 
 
 @dataclass(frozen=True)
@@ -327,7 +319,7 @@ def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
 
 
 def rebuild(
-    components: Components, names: Sequence[str] = (), progress: Progress = _ignore
+    components: Components, names: Sequence[str] = (), progress: Progress = lambda step, rows: None
 ) -> list[Rebuilt]:
     """Rebuild the named collections, or all, and return what they contain.
 
@@ -343,17 +335,17 @@ def rebuild(
     unknown = sorted(set(names) - known.keys())
     if unknown:
         raise NotFound(f"no collection {unknown[0]!r}; known are: {', '.join(sorted(known))}")
-    with lock_all_projects(components, progress):
+    with _all_projects_locked(components):
         lost = forget_lost_store(components)
         if lost:
-            progress(lost)
+            progress(lost, 0)
         try:
             components.vectors.names()
         except StoreDamaged as error:  # the files are set aside; the next server begins empty
             components.catalog.collections.forget_all()
-            progress(str(error))
+            progress(str(error), 0)
         if components.vectors_url is None and (copied := recover_others(components.data_dir)):
-            progress(f"copied collections of other programs: {', '.join(copied)}")
+            progress(f"copied collections of other programs: {', '.join(copied)}", 0)
         rebuilt = []
         for name in names or sorted(known):
             with rebuild_lock(components):
@@ -365,7 +357,7 @@ def rebuild(
 
 
 @contextmanager
-def lock_all_projects(components: Components, progress: Progress) -> Iterator[None]:
+def _all_projects_locked(components: Components) -> Iterator[None]:
     """Lock every known project against other writers."""
     with ExitStack() as locks:
         for project in sorted(components.catalog.projects()):

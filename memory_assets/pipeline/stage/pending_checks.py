@@ -77,14 +77,14 @@ def pending(
     stage = note_stage(check, table)
     noted = {} if everything else stores.catalog.products.hashes(stage, project)
     tables = (table,) if compared_to is None else (table, compared_to)
-    stamps_of = {table.name: stores.lake.partition(table, project).stamps() for table in tables}
-    names = {name for stamps in stamps_of.values() for name in stamps}
+    entries_of = {table.name: stores.lake.partition(table, project).entries() for table in tables}
+    names = {name for entries in entries_of.values() for name in entries}
     notes: list[Product] = []
     for session_id in sorted(names | beside.keys()):
         stamps = [
-            f"{name}/{stamp}"
-            for name, of_table in stamps_of.items()
-            if (stamp := of_table.get(session_id)) is not None
+            f"{name}/{entries[session_id].stamp}"
+            for name, entries in entries_of.items()
+            if session_id in entries
         ]
         if session_id in beside:
             stamps.append(repr(beside[session_id]))

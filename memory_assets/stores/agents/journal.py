@@ -124,13 +124,7 @@ class AgentJournal(SqliteStore):
 
     def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
         """Return the last `n` turns of a conversation in order; fewer where there are fewer."""
-        rows = self.rows(
-            f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ?"
-            " ORDER BY turn_index DESC LIMIT ?",
-            conversation_id,
-            max(n, 0),
-        )
-        return [_turn(row) for row in reversed(rows)]
+        return self.turns_after(conversation_id, -1, max(n, 0))
 
     def turns(self, conversation_id: str) -> list[ConversationTurn]:
         """Return all turns of a conversation in order."""

@@ -106,7 +106,7 @@ class Lake:
 
     def sessions(self, table: Table, project: str) -> list[str]:
         """Return the sessions of a project that have rows in this table, sorted."""
-        return sorted(self.partition(table, project).stamps())
+        return sorted(self.partition(table, project).entries())
 
     def write(
         self,

@@ -23,7 +23,7 @@ from memory_assets.errors import DamagedFile, StoreError, environment
 from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
 from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.parquet_files import STAGING, Extent, SessionRows
-from memory_assets.stores.lake.rows import OUTPUT_HASH, ArrowRows
+from memory_assets.stores.lake.rows import ArrowRows
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.lake.segments import (
     HASHED,
@@ -62,18 +62,9 @@ class Partition:
         self._project = project
         self._cache = cache
 
-    def stamps(self) -> dict[str, str]:
-        """Return for each session what identifies its rows in their present state."""
-        return {session_id: entry.stamp for session_id, entry in self._entries().items()}
-
-    def output_hashes(self) -> dict[str, str]:
-        """Return the output hash of each session's rows."""
-        entries = self._entries().items()
-        return {session_id: entry.footer.get(OUTPUT_HASH, "") for session_id, entry in entries}
-
-    def counts(self) -> dict[str, int]:
-        """Return the number of each session's rows."""
-        return {session_id: entry.rows for session_id, entry in self._entries().items()}
+    def entries(self) -> dict[str, Entry]:
+        """Return what is known of each session's rows without reading them."""
+        return self._of_one_state(lambda held, files: held, _all_entries)
 
     def size(self) -> int:
         """Return the bytes of the files."""
@@ -85,9 +76,6 @@ class Partition:
         with suppress(FileNotFoundError):
             return self.directory.stat().st_mtime_ns
         return 0
-
-    def _entries(self) -> dict[str, Entry]:
-        return self._of_one_state(lambda held, files: held, _all_entries)
 
     def _of_one_state(
         self,
@@ -326,13 +314,7 @@ class Partition:
             mark.touch()
             if untidy:
                 self._tidy()
-            try:
-                yield
-            except Exception:
-                with suppress(Exception):  # what failed is told; the next writer tidies
-                    self._tidy()
-                    mark.unlink()
-                raise
+            yield  # after an error the mark stays, and the next writer tidies
             mark.unlink()
 
     def _segment(self, place: tuple[Path, Identity]) -> Segment:

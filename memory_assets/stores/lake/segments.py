@@ -81,6 +81,11 @@ class Entry:
     stamp: str
     footer: Mapping[str, str]
 
+    @property
+    def output_hash(self) -> str:
+        """The hash of the session's rows."""
+        return self.footer.get(OUTPUT_HASH, "")
+
 
 @dataclass(frozen=True)
 class Packed:
@@ -141,7 +146,7 @@ class SegmentCache:
         """Return a session's rows in a segment; `files` closes it."""
         entry = segment.entries[session_id]
         extent = self.extent(segment, entry.first, entry.rows, files)
-        facts = FileFacts(entry.rows, entry.footer.get(OUTPUT_HASH, ""))
+        facts = FileFacts(entry.rows, entry.output_hash)
         return SessionRows(segment.path, extent, facts, entry.footer)
 
     def extent(self, segment: Segment, first: int, rows: int, files: ExitStack) -> Extent:
