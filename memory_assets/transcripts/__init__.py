@@ -24,9 +24,7 @@ from memory_assets.transcripts.content import (
     plain_name,
     take_fingerprint,
 )
-from memory_assets.transcripts.discovery import ENDINGS
-from memory_assets.transcripts.fields import content_bytes, mark
-from memory_assets.transcripts.reader import Reader, RenderingReader
+from memory_assets.transcripts.fields import content_bytes
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
@@ -38,7 +36,6 @@ from memory_assets.transcripts.registry import (
 
 __all__ = [
     "COMPRESSED",
-    "ENDINGS",
     "HISTORY_FILE",
     "READERS",
     "READER_VERSIONS",
@@ -48,16 +45,13 @@ __all__ = [
     "Known",
     "Note",
     "ReadReport",
-    "Reader",
     "Rendered",
-    "RenderingReader",
     "Source",
     "Unlisted",
     "content_bytes",
     "discover",
     "ignore",
     "is_compressed",
-    "mark",
     "plain_name",
     "read_session",
     "reader_of",

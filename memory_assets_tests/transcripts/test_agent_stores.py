@@ -47,8 +47,13 @@ from memory_assets_tests.transcripts.agent_databases import (
     Store,
     insert,
 )
-from memory_assets_tests.transcripts.agent_files import KiloTasks, VsCode, VsCodeLog
-from memory_assets_tests.transcripts.agent_stores import DATABASES, STORES
+from memory_assets_tests.transcripts.agent_files import (
+    DATABASES,
+    STORES,
+    KiloTasks,
+    VsCode,
+    VsCodeLog,
+)
 
 Make = Callable[..., Store]
 stores = pytest.mark.parametrize("make", STORES, ids=lambda make: make.__name__)

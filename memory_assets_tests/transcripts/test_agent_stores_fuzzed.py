@@ -29,8 +29,7 @@ from memory_assets.transcripts.readers.gemini import replayed as gemini_replayed
 from memory_assets.transcripts.readers.vscode_copilot import replayed
 from memory_assets.transcripts.stored import Member, ancestor_of
 from memory_assets_tests.transcripts.agent_databases import T0, CursorChat, Store
-from memory_assets_tests.transcripts.agent_files import Aider, SpecStory
-from memory_assets_tests.transcripts.agent_stores import DATABASES, FILES
+from memory_assets_tests.transcripts.agent_files import DATABASES, FILES, Aider, SpecStory
 from memory_assets_tests.transcripts.other_agents import LINES
 from memory_assets_tests.transcripts.other_agents import put as put_lines
 

@@ -31,7 +31,7 @@ from memory_assets_tests.transcripts.agent_databases import (
     Zed,
     insert,
 )
-from memory_assets_tests.transcripts.agent_stores import DATABASES
+from memory_assets_tests.transcripts.agent_files import DATABASES
 
 MUSING = "A kestrel hovered over the motorway while nobody in the cars looked up."
 JSON = '{"mood":"low"}'
