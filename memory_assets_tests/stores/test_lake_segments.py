@@ -248,7 +248,6 @@ def test_a_batch_that_cannot_be_written_leaves_all_as_it_was(
         with pytest.raises(StoreError, match=r"segment\+2\.parquet: No space left"):
             batch.publish()
     assert (_ids(lake, "a"), _ids(lake, "b")) == (["old"], [])
-    Batch(lake, "p", USER_PROMPTS)  # tidies
     assert _files(lake) == ["segment+1.parquet"]
 
 

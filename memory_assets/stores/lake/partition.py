@@ -314,7 +314,13 @@ class Partition:
             mark.touch()
             if untidy:
                 self._tidy()
-            yield  # after an error the mark stays, and the next writer tidies
+            try:
+                yield
+            except Exception:
+                with suppress(Exception):  # what failed is told; the next writer tidies
+                    self._tidy()
+                    mark.unlink()
+                raise
             mark.unlink()
 
     def _segment(self, place: tuple[Path, Identity]) -> Segment:
