@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking.chunks import spoken
@@ -117,7 +116,7 @@ def whole(memory: Stores, any_id: str) -> dict[str, Any]:
             continue
         row = {**item.to_dict(), "project": project, "session_id": session_id}
         if kind == "turns" and (parts := turn_parts(memory, project, session_id, item.turn_index)):
-            row |= {"text": parts.first, "rest": parts.rest}
+            row |= parts
         return row
     raise not_made(memory, project, session_id, str(anchor.item_id))
 
@@ -129,17 +128,12 @@ _DIRECTIVES = re.compile(r"^::git-[a-z-]+\{[^}\n]*\}[^\S\n]*\n?", re.M)
 _CALLS = ("tool_use", "tool_result")
 
 
-@dataclass(frozen=True)
-class TurnParts:
-    """The text of a turn that is read first, and the rest of it; `rest` is empty where the turn is
-    a prompt and an answer."""
-
-    first: str
-    rest: str
-
-
-def turn_parts(stores: Stores, project: str, session_id: str, turn_index: int) -> TurnParts | None:
-    """Return a turn in order of use; None where its records are gone, or nobody says anything."""
+def turn_parts(
+    stores: Stores, project: str, session_id: str, turn_index: int
+) -> dict[str, str] | None:
+    """Return a turn in order of use: what is read first (`text`), and the `rest`, which is empty
+    where the turn is a prompt and an answer. None where its records are gone, or nobody says
+    anything."""
     turns = session_turns(stores, project, session_id)
     turn = next((turn for turn in turns if turn.turn_index == turn_index), None)
     if turn is None:
@@ -163,7 +157,8 @@ def turn_parts(stores: Stores, project: str, session_id: str, turn_index: int) -
     rest = [prompt if is_long else "", *on_the_way, str(digest(calls))]
     if not any([*first, *rest]):
         return None
-    return TurnParts(*("\n\n".join(filter(None, parts)) for parts in (first, rest)))
+    parts = {"text": first, "rest": rest}
+    return {name: "\n\n".join(filter(None, part)) for name, part in parts.items()}
 
 
 def _closing(records: Sequence[RedactedRecord], said: set[int]) -> set[int]:

@@ -19,7 +19,7 @@ from memory_assets.requests.arguments import (
     listed_names,
     one_of,
 )
-from memory_assets.requests.times import TIME, require_order
+from memory_assets.requests.times import TIME, is_within, require_order
 from memory_assets.search_kinds import SEARCH_KINDS
 
 Mode = Literal["hybrid", "semantic", "keyword", "exact"]
@@ -209,13 +209,8 @@ class SearchRequest(Arguments):
         return {name: value for name, value in wanted.items() if value is not None}
 
     def covers(self, moment: datetime | None) -> bool:
-        """Return True if a time is within `since` and `until`; one that is not known is only
-        without both."""
-        if moment is None:
-            return self.since is None and self.until is None
-        return (self.since is None or moment >= self.since) and (
-            self.until is None or moment < self.until
-        )
+        """Return True if a time is within `since` and `until`; see `is_within`."""
+        return is_within(moment, self.since, self.until)
 
     def check_together(self) -> None:
         """Raise `ConfigurationError` for filters that the kind does not have, for a time range

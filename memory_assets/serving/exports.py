@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
+from memory_assets.recall.rows import one_line
 from memory_assets.requests.questions import MAX_SESSIONS, ExportFormat, SessionsRequest
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.pages.prose import without_tag_links
@@ -125,8 +126,6 @@ def one_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
 
 def session_title(conversation: Conversation) -> str:
     """Return the title of a session's summary, else what is said first in it, else its id."""
-    from memory_assets.recall.rows import one_line
-
     first = next((entry.text for turn in conversation.turns for entry in turn.entries), "")
     return str(conversation.summary.get("title") or one_line(first, 80) or conversation.session_id)
 
@@ -250,8 +249,6 @@ def _entries_markdown(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
-    from memory_assets.recall.rows import one_line
-
     if entry.kind == "prompt":
         text = inert(entry.text.expandtabs(4))  # tabs reach less far behind the mark of a quote
         yield "\n".join(f"> {line}" for line in text.splitlines()) + "\n"

@@ -33,7 +33,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import STATE, Call, Frame, Outcome, Session
-from memory_assets.transcripts.unread import Columns, Unread, unread_text
+from memory_assets.transcripts.unread import Columns, unread_text
 
 _COMMANDS = ("command", "cmd", "commandLine")
 _PATCHES = ("patchText", "patch", "input")
@@ -153,6 +153,12 @@ class Member(NamedTuple):
     """The session that this one is a subagent's run of."""
     stand_in: str = ""
     """What the project is named after while nobody knows the directory: a hash of it, an id."""
+    unread: Mapping[str, int] = {}
+    """Bytes of its text by place that is not known."""
+
+
+_Listing = Mapping[str, tuple[Source, Member]]
+"""The sessions of a file, by member."""
 
 
 class ContainerReader(RenderingReader):
@@ -162,7 +168,7 @@ class ContainerReader(RenderingReader):
     """Changes when sessions of a file that did not change have another state than before."""
 
     def __init__(self) -> None:
-        self._listings: OrderedDict[Path, tuple[str, Mapping[str, Source]]] = OrderedDict()
+        self._listings: OrderedDict[Path, tuple[str, _Listing]] = OrderedDict()
 
     @abstractmethod
     def containers(self, walk: Walk, root: Path) -> Iterable[Path]:
@@ -194,7 +200,7 @@ class ContainerReader(RenderingReader):
             remembered = known.members(path, token)
             if remembered is not None:
                 return remembered
-            listed = list(self._listed(path).values())
+            listed = [source for source, _ in self._listed(path).values()]
             known.see(path, token)  # of one that cannot be read, the next walk says so again
             return listed
         except TranscriptError as error:
@@ -208,20 +214,27 @@ class ContainerReader(RenderingReader):
         if not source.path.exists():
             return None
         current = self._listed(source.path).get(source.member)
-        return (current.size, current.mtime_ns) if current else None
+        return (current[0].size, current[0].mtime_ns) if current else None
 
-    def _listed(self, path: Path) -> Mapping[str, Source]:
+    def unread(self, source: Source) -> Mapping[str, int]:
+        """Return the bytes of text of a session at places that are not known."""
+        current = self._listed(source.path).get(source.member) if source.member else None
+        return current[1].unread if current else {}
+
+    def _listed(self, path: Path) -> _Listing:
         """Return the sessions of a file by member, read again only when it changed."""
         token = token_of(path)
         held = self._listings.get(path)
         if held is not None and held[0] == token:
             return held[1]
         members = {member.id: member for member in self.members_of(path)}
-        sources = {name: self._source(path, member, members) for name, member in members.items()}
-        self._listings[path] = token, sources
+        listing = {
+            name: (self._source(path, member, members), member) for name, member in members.items()
+        }
+        self._listings[path] = token, listing
         if len(self._listings) > _MOST_LISTINGS:
             self._listings.popitem(last=False)
-        return sources
+        return listing
 
     def _source(self, path: Path, member: Member, members: Mapping[str, Member]) -> Source:
         top = ancestor_of(member, members)
@@ -254,7 +267,6 @@ class DatabaseReader(ContainerReader):
     def __init__(self) -> None:
         super().__init__()
         self.declared = f":{crc32(repr(self.known).encode()):08x}"
-        self._unread: dict[Path, Unread] = {}
 
     @abstractmethod
     def members(self, database: Database, path: Path) -> Iterable[Member]:
@@ -274,16 +286,12 @@ class DatabaseReader(ContainerReader):
             members = list(self.members(database, path))
             newest = max(((member.mtime_ns, member.id) for member in members), default=(0, ""))[1]
             ids = {member.id for member in members}
-            unread = self._unread[path] = unread_text(database, self.known, ids, newest)
-        sizes = {member_id: sum(places.values()) for member_id, places in unread.items()}
-        return [member._replace(size=member.size + sizes.get(member.id, 0)) for member in members]
-
-    def unread(self, source: Source) -> Mapping[str, int]:
-        """Return the bytes of text of a session in tables and columns that are not known."""
-        if not source.member:
-            return {}
-        self._listed(source.path)
-        return self._unread.get(source.path, {}).get(source.member, {})
+            unread = unread_text(database, self.known, ids, newest)
+        return [
+            member._replace(size=member.size + sum(places.values()), unread=places)
+            for member in members
+            for places in [unread.get(member.id, {})]
+        ]
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session, in one read transaction."""

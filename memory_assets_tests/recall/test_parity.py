@@ -339,7 +339,7 @@ def test_a_cross_query_finds_the_same_everywhere(
     """Whole answers of library, command line, HTTP and MCP."""
     corpus()
     given = {"n": 10, **asked_for}
-    library = json.loads(json.dumps(cross_query(everywhere.memory, **given).to_dict()))
+    library = json.loads(json.dumps(cross_query(everywhere.memory, **given)))
     assert library["documents"]
     assert everywhere.cli("cross-query", *_options(given, CrossQueryRequest)) == library
     plain = {name: str(value).lower() if isinstance(value, bool) else value

@@ -163,11 +163,13 @@ def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
     memory = worked.memory()
     parts = turn_parts(memory, *memory.catalog.products.spans()[0][:2], 0)
     assert parts is not None
-    assert parts.first == (
+    assert parts["text"] == (
         "Work on a.\n\nThe hinge was rusted. It opens now.\n\n"
         "Changed: damper.py\nCommitted: 1f2e3d4 Fix the hinge"
     )
-    assert parts.rest.startswith("Let me look at the damper.\n\nEdit: damper.py\nBash: git commit")
+    assert parts["rest"].startswith(
+        "Let me look at the damper.\n\nEdit: damper.py\nBash: git commit"
+    )
     assert turn_parts(memory, memory.catalog.products.spans()[0][0], session, 7) is None
 
 
@@ -197,7 +199,7 @@ def test_a_turn_begins_with_what_was_said_last(
     worked.session("a", *calls, cwd=HERE)
     memory = worked.memory()
     parts = turn_parts(memory, *memory.catalog.products.spans()[0][:2], 0)
-    assert parts is not None and parts.first == first
+    assert parts is not None and parts["text"] == first
 
 
 def test_get_tells_the_rest_on_a_page_of_its_own(tmp_path: Path) -> None:

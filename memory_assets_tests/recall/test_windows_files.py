@@ -49,4 +49,6 @@ def test_it_is_one_file_of_its_turn(memory: Memory, tmp_path: Path) -> None:
     for name in ("conf/app.json", r"conf\app.json", "app.json"):
         (turn,) = touching_turns(memory.lake, projects, [name])
         assert [str(path) for path in turn["files"]] == ["conf/app.json"]
-        assert [one.turn_id for one in blame(memory, name, tmp_path).turns] == [turn["turn_id"]]
+        assert [one["turn_id"] for one in blame(memory, name, tmp_path)["turns"]] == [
+            turn["turn_id"]
+        ]

@@ -15,10 +15,10 @@ A = b'{"type":"user","n":1}'
 B = b'{"type":"user","n":2}'
 
 
-def read(path: Path, **options: Any) -> tuple[list[lines.Located], ReadReport]:
+def read(path: Path) -> tuple[list[lines.Located], ReadReport]:
     """Read all objects of a file, and check that every line is accounted for."""
     report = ReadReport()
-    found = list(lines.read_objects(path, report, **options))
+    found = list(lines.read_objects(path, report))
     assert report.lines == report.good_lines + report.bad_line_count + report.blank_lines
     assert report.records == len(found)
     return found, report
@@ -142,10 +142,11 @@ def test_nul_characters_and_lone_surrogates_are_replaced(write: Write) -> None:
     assert report.good_lines == 1
 
 
-def test_a_line_over_the_cap_is_skipped(write: Write) -> None:
+def test_a_line_over_the_cap_is_skipped(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line longer than the cap is reported, and reading goes on behind it."""
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 1_000_000)
     long = b'{"n":"' + b"x" * 5_000_000 + b'"}'
-    found, report = read(write(A + b"\n" + long + b"\n" + B + b"\n"), max_line_bytes=1_000_000)
+    found, report = read(write(A + b"\n" + long + b"\n" + B + b"\n"))
     assert numbers(found) == [1, 2]
     [bad] = report.bad_lines
     assert (bad.line_number, bad.reason) == (2, lines.TOO_LONG)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,52 +60,15 @@ _LINKED = {
 """Columns of session_commits that a link set by a user may lack, with their defaults."""
 
 
-@dataclass(frozen=True)
-class AttributedSession:
-    """A session that a commit is attributed to, with the evidence and its score."""
-
-    session_id: str
-    project: str
-    agent: str
-    turn_id: str | None
-    evidence: str
-    score: float
-    title: str
-    timestamp: str | None
-    pull_request: str = ""
-    commit: str = ""
-
-
-@dataclass(frozen=True)
-class BlamedCommit:
-    """A commit and its sessions, those with the highest score first. `lines` are the lines of the
-    file that this commit was the last to change."""
-
-    commit: str
-    subject: str
-    committed_at: str | None
-    lines: list[int]
-    sessions: list[AttributedSession]
-
-
-@dataclass(frozen=True)
-class Blame:
-    """The answer of `blame`. `kind` is "commit", "file" or "line"; `turns` are the turns that
-    changed the file, newest first, if none of its commits has a session; `notes` say what is not
-    known, and why."""
-
-    target: str
-    kind: str
-    repository: str | None
-    commits: list[BlamedCommit] = field(default_factory=list)
-    turns: list[ChangedBy] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def blame(memory: Stores, target: str, directory: Path) -> Blame:
+def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
     """Return the sessions behind `target`: `PATH`, `PATH:LINE`, or a commit (a SHA of at least
     seven digits, or any revision of the repository that contains `directory`). A path that does
     not exist may be the end of one, or a file's name alone.
+
+    The answer is its JSON (docs/contracts.md): `kind` is "commit", "file" or "line"; `commits` have
+    the lines of the file that each was the last to change, and its sessions with the evidence and
+    its score, those with the highest score first; `turns` are those that changed the file, newest
+    first, if none of its commits has a session; `notes` say what is not known, and why.
 
     Raises:
         ConfigurationError: it is empty, a SHA that is too short or means several commits, or the
@@ -183,17 +145,19 @@ def _resolve_commit(memory: Stores, target: str, repository: Repository | None) 
     return longest
 
 
-def _blame_commit(memory: Stores, target: str, commit: str, repository: Repository | None) -> Blame:
+def _blame_commit(
+    memory: Stores, target: str, commit: str, repository: Repository | None
+) -> dict[str, Any]:
     blamed = list(_blamed(memory, {commit: []}, repository))
-    notes = [] if blamed[0].sessions else ["no session is proven to stand behind this commit"]
-    return Blame(target, "commit", _root(repository), blamed, [], notes)
+    notes = [] if blamed[0]["sessions"] else ["no session is proven to stand behind this commit"]
+    return _answer(target, "commit", repository, blamed, [], notes)
 
 
-def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> Blame:
+def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> dict[str, Any]:
     repository = Repository.at(path.resolve())
     kind = "file" if line is None else "line"
     notes: list[str] = []
-    commits: list[BlamedCommit] = []
+    commits: list[dict[str, Any]] = []
     inside = target if line is None else target.rpartition(":")[0]
     if repository is None:
         notes.append("not in a git repository of this machine: only turns that changed it")
@@ -207,20 +171,20 @@ def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> Bl
         if line is not None and not lines and not notes:
             notes.append(_UNCOMMITTED)
         commits = list(_blamed(memory, lines, repository))
-    unexplained = [one for one in commits if not one.sessions]
+    unexplained = [one for one in commits if not one["sessions"]]
     if commits and unexplained:
         notes.append(f"{UNPROVEN}: {len(unexplained)} of {len(commits)}")
-    turns: list[ChangedBy] = []
-    if not any(one.sessions for one in commits):
+    turns: list[dict[str, Any]] = []
+    if not any(one["sessions"] for one in commits):
         turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)
     if not turns and not commits and _UNCOMMITTED not in notes:
         raise NotFound(f"no turn in memory changed {target}, and git has no commit of it")
-    return Blame(target, kind, _root(repository), commits, turns, notes)
+    return _answer(target, kind, repository, commits, turns, notes)
 
 
 def _blamed(
     memory: Stores, lines: dict[str, list[int]], repository: Repository | None
-) -> Iterator[BlamedCommit]:
+) -> Iterator[dict[str, Any]]:
     """Yield the commits, those with most lines first."""
     claims = list(_claims(memory, repository))
     order = sorted(lines, key=lambda sha: (-len(lines[sha]), sha))[:_MOST_COMMITS]
@@ -236,7 +200,13 @@ def _blamed(
         subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
         times = (row["committed_at"] for row in rows if row["committed_at"])
         when = known.committed_at if known is not None else next(times, None)
-        yield BlamedCommit(sha, subject, iso(when), lines[sha], sessions)
+        yield {
+            "commit": sha,
+            "subject": subject,
+            "committed_at": iso(when),
+            "lines": lines[sha],
+            "sessions": sessions,
+        }
 
 
 def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -> bool:
@@ -274,13 +244,15 @@ def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(best.values())
 
 
-def _attributed(memory: Stores, row: dict[str, Any]) -> AttributedSession:
-    names = ("session_id", "project", "agent", "turn_id", "evidence", "score", "pull_request")
-    return AttributedSession(
-        **{name: row[name] for name in (*names, "commit")},
-        title=session_title(memory.lake, row["project"], row["session_id"]),
-        timestamp=iso(row["timestamp"]),
-    )
+def _attributed(memory: Stores, row: dict[str, Any]) -> dict[str, Any]:
+    names = ("session_id", "project", "agent", "turn_id", "evidence", "score")
+    return {
+        **{name: row[name] for name in names},
+        "title": session_title(memory.lake, row["project"], row["session_id"]),
+        "timestamp": iso(row["timestamp"]),
+        "pull_request": row["pull_request"],
+        "commit": row["commit"],
+    }
 
 
 def _same(one: str, other: str) -> bool:
@@ -289,8 +261,17 @@ def _same(one: str, other: str) -> bool:
     return shorter >= _FEWEST_DIGITS and one[:shorter] == other[:shorter]
 
 
-def _root(repository: Repository | None) -> str | None:
-    return str(repository.root) if repository is not None else None
+def _answer(
+    target: str,
+    kind: str,
+    repository: Repository | None,
+    commits: list[dict[str, Any]],
+    turns: list[dict[str, Any]],
+    notes: list[str],
+) -> dict[str, Any]:
+    root = str(repository.root) if repository is not None else None
+    about = {"target": target, "kind": kind, "repository": root}
+    return {**about, "commits": commits, "turns": turns, "notes": notes}
 
 
 _TURN_COLUMNS = ["turn_id", "turn_index", "part", "session_id", "project", "project_root", "agent"]
@@ -300,44 +281,29 @@ _MOST_FILES = 12
 _CLOCK = timedelta(minutes=5)
 
 
-@dataclass(frozen=True)
-class ChangedBy:
-    """A turn that changed the file. `here` is True if its project is in the repository of the file;
-    otherwise only the end of the path is equal."""
-
-    turn_id: str
-    session_id: str
-    project: str
-    agent: str
-    timestamp: str | None
-    title: str
-    path: str
-    here: bool
-
-
 def turns_that_changed(
     memory: Stores, path: str, repository: Repository | None, most: int
-) -> list[ChangedBy]:
+) -> list[dict[str, Any]]:
     """Return the turns that wrote `path` (relative to the repository's root), newest first: turns
     of projects in this repository, or, if there are none, of other projects that wrote a path with
-    this end."""
+    this end. `here` is True of the former; of others only the end of the path is equal."""
     lake = memory.lake
     mine = projects_in(lake, repository)
     turns = list(touching_turns(lake, mine, [path]))
     if not turns and "/" in path.strip("/"):
         turns = list(touching_turns(lake, lake.projects(TURN_CHUNKS), [path]))
     changes = [
-        ChangedBy(
+        {
             **{name: row[name] for name in ("turn_id", "session_id", "project", "agent")},
-            timestamp=iso(row["timestamp"]),
-            title=session_title(lake, row["project"], row["session_id"]),
-            path=written,
-            here=row["project"] in mine,
-        )
+            "timestamp": iso(row["timestamp"]),
+            "title": session_title(lake, row["project"], row["session_id"]),
+            "path": written,
+            "here": row["project"] in mine,
+        }
         for row in turns
         if (written := _written_path(lake, row, path))
     ]
-    changes.sort(key=lambda one: one.timestamp or "", reverse=True)
+    changes.sort(key=lambda one: one["timestamp"] or "", reverse=True)
     return changes[:most]
 
 

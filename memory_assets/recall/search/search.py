@@ -123,33 +123,26 @@ class Searcher:
         Raises:
             NotFound, StoreError: there is no index, or it cannot be read.
         """
-        corpora = self._open_index(SearchRequest(kinds=(kind,), sort="date"))
+        corpora = self._open_index((kind,))
         with corpora.index.reading():
             return corpora.corpus(kind)
 
     def _answer(self, request: SearchRequest) -> Answer:
         if not request.query.strip():
-            newest = _newest(request, self._open_index(request))
+            newest = _newest(request, self._open_index(request.kinds))
             return Answer("", "filter", self._coverage(request.kinds)[0], tuple(newest))
         if request.mode != "keyword":
             self._start_model()
-        corpora = self._open_index(request)
+        corpora = self._open_index(request.kinds)
         away = None if request.mode == "keyword" else self._why_no_vectors()
         if away is not None and request.mode == "semantic":
             self._embedder()
             lost = NotFound if self._stores.vectors_url is None else StoreError
             raise lost(f"no search by meaning: {away}")
-        embedder = None
-        if request.mode != "keyword" and away is None:
-            try:
-                embedder = self._embedder()
-            except EmbedderUnavailable as error:
-                if request.mode == "semantic":
-                    raise
-                away = str(error)
+        by_meaning = request.mode != "keyword" and away is None
         try:
-            outcome = find(request, corpora, embedder)
-        except EmbedderUnavailable as error:  # an endpoint that does not answer
+            outcome = find(request, corpora, self._embedder() if by_meaning else None)
+        except EmbedderUnavailable as error:  # also an endpoint that does not answer
             if request.mode == "semantic":
                 raise
             away, outcome = str(error), find(request, corpora, None)
@@ -198,10 +191,10 @@ class Searcher:
         Raises:
             NotFound: there is no keyword index.
         """
-        return files_beginning(self._open_index(SearchRequest(sort="date")).index, name)
+        return files_beginning(self._open_index(("sessions",)).index, name)
 
-    def _open_index(self, request: SearchRequest) -> Corpora:
-        """Return the corpora of the keyword index.
+    def _open_index(self, kinds: Sequence[str]) -> Corpora:
+        """Return the corpora of the keyword index, to search these kinds.
 
         Raises:
             NotFound, StoreError: it is missing or damaged, or has none of the stored rows.
@@ -218,9 +211,9 @@ class Searcher:
                 self._corpora = Corpora(keyword_files.open_for_reading(path))
                 self._opened = (status.st_ino, status.st_dev)
             corpora = self._corpora
-        if not any(map(corpora.index.holds, request.kinds)):
-            documents = request.kinds == ("workspace",)
-            if self._coverage(request.kinds)[0].rows:
+        if not any(map(corpora.index.holds, kinds)):
+            documents = tuple(kinds) == ("workspace",)
+            if self._coverage(kinds)[0].rows:
                 self._corpora = None
                 command = "index" if documents else "ingest"
                 raise NotFound(f"the keyword index is empty; run `memory {command}`")

@@ -62,10 +62,10 @@ def _overview(memory: Memory) -> dict[str, Any]:
         "pinned": pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
         "hours": hours_of_week(hours, "turns"),
-        "tokens": stacked_weeks(usage.tokens_by_week, last, "tokens"),
-        "dollars": stacked_weeks(usage.dollars_by_week, last, "dollars"),
-        "models": usage.models[:_ROWS],
-        "projects": usage.projects[:_ROWS],
+        "tokens": stacked_weeks(usage["tokens_by_week"], last, "tokens"),
+        "dollars": stacked_weeks(usage["dollars_by_week"], last, "dollars"),
+        "models": usage["models"][:_ROWS],
+        "projects": usage["projects"][:_ROWS],
         "files": most_changed_files(memory, _FILES),
         "decided": _newest_of_type(memory, "decision"),
         "fixed": _newest_of_type(memory, "bugfix"),
@@ -90,16 +90,8 @@ def _left_open(memory: Memory, projects: list[str]) -> list[dict[str, Any]]:
     from memory_assets.recall.sessions.recent_work import left_open
 
     ends = left_open(memory, projects)
-    ends.sort(key=lambda pair: str(pair[1].ended_at or ""), reverse=True)
-    return [
-        {
-            "project": project,
-            "text": end.text,
-            "ended_at": end.ended_at.isoformat() if end.ended_at else None,
-            "address": f"/page/session/{quote(end.turn)}",
-        }
-        for project, end in ends[:_OPEN]
-    ]
+    ends.sort(key=lambda end: end["ended_at"] or "", reverse=True)
+    return [{**end, "address": f"/page/session/{quote(end['turn'])}"} for end in ends[:_OPEN]]
 
 
 _MOST, _MOST_OF_EACH = 25, 10

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from memory_assets.recall.rows import one_line
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     age,
@@ -139,8 +140,6 @@ _HEAD, _LEAST_QUESTION = 100, 20
 def head(text: str) -> str:
     """Return the beginning of a text on one line; of a question and its answer, which an arrow
     joins, the answer, and as much of the question as there is room for."""
-    from memory_assets.recall.rows import one_line
-
     question, arrow, answer = text.partition(" → ")
     room = _HEAD - len(arrow) - len(answer)
     if not arrow or len(text) <= _HEAD or "\n" in question or room < _LEAST_QUESTION:

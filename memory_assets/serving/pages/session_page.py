@@ -36,7 +36,7 @@ _PLACES = 200
 _OUTLINED = 200
 """Turns of the list beside a session."""
 _MAY_GO_ON = timedelta(hours=6)
-"""A session that ended longer ago is not asked for further turns."""
+"""A session that ended longer ago is asked for further turns once a minute alone."""
 
 
 def session_page(memory: Memory, request: Request) -> Response:

@@ -113,6 +113,12 @@ for (const follow of document.querySelectorAll("[data-follow]")) {
     if (nodes.length === 1 && nodes[0].textContent === last.textContent) return;
     if (nodes.length) last.replaceWith(...nodes);
     watch();
+    if (nodes.length < 2) return;
+    const now = new DOMParser().parseFromString(await fetched(location.href), "text/html");
+    for (const part of [".beside-list > div", ".side"]) {
+      const old = find(part); // the head of the session, and the list of its turns
+      if (!old.contains(document.activeElement)) old.replaceWith(now.querySelector(part));
+    }
   });
 }
 
