@@ -17,7 +17,6 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -85,7 +84,7 @@ class Lake:
 
     def partition_dir(self, table: Table, project: str) -> Path:
         """Return the directory of a project's files of one table."""
-        return _partition_dir(self.root, table.name, project)
+        return self.root / table.name / f"{_PARTITION_PREFIX}{encoded(project)}"
 
     def lock_path(self, project: str) -> Path:
         """Return the file whose lock a writer of this project holds."""
@@ -313,11 +312,6 @@ class Lake:
         with self.opened(table, project, session_id) as rows:
             amended = ArrowRows(list(rows.parts()), footer, rows.facts)
         self.partition(table, project).publish({session_id: amended})
-
-
-@lru_cache(maxsize=1024)  # asked for some 200 times for one more turn
-def _partition_dir(root: Path, table: str, project: str) -> Path:
-    return root / table / f"{_PARTITION_PREFIX}{encoded(project)}"
 
 
 def _project_of(directory: Path) -> str | None:

@@ -71,8 +71,7 @@ class Partition:
         return sum(identity[2] for _, identity in segments.listed(self.directory))
 
     def changed(self) -> int:
-        """Return when a file was added or removed last, in nanoseconds since 1970; 0 if there is
-        no directory."""
+        """Return when a file was added or removed last, in nanoseconds since 1970."""
         with suppress(FileNotFoundError):
             return self.directory.stat().st_mtime_ns
         return 0
@@ -94,10 +93,11 @@ class Partition:
                     return read(sources)
         raise StoreError(f"{self.directory} keeps changing; try again")
 
-    def _state(self) -> tuple[int, list[tuple[Path, Identity]]]:
+    def _state(self, *, known: bool = False) -> tuple[int, list[tuple[Path, Identity]]]:
         """Return when a segment was added or removed last, and the segments, newest first: a
-        directory that is listed meanwhile may seem to lack both the old and the new one."""
-        return self.changed(), segments.listed(self.directory)
+        directory that is listed meanwhile may seem to lack both the old and the new one. `known`:
+        those of the last listing, if nothing was since."""
+        return self._cache.listing(self.directory, known=known)
 
     def file(self, session_id: str) -> Path | None:
         """Return the file that has a session's rows, None if it has none."""
@@ -113,8 +113,8 @@ class Partition:
             DamagedFile: a segment that may have them is not readable.
         """
         before = None
-        for _ in range(_TRIES):
-            state = self._state()
+        for attempt in range(_TRIES):
+            state = self._state(known=not attempt)
             try:
                 for place in state[1]:
                     segment = self._segment(place)
@@ -314,7 +314,13 @@ class Partition:
             mark.touch()
             if untidy:
                 self._tidy()
-            yield  # after an error the mark stays, and the next writer tidies
+            try:
+                yield
+            except Exception:
+                with suppress(Exception):  # what failed is told; the next writer tidies
+                    self._tidy()
+                    mark.unlink()
+                raise
             mark.unlink()
 
     def _segment(self, place: tuple[Path, Identity]) -> Segment:

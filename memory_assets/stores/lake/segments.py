@@ -61,11 +61,19 @@ _SESSION_OF_FILE = "session_of_file"
 _SESSIONS = "sessions"
 _WRITTEN = "written_ns"
 _CHECKSUM = "checksum"
+_MOST_DIRECTORIES = 64
 _MOST_SEGMENTS = 2_048
 """Segments whose directories are kept, of some 20 kB each: a project of many long sessions has
 hundreds, and with fewer than it has every session would read them all again."""
 _MOST_DECODED_BYTES = 24 << 20
 """Bytes of decoded row groups that are kept: several sessions of one are read in a row."""
+
+_SECOND_NS = 1_000_000_000
+_STEPS_NS = _SECOND_NS // 10
+_COARSE_STEPS_NS = 3 * _SECOND_NS
+"""Time after which a directory's modification time tells that nothing was added or removed since.
+File systems count it in steps of some milliseconds, or of one or two seconds: then it is a whole
+number of them."""
 
 Identity = tuple[int, int, int]
 """Inode, modification time and size of a file."""
@@ -116,7 +124,32 @@ class SegmentCache:
         self._segments: OrderedDict[Path, Segment] = OrderedDict()
         self._groups: OrderedDict[tuple[object, ...], pa.Table] = OrderedDict()
         self._bytes = 0
+        self._listings: OrderedDict[Path, tuple[int, list[tuple[Path, Identity]]]] = OrderedDict()
         self._lock = Lock()
+
+    def listing(
+        self, directory: Path, *, known: bool = True
+    ) -> tuple[int, list[tuple[Path, Identity]]]:
+        """Return when a file was added to a directory or removed last, 0 if it is not there, and
+        its segments, newest first: those `known`, if nothing was since. What was changed in place
+        is not noticed by that, but by who opens it."""
+        try:
+            changed = directory.stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0, []
+        with self._lock:
+            before = self._listings.get(directory) if known else None
+        if before is not None and before[0] == changed:
+            return before
+        age = time.time_ns() - changed
+        current = changed, listed(directory)
+        if age > (_STEPS_NS if changed % _SECOND_NS else _COARSE_STEPS_NS):
+            with self._lock:
+                self._listings[directory] = current
+                self._listings.move_to_end(directory)
+                while len(self._listings) > _MOST_DIRECTORIES:
+                    self._listings.popitem(last=False)
+        return current
 
     def segment(self, path: Path, identity: Identity) -> Segment:
         """Return a segment with its directory.
