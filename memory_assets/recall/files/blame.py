@@ -9,13 +9,14 @@ is proven for any commit of a file, the turns that changed the file are listed i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.commits import SCORES, Evidence, Repository, uncontested
+from memory_assets.commits.evidence import IN_WORDS, SURE
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.names import is_absolute, only_file, touched_files
@@ -121,6 +122,12 @@ def blame(memory: Stores, target: str, directory: Path) -> Blame:
         if repository is not None and not path.exists():
             path = repository.root / full
     return _blame_file(memory, target, path, line)
+
+
+def proof_in_words(session: Mapping[str, Any]) -> str:
+    """Return why a commit is claimed for a session, with a doubt where there is one."""
+    sure = "" if session["score"] >= SURE else "probably: "
+    return f"{sure}{IN_WORDS.get(session['evidence'], '')}"
 
 
 def _full_path(memory: Stores, name: str, repository: Repository | None) -> str | None:
