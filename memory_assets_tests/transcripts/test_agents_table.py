@@ -14,9 +14,9 @@ import pytest
 from memory_assets.agents import AGENTS
 from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
-from memory_assets.transcripts import Source, discover, read_session, state_of
+from memory_assets.transcripts import Source, discover, read_session, reader_of
 from memory_assets.transcripts.readers.specstory import _framed
-from memory_assets.transcripts.stored_session import call_of
+from memory_assets.transcripts.stored import call_of
 from memory_assets_tests.test_agents import ROWS
 from memory_assets_tests.transcripts import agent_stores
 from memory_assets_tests.transcripts.agent_homes import furnish
@@ -159,4 +159,5 @@ def test_a_source_of_every_agent_says_its_state(tmp_path: Path) -> None:
     roots = load_settings(roots=f"aider={code},specstory={code}").transcript_roots()
     sources: list[Source] = list(discover(roots))
     assert {source.agent for source in sources} == set(AGENTS)
-    assert [each for each in sources if state_of(each) != (each.size, each.mtime_ns)] == []
+    for source in sources:
+        assert reader_of(source).state(source) == (source.size, source.mtime_ns)

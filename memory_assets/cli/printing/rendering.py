@@ -47,9 +47,9 @@ def open_console(*, stderr: bool = False) -> Console:
     return terminal
 
 
-def progress_bar(console: Console, *, transient: bool = False) -> Progress:
-    """Return a progress bar with the time that is left, which prints nothing unless the console is
-    a terminal."""
+def progress_bar(console: Console) -> Progress:
+    """Return a progress bar with the time that is left, which goes when it ends, and prints nothing
+    unless the console is a terminal."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -63,7 +63,7 @@ def progress_bar(console: Console, *, transient: bool = False) -> Progress:
         *(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()),
         *(TimeRemainingColumn(), TimeElapsedColumn()),
         console=console,
-        transient=transient,
+        transient=True,
         disable=not console.is_terminal,
     )
 

@@ -14,9 +14,9 @@ from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.layout import Layout, cells, layout_of_output
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall.ids import OF_SESSIONS, short_form
+from memory_assets.recall.names import OF_SESSIONS, parse_id, short_form
+from memory_assets.recall.rows import rows_of
 from memory_assets.requests.times import days_named
-from memory_assets.serving.action_lines import uses
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     RECORD_WORDS,
@@ -26,6 +26,7 @@ from memory_assets.serving.answer_lines import (
     project_name,
     run_lines,
     shortened,
+    uses,
 )
 from memory_assets.serving.visible_text import unlisted
 from memory_assets.status import counted, lasting
@@ -66,8 +67,6 @@ class Terminal:
         """Return an id with its session's id as short as no other session has it."""
         if not any_id or not any_id.startswith(OF_SESSIONS):
             return any_id or ""
-        from memory_assets.recall.ids import parse_id
-
         with suppress(ConfigurationError):
             session = parse_id(any_id).session_id
             if session not in self._short:
@@ -135,7 +134,6 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
 def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
     """Return what was typed in a turn, and the rest of its text; commands and files, which stand
     below, are left out at its end."""
-    from memory_assets.recall.rows import rows_of
     from memory_assets.stores.lake.schemas import USER_PROMPTS
 
     text = "\n".join(row["passages"])

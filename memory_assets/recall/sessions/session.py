@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.commits.evidence import SURE
+from memory_assets.commits.attribution import SURE
 from memory_assets.recall.names import session_named
 from memory_assets.recall.rows import (
     LINE_CHARACTERS,
+    UNTIMED,
     iso,
     not_made,
     one_line,
@@ -51,7 +52,6 @@ _OTHER_TABLES = {
 
 Order = tuple[datetime, str, int, int, int]
 
-UNTIMED = datetime.min.replace(tzinfo=UTC)
 _LISTED = tuple(kind for kind in ITEM_KINDS if kind not in ("prompts", "summaries"))
 _HIDDEN = frozenset({"content_hash", "text"})
 

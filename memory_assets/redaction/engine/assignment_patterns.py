@@ -22,7 +22,7 @@ from memory_assets.redaction.engine.byte_patterns import (
 )
 from memory_assets.redaction.engine.triggers import ASSIGNED, Trigger
 from memory_assets.redaction.rules import assignments
-from memory_assets.redaction.rules.judging.names import KEYWORDS, PASSWORDS, SPEAKING
+from memory_assets.redaction.rules.judging.names import KEYWORDS, NUMBERS, PASSWORDS, SPEAKING
 
 _KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
 _NAME = r"[\w.\-?]"
@@ -42,7 +42,7 @@ _WORD_VALUE = "|".join(
         r"[A-Za-z\-]{3}[ \t]",
         *(f"[0-9]{{{digits}}}{_BARE_NO_DIGIT}{_BARE}{{{3 - digits}}}" for digits in (1, 2)),
         f"{_BARE_NO_DIGIT}{_BARE}{{3}}",
-        f"[0-9]{{3,60}}{_BARE_NO_DIGIT}",
+        "[0-9]{4}",
     )
 )
 _ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
@@ -97,7 +97,10 @@ def _after_names() -> Iterator[Trigger]:
     called = rf"[\"'`]{_NAME}*"  # not from `(` on: Vectorscan overlooks that pair of characters
     token = f"{_QUOTE}\\S{{{TOKEN_START}}}|[^\\s\"'`]{{{TOKEN_START}}}"
     for before, listed, group, value in (
-        ("", PASSWORDS, "", _WORD_VALUE),
+        ("", PASSWORDS | {"secret"}, "", _WORD_VALUE),
+        ("", NUMBERS, "", f"(?:{_QUOTE})?[0-9]{{3}}"),
+        *((f"-{_NAME}*", NUMBERS, group, "[0-9]{4}") for group in ("item", "space")),
+        ("", NUMBERS, "typed", f"{_QUOTE}[0-9]{{3}}"),
         ("", SPEAKING - PASSWORDS, "", token),
         ("", SPEAKING - PASSWORDS, "", f"(?:{_QUOTE})?{scheme}"),
         (called, SPEAKING, "pair", _QUOTED_VALUE),

@@ -20,12 +20,17 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.given import Place, is_given, is_number
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind, name_of_service
+from memory_assets.redaction.rules.judging.names import (
+    NameKind,
+    name_kind,
+    names_number,
+    says_secret,
+)
 from memory_assets.redaction.rules.judging.phrases import (
     Look,
     is_mixture,
-    is_one_word,
     is_said,
     is_words,
     look_of,
@@ -156,13 +161,19 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return None
     kind = name_kind(name.strip(".-"))
     around = text[max(position - 80, 0) : position + len("key")]
-    if kind is NameKind.PLAIN or (name.endswith("key") and values.is_key_of_element(around)):
+    of_number = kind is NameKind.PLAIN and names_number(name)
+    if kind is NameKind.PLAIN and not of_number:
+        return None
+    if name.endswith("key") and values.is_key_of_element(around):
         return None
     span = _value_span(text, first, after.end())
     if span is None:
         return None
     start, end, quoted = span
     value = text[start:end]
+    if of_number:
+        found = (start, end, RULES[NameKind.PASSWORD]) if is_number(value) else ()
+        return Assignment(end if found else after.end(), *found)
     if ")" in after["close"] and values.is_checksum(text[max(first - 140, 0) : first], value):
         return None
     if quoted and (kind is NameKind.PASSWORD or end - start >= _SHORTEST_TOKEN):
@@ -177,6 +188,10 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         or not is_generated(value, _CALL_BITS)
     ):
         return Assignment(after.end())
+    if name.startswith("-") and _OPTION.fullmatch(value):
+        return Assignment(after.end())
+    if _is_given(text, first, (name, kind), after, (start, end), quoted):
+        return Assignment(end, start, end, RULES[kind])
     is_long = not quoted and end - start > _LONG_VALUE
     passed = Assignment(end if is_long else after.end())
     if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
@@ -184,15 +199,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
         or (_OF_PHRASES.search(name) is not None and _is_of_words(value, quoted))
-        or (
-            kind is NameKind.PASSWORD
-            and (
-                _is_element(text, first, name, value, end)
-                or (quoted and _is_capital_word(text, first, name, value))
-                or _is_word_in_query(text, first, value)
-                or _is_in_settings(text, first, name, value, after["sep"])
-            )
-        )
+        or (kind is NameKind.PASSWORD and (_is_in_settings(text, first, name, value, after["sep"])))
     ):
         return passed
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
@@ -241,6 +248,68 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
     return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
 
 
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+_SETTING_BEGINS = re.compile(
+    r"[ \t>$#+*|-]*(?:\d{1,5}[→:|][ \t]*)?"
+    r"(?:(?:export|set|ENV|-e|env|local|readonly|setenv|declare -x|var) )?$"
+)
+"""What stands before a setting on its line."""
+_LINE_ENDS = re.compile(r"[ \t]*(?:$|\r?\n|[ \t](?:#|;|//|--|\(|<))")
+_ARGUMENT_ENDS = re.compile(r"$|[ \t]*[\n\r|;&<>\"'`\\)]|[ \t]+[-/]")
+_VARIABLE_ENDS = re.compile(r"$|[\s;\"']")
+
+
+def _is_given(
+    text: str,
+    first: int,
+    named: tuple[str, NameKind],
+    after: re.Match[str],
+    span: tuple[int, int],
+    quoted: bool,
+) -> bool:
+    """Return True if the value is a secret because its name says so, and its place lets little else
+    be there."""
+    name, kind = named
+    if not (says_secret(name.strip(".-")) or (name == "PASS" and after["sep"] == "=")):
+        return False
+    place = _place(text, first, name, after, span, quoted)
+    if kind is not NameKind.PASSWORD:
+        if values.is_hex(text[slice(*span)]):
+            return False
+        is_label = place is Place.LITERAL and (after["sep"] or ":") in (":", "=>")
+        if is_label and name.lower().endswith("secret"):
+            return False
+        place = place and Place.LINE
+    return place is not None and is_given(text[slice(*span)], place)
+
+
+def _place(
+    text: str, first: int, name: str, after: re.Match[str], span: tuple[int, int], quoted: bool
+) -> Place | None:
+    """Return where the value stands; None among code."""
+    end = span[1]
+    if after["xml"] is not None or after["label"] is not None:
+        closed = text[end : end + 40].lstrip().startswith(f"</{name}>")
+        return Place.ELEMENT if closed else None
+    if quoted:
+        return Place.LITERAL
+    if text[first - 1 : first] in ("?", "&"):
+        return Place.ALONE
+    if name.startswith("-"):
+        return Place.LINE if _ARGUMENT_ENDS.match(text, end) is not None else None
+    line = text[max(text.rfind("\n", 0, first) + 1, first - 60) : first]
+    if _SETTING_BEGINS.match(line) is None or after["sep"] not in (":", "="):
+        return None
+    spaced = after.end() - after.end("close") > 1
+    if after["sep"] == "=" and not spaced and name.upper() == name:
+        return Place.ALONE if _VARIABLE_ENDS.match(text, end) else None
+    if _LINE_ENDS.match(text, end) is None:
+        return None
+    if after["sep"] == ":":
+        return Place.LINE if spaced else None
+    return None if spaced and (line[:1].isspace() or "." in name) else Place.LINE
+
+
 def _is_query_value(text: str, first: int, value: str, kind: NameKind) -> bool:
     """Return True if the value is in a URL's query and mixes letters and digits."""
     if text[first - 1 : first] not in ("?", "&"):
@@ -260,25 +329,9 @@ def _is_header_value(name: str, separator: str | None, value: str) -> bool:
         separator == ":"
         and ("-" in name or name.lower() == "authorization")
         and len(value) >= _SHORTEST_TOKEN
+        and (" " not in value or (value.isascii() and name.lower() == "authorization"))
         and spoken_password(value)
         and not (values.is_slug(value) or values.is_joined(value))
-    )
-
-
-def _is_element(text: str, first: int, name: str, value: str, end: int) -> bool:
-    """Return True if the value is all of an XML element, and can be the password that it names."""
-    return (
-        text[first - 1 : first] == "<"
-        and text[end : end + 40].lstrip().startswith(f"</{name}>")
-        and typed_password(value)
-    )
-
-
-def _is_capital_word(text: str, first: int, name: str, value: str) -> bool:
-    """Return True if `value` is a word with a capital, and its name, or the one before it, says
-    whose password it is: labels are such words, too."""
-    return is_one_word(value) and (
-        name_of_service(name) or _BESIDE_USER.search(text[max(first - 100, 0) : first]) is not None
     )
 
 
@@ -291,11 +344,6 @@ def _is_of_words(value: str, quoted: bool) -> bool:
         and _LONG_WORDS.search(value) is not None
         and is_words(value)
     )
-
-
-def _is_word_in_query(text: str, first: int, value: str) -> bool:
-    """Return True if the password in a URL's query is a word, and none that stands for another."""
-    return text[first - 1 : first] in ("?", "&") and typed_password(value) and len(value) >= 5
 
 
 def _is_in_settings(text: str, first: int, name: str, value: str, separator: str | None) -> bool:

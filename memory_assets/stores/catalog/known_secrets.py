@@ -59,21 +59,14 @@ class Redaction:
 class KnownSecrets(CatalogPart):
     """The known secrets, and the number up to which each session was searched."""
 
-    def __init__(self, connection: CatalogConnection) -> None:
-        super().__init__(connection)
-        self._of: dict[str, tuple[int, frozenset[bytes]]] = {}
-
     def rules(self) -> dict[bytes, str]:
         """Return the rules of the known secrets by keyed hash."""
         return {value.hash: value.rule for value in self.since(0)}
 
     def of(self, rule: str) -> frozenset[bytes]:
-        """Return the keyed hashes of the known secrets of one rule, of which none ever goes."""
-        number = self.last_number()
-        if rule not in self._of or self._of[rule][0] != number:
-            rows = self._connection.select("known_values", "hash", rule=rule)
-            self._of[rule] = (number, frozenset(row["hash"] for row in rows))
-        return self._of[rule][1]
+        """Return the keyed hashes of the known secrets of one rule."""
+        rows = self._connection.select("known_values", "hash", rule=rule)
+        return frozenset(row["hash"] for row in rows)
 
     def since(self, number: int) -> list[KnownValue]:
         """Return the secrets with higher numbers than this, in order."""
@@ -164,7 +157,7 @@ class KnownSecrets(CatalogPart):
 
 class Redactions(CatalogPart):
     """What is remembered of the redaction of each session: JSON of numbers and keyed hashes
-    (`pipeline/redact/state.py`)."""
+    (`pipeline/redact/stored_rows.py`)."""
 
     def __init__(
         self, connection: CatalogConnection, products: Products, known_secrets: KnownSecrets

@@ -61,19 +61,11 @@ _SESSION_OF_FILE = "session_of_file"
 _SESSIONS = "sessions"
 _WRITTEN = "written_ns"
 _CHECKSUM = "checksum"
-_MOST_DIRECTORIES = 64
 _MOST_SEGMENTS = 2_048
 """Segments whose directories are kept, of some 20 kB each: a project of many long sessions has
 hundreds, and with fewer than it has every session would read them all again."""
 _MOST_DECODED_BYTES = 24 << 20
 """Bytes of decoded row groups that are kept: several sessions of one are read in a row."""
-
-_SECOND_NS = 1_000_000_000
-_STEPS_NS = _SECOND_NS // 10
-_COARSE_STEPS_NS = 3 * _SECOND_NS
-"""Time after which a directory's modification time tells that nothing was added or removed since.
-File systems count it in steps of some milliseconds, or of one or two seconds: then it is a whole
-number of them."""
 
 Identity = tuple[int, int, int]
 """Inode, modification time and size of a file."""
@@ -88,6 +80,11 @@ class Entry:
     rows: int
     stamp: str
     footer: Mapping[str, str]
+
+    @property
+    def output_hash(self) -> str:
+        """The hash of the session's rows."""
+        return self.footer.get(OUTPUT_HASH, "")
 
 
 @dataclass(frozen=True)
@@ -119,32 +116,7 @@ class SegmentCache:
         self._segments: OrderedDict[Path, Segment] = OrderedDict()
         self._groups: OrderedDict[tuple[object, ...], pa.Table] = OrderedDict()
         self._bytes = 0
-        self._listings: OrderedDict[Path, tuple[int, list[tuple[Path, Identity]]]] = OrderedDict()
         self._lock = Lock()
-
-    def listing(
-        self, directory: Path, *, known: bool = True
-    ) -> tuple[int, list[tuple[Path, Identity]]]:
-        """Return when a file was added to a directory or removed last, 0 if it is not there, and
-        its segments, newest first: those `known`, if nothing was since. What was changed in place
-        is not noticed by that, but by who opens it."""
-        try:
-            changed = directory.stat().st_mtime_ns
-        except FileNotFoundError:
-            return 0, []
-        with self._lock:
-            before = self._listings.get(directory) if known else None
-        if before is not None and before[0] == changed:
-            return before
-        age = time.time_ns() - changed
-        current = changed, listed(directory)
-        if age > (_STEPS_NS if changed % _SECOND_NS else _COARSE_STEPS_NS):
-            with self._lock:
-                self._listings[directory] = current
-                self._listings.move_to_end(directory)
-                while len(self._listings) > _MOST_DIRECTORIES:
-                    self._listings.popitem(last=False)
-        return current
 
     def segment(self, path: Path, identity: Identity) -> Segment:
         """Return a segment with its directory.
@@ -174,8 +146,7 @@ class SegmentCache:
         """Return a session's rows in a segment; `files` closes it."""
         entry = segment.entries[session_id]
         extent = self.extent(segment, entry.first, entry.rows, files)
-        share = segment.identity[2] * entry.rows // max(segment.metadata.num_rows, 1)
-        facts = FileFacts(entry.rows, share, entry.footer.get(OUTPUT_HASH, ""))
+        facts = FileFacts(entry.rows, entry.output_hash)
         return SessionRows(segment.path, extent, facts, entry.footer)
 
     def extent(self, segment: Segment, first: int, rows: int, files: ExitStack) -> Extent:
@@ -228,14 +199,14 @@ def next_path(directory: Path) -> Path:
     return directory / f"segment+{newest + 1}.parquet"
 
 
-def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> int:
-    """Write a segment of these sessions to `path`, which is a new one; return its bytes."""
+def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> None:
+    """Write a segment of these sessions to `path`, which is a new one."""
     directory = [
         _listed_as(session.session_id, sum(map(len, session.parts)), session.stamp, session.footer)
         for session in sessions
     ]
     parts = (part for session in sessions for part in session.parts)
-    return _write(path, schema, parts, directory)
+    _write(path, schema, parts, directory)
 
 
 def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
@@ -277,17 +248,15 @@ def _listed_as(
 
 def _write(
     path: Path, schema: pa.Schema, parts: Iterable[pa.Table], directory: Sequence[object]
-) -> int:
-    """Replace the segment at `path` by one of these rows; return its bytes."""
+) -> None:
+    """Replace the segment at `path` by one of these rows."""
     written = time.time_ns()
     with staged(path) as staging:
         about = {_WRITTEN: str(written), _SESSIONS: json.dumps(directory)}
         about[_CHECKSUM] = _checksum(about, column_names(schema))
         write_file(staging, schema, parts, about)
         os.utime(staging, ns=(written, written))
-        size = staging.stat().st_size
         staging.replace(path)
-    return size
 
 
 def _open(path: Path, identity: Identity, files: ExitStack) -> pa.OSFile:
