@@ -410,6 +410,8 @@ def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[st
 
 def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the commits with their sessions and the evidence, or the turns that changed a file."""
+    from memory_assets.recall.files.blame import proof_in_words
+
     for commit in answer["commits"]:
         numbers = commit["lines"]
         lines = f"  (line{'s' * (len(numbers) > 1)} {_numbers(numbers)})" if numbers else ""
@@ -417,8 +419,7 @@ def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{commit['commit'][:12]}  {when}  {commit['subject']}{lines}".rstrip()
         for session in commit["sessions"]:
             where = session["turn_id"] or f"session {session['session_id']}"
-            evidence = f"({session['evidence']}, {session['score']:.2f})"
-            yield f"  {where}  {evidence}  {session['title']}".rstrip()
+            yield f"  {where}  ({proof_in_words(session)})  {session['title']}".rstrip()
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f"  (in {turn['project']})"
         when = _day(turn["timestamp"])

@@ -370,8 +370,7 @@ def _ended_in(error: Mapping[str, Any]) -> str:
 
 def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the commits with the sessions behind them, or the turns that changed a file."""
-    from memory_assets.commits.attribution import IN_WORDS, SURE
-    from memory_assets.recall.files.blame import UNPROVEN
+    from memory_assets.recall.files.blame import UNPROVEN, proof_in_words
 
     layout = terminal.layout
     unknown = [entry for entry in answer["commits"] if not entry["sessions"]]
@@ -385,9 +384,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         for session in commit["sessions"]:
             where = terminal.short(session["turn_id"] or f"session::{session['session_id']}")
             yield from layout.hanging("  ", session["title"] or "(no title)", style="bold")
-            sure = "" if session["score"] >= SURE else "probably: "
-            proof = IN_WORDS.get(session["evidence"], "")
-            yield from layout.hanging("    ", f"{where}, {sure}{proof}")
+            yield from layout.hanging("    ", f"{where}, {proof_in_words(session)}")
     if unknown and len(answer["commits"]) > 1 and not layout.full:
         yield f"{counted(len(unknown), 'commit')} of no known session; --full lists them"
     for turn in answer["turns"]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from memory_assets.commits import (
     session_work,
     uncontested,
 )
+from memory_assets.commits.attribution import IN_WORDS, SURE
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.names import is_absolute, only_file, touched_files
@@ -95,6 +96,12 @@ def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
         if repository is not None and not path.exists():
             path = repository.root / full
     return _blame_file(memory, target, path, line)
+
+
+def proof_in_words(session: Mapping[str, Any]) -> str:
+    """Return why a commit is claimed for a session, with a doubt where there is one."""
+    sure = "" if session["score"] >= SURE else "probably: "
+    return f"{sure}{IN_WORDS.get(session['evidence'], '')}"
 
 
 def _full_path(memory: Stores, name: str, repository: Repository | None) -> str | None:
