@@ -78,6 +78,7 @@ def assignment_triggers() -> tuple[Trigger, ...]:
         Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
         Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
         Trigger(rb"(?:PASSWORD|password)[ \t]{1,8}['\"]", ASSIGNED, 24),
+        Trigger(rb"[:(][A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
         Trigger(rb"#define [A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
     ]
     try:

@@ -401,6 +401,8 @@ def _is_flag(name: str, text: str, start: int) -> bool:
     end = start + len(name)
     if text[end : end + 2] not in (" '", ' "'):
         return False
+    if text[start - 1 : start] in (":", "(") and (says_secret(name) or names_number(name)):
+        return True  # `:pin "..."`, `set(NAME "...")`
     return name in ("PASSWORD", "password") or text.startswith("#define ", max(start - 8, 0))
 
 

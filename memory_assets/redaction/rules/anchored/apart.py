@@ -20,6 +20,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.phrases import is_words
 
@@ -74,6 +75,11 @@ def _are_logins(value: str) -> bool:
     """Return True if `value`, pairs of a user and a password, has such passwords alone."""
     pairs = value.replace(";", ",").split(",")
     return all(likely_password(pair.partition(":")[2]) for pair in pairs)
+
+
+def _is_given(value: str) -> bool:
+    """Return True if `value`, beside a user, is a password."""
+    return is_given(value, Place.LITERAL)
 
 
 def _is_worded(value: str) -> bool:
@@ -181,7 +187,7 @@ APART: tuple[AnchoredRule, ...] = (
            r"\s{1,12}\"[^\"\n]{4,200})\"",
            f'({form} app-password "{FILL[:12]}")')
       for form in ("setq", "def", "defvar", "defparameter", "define")),
-    *(rule("login-password", name, likely_password,
+    *(rule("login-password", name, _is_given,
            rf"(?i)(?<![a-z]){name}\"?[ ]?[:=][ ]?(?:[\[({{]\s{{0,8}})?[\[(]\s{{0,4}}{_USER}"
            r"[\"']?,\s{0,24}[\"']?(?P<secret>[^\s\"',\])]{4,100})[\"']?\s{0,24}[\])]",
            f"{name}: [app, {FILL[:12]}]")

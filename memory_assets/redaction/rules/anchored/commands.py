@@ -112,6 +112,9 @@ _BY_PROGRAM = (
     ("x11vnc", r"x11vnc", r"-(?:store)?passwd ", "x11vnc -passwd "),
     ("rpcclient", r"rpcclient", r"-U [\"']?[^\s%]{1,60}%", "rpcclient -U app%"),
     ("hydra", r"hydra", r"-p ", "hydra -p "),
+    ("rcon", r"rcon(?:-cli)?", r"(?:-p|--password)[ =]", "mcrcon -p "),
+    ("espota", r"espota(?:\.py)?", r"(?:-a|--auth=?) ?", "espota.py -a "),
+    ("webrepl", r"webrepl\w*(?:\.py)?", r"-p ", "webrepl_cli.py -p "),
 )  # fmt: skip
 """Beginning of the program's name, the name, what stands right before its password, and a sample of
 all before the password."""

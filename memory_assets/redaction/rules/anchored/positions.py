@@ -167,8 +167,9 @@ POSITIONS: tuple[AnchoredRule, ...] = (
             for flag in ("--creds", "--dest-creds", "--src-creds", "-auth", "--basic-auth")),
           *((f"{flag}=", rf"(?<=\s){flag}=[\w.@+-]{{1,60}}:", mixed_password, f"cli {flag}=app:")
             for flag in ("--creds", "--dest-creds", "--src-creds", "--auth")))),
-    *(rule("command-secret", f"<({program} ", mixed_password,
-           rf"<\({program} (?:-\w{{1,3}} |[\"']?%s(?:\\n)?[\"']? )?{_VALUE}[\"']?[ ]?\)",
+    *(rule("command-secret", f"<({program} ", typed_password,
+           rf"<\({program} (?:-\w{{1,3}} |[\"']?%s(?:\\n)?[\"']? )?"
+           rf"(?:{_VALUE}[\"']?)[ ]?\)",
            f"tool --password <({program} {FILL[:12]})")
       for program in ("echo", "printf")),
     *(rule("command-secret", f"--{kind}-key", bool,

@@ -41,7 +41,7 @@ _STANDS_FOR = re.compile(
     r"(?i)[<\[{(*].*[>\])}*]|[-=~*•.…_#?]+|-.*|\w+\(.*|.*\)|.*[({]|.*://.*|.*(?:\.\.\.|…)"
     r"|(?:(?:your|my|the|a|an|new|old|some|no|this|that|any|sha|aes|utf|md)[-_ ]?)?\d{0,3}"
     r"|v?\d{1,4}(?:\.\d{1,4})+|[-+]?\d{1,6}(?:\.\d+)?(?:[a-z]{1,2}|%)?"
-    r"|\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|.*([^\W_])\1{7}.*|change_?-?(?:me|it)\W?\d*|replace_?-?me|.*x{4}.*|@\w+|wpa\d?.*"
+    r"|\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|.*([^\W_])\1{7}.*|change_?-?(?:me|it)\W?\d*|replace_?-?me|.*x{4}.*|@\w+|wpa\d?.*|[^\W\d_]+[?:]"
     r"|[/~.][\w./-]+|\w+(?:/[\w.-]+)+|[A-Za-z]:|[\w-]+\.(?:txt|key|pem|json|ya?ml|env|conf|cfg|ini|py|[jt]sx?"
     r"|go|rs|java|cs|php|rb|sh|md|html?|xml|toml|log|pdf|docx?|crt|cer|p12|pfx|jks|kdbx?|gpg|asc)"
     r"|[a-z_$][\w$]*(?:(?:\.|->|::|\?\.)[a-z_$][\w$]*)+|%\w|\$.*|&\w+|\*\w+|!\w+.*"
@@ -79,6 +79,7 @@ _OF_THINGS = word_set(
     " here there see ask tbd todo unknown private public internal external manual automatic auto"
     " interactive disabled enabled required optional default yes no true false on off reset forgot"
     " requires needs takes means works doesnt fails exist exists"
+    " welcome hello sorry permission authentication connected"
     " buffer bytes char varchar integer boolean number array list dict map optional maybe option"
 )
 """Words for kinds and states of a password, and for parts of programs."""
@@ -141,13 +142,20 @@ def _is_name(value: str) -> bool:
     said = [is_said(hump) or hump in _OF_THINGS for hump in humps]
     if all(said):
         return True
+    if value.count("-") > 2 and 2 * sum(said) >= len(said) and _LABEL.search(value):
+        return True
     if values.has_digit(value) or not value.replace("-", "").replace("_", "").isalpha():
         return False
     if len(humps) == 1:
         return _LABEL.search(value) is not None
     if "-" in value and "_" not in value and not any(map(str.isupper, value)):
         return _LABEL.search(value) is not None and 2 * sum(said) >= len(said)
-    return said[0] or _LABEL.search(value) is not None or value.isupper() or "_" in value
+    return (
+        said[0]
+        or _LABEL.search(value) is not None
+        or value.isupper()
+        or ("_" in value and any(said))
+    )
 
 
 def is_passphrase(value: str, *, quoted: bool) -> bool:

@@ -169,11 +169,16 @@ def _vendor() -> re.Pattern[str]:
     return _any_of(VENDORS)
 
 
+def _says_how(parts: list[str]) -> bool:
+    """Return True if the last word says how the value is written."""
+    return parts[-1] in _WRITTEN_AS and (len(parts) > 2 or parts[0] in _SHORT_NAMES)
+
+
 @lru_cache(maxsize=8_192)
 def name_kind(name: str) -> NameKind:
     """Return how strongly `name` indicates that its value is a secret."""
     parts = [word.lower() for word in _WORD.findall(name[-80:])]
-    while parts and (parts[-1].isdigit() or (parts[-1] in _WRITTEN_AS and len(parts) > 2)):
+    while parts and (parts[-1].isdigit() or _says_how(parts)):
         parts.pop()
     if not parts:
         return NameKind.PLAIN
@@ -251,7 +256,7 @@ def says_secret(name: str) -> bool:
     """Return True if `name` says without doubt that its value is a password: not what a label, a
     message or a function is about."""
     parts = [word.lower() for word in _WORD.findall(name[-80:])]
-    while parts and (parts[-1].isdigit() or (parts[-1] in _WRITTEN_AS and len(parts) > 2)):
+    while parts and (parts[-1].isdigit() or _says_how(parts)):
         parts.pop()
     if not parts or parts[0] in _LABELS or parts[0] in _VERBS:
         return False
