@@ -33,6 +33,7 @@ _WORD = re.compile(
     r"(?i)(?:(?P<certain>(?:pas+w(?:or[dt]|d)s?|pass ?phrase|passwort|kennwort|contrase\w{1,2}a"
     r"|mots? de passe|senha|wachtwoord|has[lł]o|heslo|l.senord|пароль|пароля|密码|パスワード"
     r"|(?<![a-z])(?:pass|pwd?|psk)|(?<=enable )secret|(?<=shared )secret|(?<=client )secret"
+    r"|(?<=radius )secret|(?<=jwt )secret|(?<=signing )secret|(?<=webhook )secret"
     r"|(?<=fi )key|(?<=wifi )key|(?<=wlan )key|(?<=network )key)(?:\d{1,2})?)"
     r"|(?P<number>(?<![a-z])(?:pin|puk)\d?|passcode|(?<=unlock )code|(?<=door )code|(?<=gate )code"
     r"|(?<=access )code|(?<=alarm )code|(?<=safe )code|(?<=security )code|(?<=entry )code)"
@@ -45,7 +46,7 @@ _SIGN = re.compile(
     r"|[ \t]?\.{3,60}:?|[ ](?i:is|ist):)"
     r"[ \t]*(?P<quote>[\"'`“«*]{0,3})(?=\S)"
 )
-_BLANK = re.compile(r"[ \t]{1,4}(?P<quote>[\"'`“«*]{0,3})(?=[^\s:=(])")
+_BLANK = re.compile(r"[ \t]{1,4}(?:[05-9] (?=\S))?(?P<quote>[\"'`“«*]{0,3})(?=[^\s:=(])")
 _REST = re.compile(
     r"(?P<value>\S{2,100}?(?:[ ]\S{1,40}?){0,8}?)"
     r"(?=[ \t]*(?:\r?\n|$)|[ \t]+(?:\(|#|//|-{1,2}[ ]|—|–|<|[/|\[][ ])|[ \t]*[,;](?:\s|$)|[ ]{2,}"
@@ -57,13 +58,16 @@ _ASKED = re.compile(
     r"[ \t>]{0,12}(?P<value>\S[^\n]{2,80}?)[ \t]*(?=\r?\n|$)"
 )
 """A prompt, and the line that was typed below it."""
+_OF_ROUTER = re.compile(r"[ \t]*(?:enable|username \S{1,40}|neighbor \S{1,40}) ")
 _USER = re.compile(r"(?i)(?<![a-z])(?:user|login|account|ssid)")
 _SHELL = re.compile(r".*[@~:\]\\].*[#$%>]|[A-Za-z]:\\.*|\S+@\S+\.\S+|-.*")
 _HEAD = re.compile(
     r"(?:^|[,;/|(]|[.:][ ]|[ ]-[ ])[ \t>*#•|+-]*(?P<words>(?:[^\W_][\w.'’&+-]*[ ]){0,4})(?:\w+\.)?$"
 )
 """What stands before a label: the beginning of the line or of a part of it, and a few words."""
-_CODES_OF = re.compile(r"(?i)(?:recovery|backup|scratch|one-time|emergency|2fa|mfa)[ _-]$")
+_CODES_OF = re.compile(
+    r"(?i)(?:recovery|backup|scratch|one-time|emergency|2fa|mfa|activation)[ _-]$"
+)
 _CODE_LINE = re.compile(
     r"[ \t>*•-]*(?:\d{1,2}[.):][ \t]+)?[\"']?(?P<value>(?=[^\n]{0,40}\d)[A-Za-z0-9]{4,12}"
     r"(?:[ -][A-Za-z0-9]{3,12}){0,3})[\"']?,?[ \t]*"
@@ -71,6 +75,10 @@ _CODE_LINE = re.compile(
 _QUOTED_CODE = re.compile(
     r"[\"'](?P<value>(?=[^\"'\n]{0,30}\d)[A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{3,12}){0,3})[\"']"
 )
+_CODE_BEHIND = re.compile(
+    r"(?<![\w-])(?=[\w-]{0,40}\d)[A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{3,12}){1,3}(?![\w-])"
+)
+_LONGEST_CUE = 20
 _OF_CODE = re.compile(r"[()\[\]{}<>;\"'`]|&$|,$|^&")
 _DRAWN = 12
 _MOST_CODES, _MOST_OTHERS, _LONGEST = 30, 3, 200
@@ -184,9 +192,11 @@ def _is_alone(
 ) -> bool:
     """Return True if a value behind a blank is no word that goes on: `password reset`."""
     value = text[slice(*found)]
+    if _OF_ROUTER.fullmatch(text, line_start, label.start()):
+        return text[found[1] : found[1] + 1] in ("", "\n", "\r")
     if name_kind(f"password_{value}") is NameKind.PLAIN or " " in value:
         return False
-    if any(is_listed(word) or is_function(word) for word in before.split()):
+    if any(is_function(word) or (value.isalpha() and is_listed(word)) for word in before.split()):
         return False
     if len(before.split()) > 2:
         return False
@@ -195,9 +205,17 @@ def _is_alone(
     if not value.isalpha():
         return shape(value) >= UNUSUAL or is_generated(value, _DRAWN)
     following = text[found[1] : found[1] + 1]
-    if text[line_start : label.start()].strip():
-        return following == "," and "user" in text[line_start : label.start()].lower()
-    return following in ("", "\n", "\r") and label.group().lower() in ("pw", "psk", "pwd")
+    line = text[line_start : label.start()].lower()
+    if following == ",":
+        return "user" in line
+    if following not in ("", "\n", "\r"):
+        return False
+    if label.group().lower() in ("pw", "psk", "pwd"):
+        return not line.strip() or says_secret(f"{line.split()[-1]}_pw")
+    if line.strip():
+        return False
+    above = text[max(line_start - 80, 0) : line_start].rstrip().rpartition("\n")[2]
+    return _USER.match(above.lstrip()) is not None
 
 
 def _codes(text: str, position: int) -> Iterator[tuple[int, int]]:
@@ -210,6 +228,10 @@ def _codes(text: str, position: int) -> Iterator[tuple[int, int]]:
         for quoted in _QUOTED_CODE.finditer(text, position, position + 5 * _LONGEST):
             yield quoted.span("value")
         return
+    behind = line.find(":")
+    if 0 < behind < _LONGEST_CUE:
+        for listed in _CODE_BEHIND.finditer(text, position + behind, position + len(line)):
+            yield listed.span()
     found: list[tuple[int, int]] = []
     others = 0
     while end >= 0 and others <= _MOST_OTHERS and len(found) < _MOST_CODES:

@@ -146,16 +146,10 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "config ", typed_password,
          r"config http-basic\.\S{1,80} \S{1,80} " + _SECRET,
          "poetry config http-basic.x app " + FILL[:12]),
-    rule("command-secret", "requirepass ", typed_password, rf"(?i)requirepass {_SECRET}",
-         "redis-server --requirepass " + FILL[:12]),
     *(rule("cookie", flag, _is_cookie,
            rf"(?<=\s){flag}[\"'](?:[\w.-]{{1,60}}=[^;\"'\n]{{0,200}};\s?){{0,4}}?[\w.-]{{1,60}}="
            r"(?P<secret>[^\s;\"']{10,2000})", f"curl {flag}'id={FILL[:20]}'")
       for flag in ("-b ", "--cookie ", "--cookie=")),
-    rule("command-secret", "-keypass ", typed_password, rf"(?i)-keypass {_SECRET}",
-         "-keypass " + FILL[:12]),
-    rule("command-secret", "--passphrase ", typed_password, rf"--passphrase {_SECRET}",
-         "gpg --batch --passphrase " + FILL[:12] + " -d x"),
     rule("command-secret", "net use ", mixed_password,
          rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?!/){_SECRET}",
          "net use z: \\\\srv\\share " + FILL[:12] + " /user:app"),
