@@ -39,7 +39,7 @@ def answered(
     *,
     view: View | None = None,
     lines: Lines = lambda answer: (),
-    paged: bool = False,
+    paged: bool = True,
 ) -> dict[str, Any]:
     """Ask the memory, print the answer, and return it: as its `view`, on a terminal by the pager if
     `paged`, or if it has none as its `lines`."""
