@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from context_builder import open_builder
-from memory_gateway import Outbox, open_memory
+from memory_gateway import Outbox, open_builder, open_memory
 from memory_policy import ASK, read_answer
 
 from memory_assets.agent_memory.context import ContextBuilder

@@ -1,13 +1,16 @@
-"""Opens the memory of the chat: behind chroma-mcp at `MCP_ENDPOINT`, else in our own journal."""
+"""Opens the memory of the chat: behind chroma-mcp at `MCP_ENDPOINT`, else in our own journal; and
+builds of it the context of the next answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memory_assets.agent_memory.context import ContextBuilder
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.ports import Redaction
-from memory_assets.pipeline.agent_memory.gateway import open_gateway, redaction_to_wait
+from memory_assets.pipeline.agent_memory.gateway import limits_of, open_gateway, redaction_to_wait
 from memory_assets.pipeline.stage.engines import Engines
+from memory_assets.serving.agent_memory import framed_under
 from memory_assets.stores.agents.waiting import Waiting
 from memory_assets.stores.chroma_mcp.adapter import ChromaMcpVectorStoreAdapter
 from memory_assets.stores.chroma_mcp.session import McpSession
@@ -38,3 +41,10 @@ def open_memory(engines: Engines) -> MemoryGateway:
     prefix = f"{tenant}.{engines.settings.mcp_prefix}" if tenant else engines.settings.mcp_prefix
     store = ChromaMcpVectorStoreAdapter(McpSession(endpoint), lock, prefix=prefix)
     return open_gateway(engines, store=store)
+
+
+def open_builder(engines: Engines, gateway: MemoryGateway) -> ContextBuilder:
+    """Return the builder over a gateway."""
+    framed = framed_under(engines.install_key)
+    limits = limits_of(engines.settings)
+    return ContextBuilder(gateway, engines.tokens.count_tokens, framed, limits)

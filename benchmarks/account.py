@@ -31,7 +31,8 @@ from memory_assets.transcripts import (
     Source,
     discover,
     read_session,
-    reader_by_agent,
+    reader_of,
+    readers_by_agent,
 )
 from memory_assets.transcripts.account import LeftOut, Tally
 
@@ -112,7 +113,7 @@ def _recognised(paths: Iterator[Path]) -> Iterator[Source]:
 def _balance(sources: Iterator[Source]) -> Balance:
     total = Balance()
     for source in sources:
-        account = Account(reader_by_agent(source.agent).left_out_of(source))
+        account = Account(reader_of(source).left_out_of(source))
         try:
             _read(source, account)
         except TranscriptError:
@@ -173,7 +174,8 @@ def _print_rows(balances: Mapping[str, Balance]) -> int:
             print(f"| {agent} | `{_place(row)}` | {oldest} | {tally.bytes} |")
             if oldest != row.since:
                 wrong.append(f"{agent} {_place(row)}: {row.since or 'none'} is {oldest or 'none'}")
-        unseen = {row for row in reader_by_agent(agent).left_out if row not in balance.left_out}
+        declared = {row for reader in readers_by_agent(agent) for row in reader.left_out}
+        unseen = declared - set(balance.left_out)
         wrong += [f"{agent} {_place(row)}: nothing is there" for row in unseen if row.since]
     for line in wrong:
         print(line, file=sys.stderr)
@@ -191,7 +193,7 @@ def _time(dev: Path) -> None:
         for counted in (False, True):
             started = time.process_time()
             for source in sources:
-                rows = reader_by_agent(source.agent).left_out_of(source)
+                rows = reader_of(source).left_out_of(source)
                 account = Account(rows) if counted else None
                 _read(source, account)
                 if account is not None:

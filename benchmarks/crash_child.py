@@ -49,7 +49,7 @@ REMOVAL_STAGES = {
     "lake": ("memory_assets.stores.lake.lake", ("Lake.delete", "Lake.remove_sessions")),
     "forks": ("memory_assets.pipeline.removal.forget", ("forget_references",)),
     "vectors": ("memory_assets.pipeline.removal.forget", ("forget_vectors",)),
-    "copy": ("memory_assets.stores.chroma.rewrite", ("copy_collection",)),
+    "copy": ("memory_assets.stores.chroma.copies", ("copy_collection",)),
     "swap": ("memory_assets.stores.chroma.files", ("swap",)),
     "keywords": ("memory_assets.pipeline.indexes.keywords", ("forget_keywords",)),
     "catalogue": ("memory_assets.stores.catalog.products", ("remove_sessions",)),

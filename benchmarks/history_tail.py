@@ -47,7 +47,7 @@ def main() -> None:
         memories = [
             StoredMemory(f"memory::{at:032x}", said, "fact", 0.9, now, float(at)) for at in range(8)
         ]
-        journal.put_memories("memory", memories)
+        journal.put_memories(memories)
         journal.close()
         size = path.stat().st_size / 1e6
         print(

@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from memory_assets.models import Record
 from memory_assets.paths import Roots
-from memory_assets.transcripts import contents_of, discover, read_session
+from memory_assets.transcripts import discover, read_session, reader_of
 from memory_assets_tests.transcripts.agent_databases import T0, Goose, OpenCode, insert
 from memory_assets_tests.transcripts.agent_homes import furnish
 
@@ -124,7 +124,7 @@ def measured(roots: Roots) -> tuple[int, int]:
     """Return bytes of the lines of all sessions, and of the text of their records."""
     read = text = 0
     for source in discover(roots):
-        read += sum(content.size for content in contents_of(source))
+        read += sum(content.size for content in reader_of(source).contents(source))
         text += sum(len(each.text.encode()) for each in read_session(source.path, source=source))
     return read, text
 

@@ -4,7 +4,7 @@
 
 Asked of the real sessions of benchmarks/retrieval.py. benchmarks/languages.jsonl has questions in
 German, French and Spanish, each with the English question of benchmarks/questions.jsonl or
-weak.jsonl that it says again; half A was looked at while `recall/search/languages.py` was
+weak.jsonl that it says again; half A was looked at while `recall/search/spelling.py` was
 written. benchmarks/short.jsonl has questions of one to four words; any turn of the sessions named
 is right. Printed: how many have a right turn first, among three and among ten, and how many are
 called weak.

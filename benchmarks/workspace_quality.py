@@ -36,7 +36,8 @@ import numpy as np
 from retrieval import DEPTH, lines, retrieval_data, score
 
 from memory_assets.cli.installing.other_programs import memory_program
-from memory_assets.recall import Hit, Memory, open_memory
+from memory_assets.recall import Memory, open_memory
+from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.show import show
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server

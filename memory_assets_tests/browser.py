@@ -32,7 +32,7 @@ _QUIET = (
     *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
     "--disable-dev-shm-usage",
 )
-_KEYS = {"Enter": ("\r", 13), "Tab": ("\t", 9), "Escape": ("", 27)}
+_KEYS = {"Enter": ("\r", 13), "Tab": ("\t", 9), "Escape": ("", 27), "ArrowDown": ("", 40)}
 
 
 class BrowserError(Exception):

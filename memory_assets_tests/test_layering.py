@@ -10,6 +10,8 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import memory_assets
 from memory_assets.dagster.undocumented import TRIED
 from memory_assets_tests.command_line import run_code
@@ -106,6 +108,11 @@ HOMES = {
     "qdrant_client": {"stores/qdrant/collections.py", "stores/qdrant/connection.py"},
 }
 """The only modules that may import a heavy package, and only inside functions."""
+WITHOUT = {
+    **{name: {"dagster", "great_expectations", "pandas"} for name in ("recall", "serving")},
+    "agent_memory": {"sqlite3", "chromadb", "mcp", "mcp_types", "numpy"},
+}
+"""What packages may import nowhere."""
 SEALS = {
     "stores/agents/cut_turns.py",
     "stores/agents/journal.py",
@@ -372,24 +379,13 @@ def test_each_docstring_names_its_subject() -> None:
     assert offenders == []
 
 
-def test_answering_needs_no_pipeline() -> None:
-    """Neither recall nor the servers import Dagster, Great Expectations or pandas, anywhere."""
+def test_packages_do_without_what_others_are_for() -> None:
+    """What answers needs no pipeline, and what may be stored of agents is decided without a store
+    and a protocol."""
     offenders = [
         _path(module)
         for module in MODULES
-        if _part(module) in ("recall", "serving")
-        and _roots(module) & {"dagster", "great_expectations", "pandas"}
-    ]
-    assert offenders == []
-
-
-def test_the_services_of_agents_memory_know_no_store_and_no_protocol() -> None:
-    """What may be stored is decided without SQLite, Chroma or MCP."""
-    offenders = [
-        _path(module)
-        for module in MODULES
-        if _part(module) == "agent_memory"
-        and _roots(module) & {"sqlite3", "chromadb", "mcp", "mcp_types", "numpy"}
+        if _roots(module) & WITHOUT.get(_part(module), set()) != set()
     ]
     assert offenders == []
 
@@ -401,22 +397,25 @@ def test_one_module_knows_the_tools_of_chroma_mcp() -> None:
     assert knowing == {"stores/chroma_mcp/adapter.py"}
 
 
-def test_a_server_does_not_load_recall_before_it_is_asked() -> None:
-    """So that a client's handshake waits for the SDK alone."""
-    heavy = "{'pyarrow', 'memory_assets.recall.memory', 'chromadb', 'onnxruntime', 'dagster'}"
-    code = (
-        "import sys, memory_assets.serving.mcp_server, memory_assets.serving.pages.site;"
-        "import memory_assets.cli.cli;"
-        f"print(sorted({heavy} & set(sys.modules)))"
-    )
-    assert run_code(code).stdout.strip() == "[]"
-
-
-def test_the_read_path_loads_neither_dagster_nor_great_expectations() -> None:
-    """Importing recall and the command line starts fast."""
-    heavy = "{'dagster', 'great_expectations', 'chromadb', 'onnxruntime', 'pandas'}"
-    code = (
-        "import sys, memory_assets.recall, memory_assets.cli.cli;"
-        f"print(sorted({heavy} & set(sys.modules)))"
-    )
-    assert run_code(code).stdout.strip() == "[]"
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        (
+            "memory_assets.serving.mcp_server, memory_assets.serving.pages.site",
+            {"pyarrow", "memory_assets.recall.memory", "chromadb", "onnxruntime", "dagster"},
+        ),
+        (
+            "memory_assets.recall",
+            {"dagster", "great_expectations", "chromadb", "onnxruntime", "pandas"},
+        ),
+        (
+            "memory_assets.dagster.definitions",
+            {"great_expectations", "chromadb", "onnxruntime", "pandas", "deltalake", "obstore"},
+        ),
+    ],
+)
+def test_what_is_slow_to_load_is_loaded_when_it_is_needed(modules: str, heavy: set[str]) -> None:
+    """A client's handshake with a server waits for the SDK alone, reading and a code server
+    start fast; so does the command line beside each."""
+    code = f"import sys, {modules}, memory_assets.cli.cli; print({heavy} & set(sys.modules))"
+    assert run_code(code).stdout.strip() == "set()"

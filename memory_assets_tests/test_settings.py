@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from memory_assets import paths
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, SAMPLE_DIR, sample_roots
 from memory_assets.settings import KEYS, load_settings
-from memory_assets.transcripts import READERS
 
 DEFAULT_ROOTS = {"claude-code": ".claude/projects", "codex": ".codex", "pi": ".pi"}
 
@@ -54,11 +52,6 @@ def test_without_any_setting_everything_is_local() -> None:
     assert settings.max_file_bytes == 8_192
     assert settings.allowlist == ()
     assert settings.agents == KNOWN_AGENTS
-
-
-def test_the_known_agents_are_those_that_have_a_reader() -> None:
-    """A reader that is added must be made known."""
-    assert set(KNOWN_AGENTS) == {reader.agent for reader in READERS}
 
 
 def test_the_environment_sets_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,13 +103,6 @@ def test_paths_become_absolute(
     assert settings.projects_dir == (home() / "transcripts",)
 
 
-def test_settings_do_not_change() -> None:
-    """They are read once and handed on."""
-    settings = load_settings()
-    with pytest.raises(FrozenInstanceError):
-        settings.embedder = "other"  # type: ignore[misc]
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -126,24 +112,24 @@ def test_settings_do_not_change() -> None:
         ("MEMORY_CHROMA_IDLE_SECONDS", "-1", "greater than 0"),
         ("MEMORY_LOCK_TIMEOUT_SECONDS", "soon", "number"),
         ("MEMORY_SENSOR_PROJECTS_PER_TICK", "0", "greater than 0"),
+        ("MEMORY_CONFIDENCE_MIN", "nan", "0 to 1"),
+        ("MEMORY_MAX_PER_WINDOW", "none", "whole number"),
+        ("HISTORY_TAIL_N", "-1", "0 to 10000"),
     ],
 )
 def test_a_wrong_value_is_an_error_that_names_its_variable(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
 ) -> None:
-    """And says what is wrong with it and where to correct it."""
+    """And says what is wrong with it and where to correct it, whichever way the value came."""
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigurationError) as raised:
         load_settings()
     assert name in str(raised.value)
     assert message in str(raised.value)
     assert "memory.toml" in str(raised.value)
-
-
-def test_a_wrong_argument_is_named_like_its_variable() -> None:
-    """The same message whichever way the value came."""
-    with pytest.raises(ConfigurationError, match="MEMORY_MAX_FILE_BYTES"):
-        load_settings(max_file_bytes=-5)
+    monkeypatch.delenv(name)
+    with pytest.raises(ConfigurationError, match=name):
+        load_settings(**{name.removeprefix("MEMORY_").lower(): value})
 
 
 @pytest.mark.parametrize("text", ["data_dir = ", "agents = 7", "\x00"])
@@ -257,15 +243,6 @@ def test_a_directory_that_is_given_replaces_all_defaults(
     home(*DEFAULT_ROOTS)
     given: dict[str, Any] = {name: tmp_path / "not-there"}
     assert load_settings(**given).transcript_roots() == {agent: (tmp_path / "not-there",)}
-
-
-def test_several_directories_can_be_given(tmp_path: Path) -> None:
-    """In the environment, say, as data/sample/README.md shows."""
-    settings = load_settings(projects_dir=tmp_path / "c", pi_dir=tmp_path / "p")
-    assert settings.transcript_roots() == {
-        "claude-code": (tmp_path / "c",),
-        "pi": (tmp_path / "p",),
-    }
 
 
 def test_agents_that_are_not_wanted_are_not_read(home: Callable[..., Path]) -> None:

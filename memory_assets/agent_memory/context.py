@@ -16,14 +16,13 @@ CUT = " … (cut)"
 
 @dataclass(frozen=True)
 class ContextLimits:
-    """The most tokens of a context, turns of the conversation, and memories. Memories below a
-    confidence are left out, and where there is a message, those whose cosine with it is below
-    `near` (without vectors: those that have no word in common with it)."""
+    """The most tokens of a context, turns of the conversation, and memories. Where there is a
+    message, memories are left out whose cosine with it is below `near` (without vectors: those that
+    have no word in common with it)."""
 
     budget: int = 2_000
     tail_n: int = 16
     top_k: int = 8
-    min_confidence: float = 0.0
     near: float = NEAR_FROM
 
 
@@ -81,7 +80,7 @@ class ContextBuilder:
             turns.pop()
         memories = []
         if gateway:
-            recalled = gateway.recall_memory(latest, limits.top_k, limits.min_confidence)
+            recalled = gateway.recall_memory(latest, limits.top_k)
             memories = self._near(recalled) if latest else [hit.memory for hit in recalled]
         work = list(self._work)
         strongest = sorted(

@@ -1,26 +1,97 @@
-"""The four calls by which an agent uses its memory. What is allowed is decided by the services."""
+"""The four calls by which an agent uses its memory, and a person's notes in it."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
-from memory_assets.agent_memory.history import Appended, HistoryService
-from memory_assets.agent_memory.memory import MemoryService, Written
-from memory_assets.agent_memory.ports import ConversationTurn, Found
+from memory_assets.agent_memory.history import Appended, checked_turn
+from memory_assets.agent_memory.memory import (
+    Outcome,
+    Surroundings,
+    Written,
+    checked_memory,
+    comparable,
+    id_of_memory,
+    newer_first,
+    said_again,
+)
+from memory_assets.agent_memory.policy import MOST_TOKENS, NOTE, MemoryPolicy
+from memory_assets.agent_memory.ports import (
+    Change,
+    ConversationTurn,
+    Found,
+    HistoryStore,
+    Redaction,
+    StoredMemory,
+    TrailEntry,
+    VectorStore,
+    Where,
+)
+from memory_assets.agent_memory.similarity import difference, relation
+from memory_assets.errors import BadArgument
+from memory_assets.redacted_text import RedactedText
+
+_UNCOUNTED = -1
+"""`at_turn` of a note: it takes no place in the window of what agents store."""
+_COMPARED = 20
+"""Memories that a new one is compared with: those most similar to it."""
 
 
 class MemoryGateway:
-    """Appends to conversations and reads them, writes memories and recalls them."""
+    """Appends to conversations and reads them, writes memories and recalls them. `redaction_of`
+    returns the redaction for a conversation."""
 
-    def __init__(self, history: HistoryService, memory: MemoryService) -> None:
-        self.history = history
-        self.memory = memory
+    def __init__(
+        self,
+        turns: HistoryStore,
+        redaction_of: Callable[[str], Redaction],
+        vectors: VectorStore,
+        policy: MemoryPolicy,
+        surroundings: Surroundings,
+    ) -> None:
+        self._turns = turns
+        self._redaction_of = redaction_of
+        self._vectors = vectors
+        self._policy = policy
+        self._around = surroundings
 
     def append_history(
-        self, conversation_id: str, role: str, text: str, turn_index: int, ts: datetime | str
+        self,
+        conversation_id: str,
+        role: str,
+        text: str,
+        turn_index: int,
+        ts: datetime | str,
+        *,
+        message_id: str = "",
+        channel: str = "",
     ) -> Appended:
-        """Append a turn to a conversation; the same one again changes nothing."""
-        return self.history.append(conversation_id, role, text, turn_index, ts)
+        """Append a turn to a conversation. The same one again changes nothing; without a
+        `message_id`, equal conversation, place, role and text make it the same.
+
+        Raises:
+            BadArgument: a value is not allowed.
+            ConfigurationError: another turn has this place or this id; names both ids.
+            RedactionUnavailable, RedactionFailed: nothing was stored.
+        """
+        turn = checked_turn(
+            self._redaction_of(conversation_id),
+            conversation_id,
+            role,
+            text,
+            turn_index,
+            ts,
+            message_id=message_id,
+            channel=channel,
+        )
+        appended = self._turns.append_turn(replace(turn, project=self._around.project))
+        return Appended(turn.message_id, appended)
+
+    def tail_history(self, conversation_id: str, n: int) -> list[ConversationTurn]:
+        """Return the last `n` turns of a conversation in order; none of an unknown one."""
+        return self._turns.tail(conversation_id, n) if n > 0 else []
 
     def write_memory(
         self,
@@ -29,13 +100,70 @@ class MemoryGateway:
         confidence: float,
         ts: datetime | str,
         conversation_id: str | None = None,
+        *,
+        entities: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        source: str = "tool",
+        waited: bool = False,
     ) -> Written:
-        """Store a memory, unless it is refused, and return what came of it."""
-        return self.memory.write(text, type, confidence, ts, conversation_id)
+        """Store a memory, unless it is refused, and return what came of it. One that `waited` for
+        the store was counted then, and is not refused because many were stored since.
 
-    def tail_history(self, conversation_id: str, n: int) -> list[ConversationTurn]:
-        """Return the last `n` turns of a conversation in order."""
-        return self.history.tail(conversation_id, n)
+        Raises:
+            BadArgument: a value is not allowed.
+            RedactionUnavailable, RedactionFailed, StoreError: nothing was stored.
+        """
+        memory = checked_memory(
+            self._policy,
+            self._around,
+            text,
+            type,
+            confidence,
+            ts,
+            conversation_id,
+            entities=entities,
+            tags=tags,
+            source=source,
+        )
+        if isinstance(memory, Written):
+            return memory
+        with self._vectors.exclusive():
+            return self._written(memory, waited)
+
+    def pin(self, target: str, session_id: str, note: str) -> StoredMemory:
+        """Keep what a person says about a session or a turn, in place of what was said before, and
+        return it.
+
+        Raises:
+            BadArgument: it is too long, or the id holds a secret.
+            RedactionUnavailable, RedactionFailed, StoreError: nothing was stored.
+        """
+        redaction, now = self._around.redaction, self._around.clock()
+        if not redaction.is_safe(target):
+            raise BadArgument("id: holds what looks like a secret or an address")
+        text = redaction.redact(note).trimmed()
+        if (tokens := self._around.count_tokens(text)) > MOST_TOKENS:
+            raise BadArgument(f"text: {tokens} tokens are more than {MOST_TOKENS}")
+        pinned = StoredMemory(
+            memory_id=self.pin_id(target),
+            text=text,
+            type=NOTE,
+            confidence=1.0,
+            ts=datetime.fromtimestamp(now, UTC),
+            stored_at=now,
+            conversation_id=session_id,
+            at_turn=_UNCOUNTED,
+            project=self._around.project,
+            entities=(redaction.redact(target),),
+        )
+        with self._vectors.exclusive():
+            self._vectors.add([pinned])
+            self._note(pinned, "stored", "a person pinned it", pinned.memory_id)
+        return pinned
+
+    def pin_id(self, target: str) -> str:
+        """Return the id of the note on a session or a turn."""
+        return id_of_memory(self._around.redaction.fingerprint, f"pin\0{target}", "")
 
     def recall_memory(
         self,
@@ -44,5 +172,105 @@ class MemoryGateway:
         min_confidence: float = 0.0,
         conversation_id: str | None = None,
     ) -> list[Found]:
-        """Return the `k` memories that answer a query best."""
-        return self.memory.recall(query_text, k, min_confidence, conversation_id)
+        """Return the `k` memories that answer a query best; without a query, the newest. Those of
+        the gateway's project and of none are searched. A memory stands before those that it
+        contradicts."""
+        where: dict[str, object] = {"confidence": {"$gte": min_confidence}}
+        if conversation_id:
+            where["conversation_id"] = conversation_id
+        query = self._around.redaction.redact(query_text) if query_text.strip() else None
+        memories: list[Found] = []
+        for scope in self._scopes(where):
+            if query is not None:
+                memories += self._vectors.query(query, k, scope)
+            else:
+                memories += (Found(one, 0.0) for one in self._vectors.get(scope, k))
+        memories.sort(
+            key=lambda one: (-one.similarity, -one.memory.ts.timestamp(), one.memory.memory_id)
+        )
+        return newer_first(memories[:k])
+
+    def _scopes(self, where: Where) -> Iterator[Where]:
+        for project in dict.fromkeys((self._around.project, *self._around.others, "")):
+            yield {**where, "project": project}
+
+    def id_of(self, text: str) -> str:
+        """Return the id that a text has as a memory."""
+        return id_of_memory(
+            self._around.redaction.fingerprint, self._around.project, self.redacted(text)
+        )
+
+    def redacted(self, text: str) -> RedactedText:
+        """Return a text as a memory keeps it."""
+        return self._around.redaction.redact(text).trimmed()
+
+    def _written(self, memory: StoredMemory, waited: bool) -> Written:
+        """Store a memory that may be stored, in an exclusive block."""
+        for known in self._vectors.get({"memory_id": memory.memory_id}):
+            return self._renewed(known, memory, "renewed")
+        near = self._vectors.query(memory.text, _COMPARED, {"project": memory.project})
+        contradicts = dict[str, str]()
+        for similar in near:
+            if not comparable(memory, similar.memory):
+                continue
+            how = relation(memory.text, similar.memory.text, similar.similarity)
+            if how == "same":
+                return self._renewed(similar.memory, memory, "merged")
+            if how == "contradiction":
+                contradicts[similar.memory.memory_id] = difference(memory.text, similar.memory.text)
+        if not waited and (reason := self._window_is_full(memory)):
+            return Written("refused", reason=reason)
+        stored = replace(memory, contradicts=tuple(contradicts))
+        self._vectors.add([stored])
+        why = f"believed: {memory.confidence:g}"
+        self._note(memory, "stored", why, memory.memory_id, stored.contradicts)
+        differences = tuple(contradicts.values())
+        return Written("stored", memory.memory_id, "", stored.contradicts, differences)
+
+    def _renewed(self, known: StoredMemory, again: StoredMemory, outcome: Outcome) -> Written:
+        """Store what is known once more, with what is new about it."""
+        renewed = said_again(known, again, merged=outcome == "merged")
+        self._vectors.add([renewed])
+        if outcome == "merged":
+            # The id of the wording, by which it is found when its conversation is forgotten.
+            of = (again.memory_id,)
+            self._note(again, "merged", "another wording of it", known.memory_id, of)
+        else:
+            self._note(again, "renewed", "said again", known.memory_id)
+        return Written(outcome, known.memory_id)
+
+    def _note(
+        self, said: StoredMemory, what: Change, why: str, memory_id: str, of: Sequence[str] = ()
+    ) -> None:
+        """Add to the trail of a memory what was made of something said."""
+        comes_from = (said.conversation_id, *of) if said.conversation_id else of
+        entry = TrailEntry(memory_id, said.stored_at, what, said.source, tuple(comes_from), why)
+        self._around.note(entry)
+
+    def _window_is_full(self, memory: StoredMemory) -> str:
+        """Return why no further memory may be stored now and when one may, or ""."""
+        policy = self._policy
+        where: dict[str, object] = {"project": memory.project}
+        if memory.at_turn:
+            where |= {"conversation_id": memory.conversation_id}
+            where["at_turn"] = {"$gte": max(memory.at_turn - policy.window_turns + 1, 1)}
+        else:
+            since = memory.stored_at - policy.window_minutes * 60
+            where |= {"at_turn": 0, "stored_at": {"$gte": since}}
+        recent = self._vectors.get(where, policy.max_per_window)
+        recent.sort(key=lambda stored: -stored.stored_at)
+        if len(recent) < policy.max_per_window:
+            return ""
+        last = recent[policy.max_per_window - 1]
+        if memory.at_turn:
+            return (
+                f"{policy.max_per_window} memories were stored in the last {policy.window_turns} "
+                f"turns of this conversation; the next is allowed when it has "
+                f"{last.at_turn + policy.window_turns} turns"
+            )
+        at = datetime.fromtimestamp(last.stored_at + policy.window_minutes * 60, UTC)
+        return (
+            f"{policy.max_per_window} memories were stored in the last "
+            f"{policy.window_minutes:g} minutes; the next is allowed at "
+            f"{at.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
+        )

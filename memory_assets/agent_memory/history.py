@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from memory_assets.agent_memory.policy import MOST_CHARACTERS, MOST_TURNS, ROLES, in_utc, one_of
-from memory_assets.agent_memory.ports import ConversationTurn, HistoryStore, Redaction
+from memory_assets.agent_memory.ports import ConversationTurn, Redaction
 from memory_assets.errors import BadArgument
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}")
@@ -20,58 +19,6 @@ class Appended:
 
     message_id: str
     new: bool
-
-
-class HistoryService:
-    """Appends turns to a store, and reads them. `redaction_of` returns the redaction for a
-    conversation."""
-
-    def __init__(
-        self, store: HistoryStore, redaction_of: Callable[[str], Redaction], project: str = ""
-    ) -> None:
-        self._store = store
-        self._redaction_of = redaction_of
-        self._project = project
-
-    def append(
-        self,
-        conversation_id: str,
-        role: str,
-        text: str,
-        turn_index: int,
-        ts: datetime | str,
-        *,
-        message_id: str = "",
-        channel: str = "",
-    ) -> Appended:
-        """Append a turn. The same one again changes nothing; without a `message_id`, equal
-        conversation, place, role and text make it the same.
-
-        Raises:
-            BadArgument: a value is not allowed.
-            ConfigurationError: another turn has this place or this id; names both ids.
-            RedactionUnavailable, RedactionFailed: nothing was stored.
-        """
-        turn = checked_turn(
-            self._redaction_of(conversation_id),
-            conversation_id,
-            role,
-            text,
-            turn_index,
-            ts,
-            message_id=message_id,
-            channel=channel,
-        )
-        appended = self._store.append_turn(replace(turn, project=self._project))
-        return Appended(turn.message_id, appended)
-
-    def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
-        """Return the last `n` turns in order; none of an unknown conversation."""
-        return self._store.tail(conversation_id, n) if n > 0 else []
-
-    def count(self, conversation_id: str) -> int:
-        """Return the number of turns of a conversation."""
-        return self._store.count(conversation_id) if conversation_id else 0
 
 
 def checked_turn(

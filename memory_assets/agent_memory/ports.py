@@ -81,30 +81,16 @@ Where = Mapping[str, object]
 
 
 class VectorStore(Protocol):
-    """Collections of memories, found by meaning or by their fields."""
+    """Memories, found by meaning or by their fields."""
 
-    def list_collections(self) -> list[str]:
-        """Return the names of the collections, sorted."""
-
-    def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
+    def add(self, memories: Sequence[StoredMemory]) -> None:
         """Store memories, in place of those with their ids. They are on disk afterwards."""
 
-    def query(
-        self, collection: str, text: RedactedText, k: int, where: Where | None = None
-    ) -> list[Found]:
+    def query(self, text: RedactedText, k: int, where: Where) -> list[Found]:
         """Return the `k` memories that are most similar to a text, best first."""
 
-    def get(
-        self,
-        collection: str,
-        where: Where | None = None,
-        limit: int | None = None,
-        sort: str = "-stored_at",
-    ) -> list[StoredMemory]:
-        """Return memories in the order of a field, descending with a dash before it."""
-
-    def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
-        """Delete memories for good, and return their number."""
+    def get(self, where: Where, limit: int | None = None) -> list[StoredMemory]:
+        """Return memories, those that were stored last first."""
 
     def exclusive(self) -> AbstractContextManager[object]:
         """Keep other writers, of other processes too, out of the store for a block."""

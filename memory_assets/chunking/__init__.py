@@ -8,13 +8,12 @@ Does not: reading or redacting transcripts, vectors, stores. Text is passed as
 from memory_assets.chunking.chunks import CHUNKER_VERSION, chunk_turn, prompt_passages
 from memory_assets.chunking.digest import file_matches, touched_by
 from memory_assets.chunking.passages import Tokens
-from memory_assets.chunking.recalled import SERVER_NAMES, as_said, is_recalled
+from memory_assets.chunking.recalled import as_said, is_recalled
 from memory_assets.chunking.turns import build_turns
 from memory_assets.redacted_text import content_hash
 
 __all__ = [
     "CHUNKER_VERSION",
-    "SERVER_NAMES",
     "Tokens",
     "as_said",
     "build_turns",

@@ -13,15 +13,14 @@ from memory_assets.cli.asking import answered, require, takes
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import friction_view, how_view
 from memory_assets.errors import ConfigurationError
-from memory_assets.requests.actions import (
+from memory_assets.requests.questions import (
     ExportRequest,
     FrictionRequest,
     HowRequest,
     RestoreRequest,
     ResumeRequest,
 )
-from memory_assets.serving.action_lines import how_notes, restore_notes
-from memory_assets.serving.answer_lines import project_notes
+from memory_assets.serving.answer_lines import how_notes, project_notes, restore_notes
 
 
 @takes(HowRequest)

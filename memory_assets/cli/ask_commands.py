@@ -22,7 +22,6 @@ from memory_assets.cli.printing.views import (
     timeline_view,
 )
 from memory_assets.cli.search_command import run_search
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
     AuditRequest,
     BlameRequest,
@@ -34,17 +33,17 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import (
     clock,
     cross_query_lines,
     link_line,
+    page_note,
     sessions_notes,
     timeline_notes,
     usage_lines,
     usage_notes,
 )
-from memory_assets.serving.record_lines import page_note
 
 
 @takes(SearchRequest)

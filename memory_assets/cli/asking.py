@@ -39,7 +39,7 @@ def answered(
     *,
     view: View | None = None,
     lines: Lines = lambda answer: (),
-    paged: bool = False,
+    paged: bool = True,
 ) -> dict[str, Any]:
     """Ask the memory, print the answer, and return it: as its `view`, on a terminal by the pager if
     `paged`, or if it has none as its `lines`."""
@@ -48,7 +48,8 @@ def answered(
     memory = open_memory()
     gc.disable()  # records by the ten thousand hold no cycles; looking for some takes a tenth
     try:
-        answer = memory.ask(asked)
+        with rendering.said_if_long():
+            answer = memory.ask(asked)
     finally:
         gc.freeze()  # nor is any of it looked at again before the process ends
         gc.enable()

@@ -88,7 +88,7 @@ def _open(memory: Memory, hit: Mapping[str, Any]) -> None:
     """Print a hit in full, by the pager; where that returns at once, wait for a key."""
     asked = ShowRequest(hit["id"])
     rendering.write_lines([_CLEAR], sys.stdout)
-    print_view(rows_view, memory, memory.ask(asked), full=True, paged=True)
+    print_view(rows_view, memory, memory.ask(asked), full=True)
     rendering.write_lines(["Press Enter to go back."], sys.stdout)
     sys.stdin.readline()
 

@@ -30,7 +30,6 @@ from memory_assets.paths import (
     IS_CHECKOUT,
     SETTINGS_FILE,
     WHERE_ROOTS_ARE_SET,
-    Roots,
     home_variables,
     is_sample,
     places_in_words,
@@ -41,8 +40,8 @@ from memory_assets.paths import (
 )
 from memory_assets.settings import Settings
 from memory_assets.status import counted, in_words
+from memory_assets.stores.catalog.catalog import CATALOG_FILE
 from memory_assets.stores.files.shared import is_writable
-from memory_assets.stores.stores import CATALOG_FILE
 from memory_assets.stores.vector_store import server_address
 
 _LOW_DISK_BYTES = 1_000_000_000
@@ -150,32 +149,14 @@ def _key(name: str, settings: Settings) -> Finding:
     return Finding(name, False, state, remedy)
 
 
-def _roots(settings: Settings) -> Roots:
-    from memory_assets.status.disk import roots_to_read
-    from memory_assets.stores.catalog.catalog import Catalog
-    from memory_assets.stores.files.sqlite import IN_MEMORY
-
-    path = settings.data_dir / "catalog.db"
-    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
-        return roots_to_read(settings, catalog)
-
-
-def _sessions_of(settings: Settings, roots: Roots) -> set[str]:
-    """Return the ids of the sessions below these directories; files of one may be in several
-    projects. Of files on record, none is opened."""
-    from memory_assets.status.disk import remembered
-    from memory_assets.stores.catalog.catalog import Catalog
-    from memory_assets.stores.files.sqlite import IN_MEMORY
+def _transcripts(name: str, settings: Settings) -> Finding:
+    from memory_assets.status.disk import remembered, roots_to_read
+    from memory_assets.stores.catalog.catalog import catalog_of
     from memory_assets.transcripts import discover
 
-    path = settings.data_dir / "catalog.db"
-    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
-        listed = discover(roots, remembered(catalog.sources.rows()))
-        return {source.session_id for source in listed}
-
-
-def _transcripts(name: str, settings: Settings) -> Finding:
-    roots = _roots(settings)
+    with closing(catalog_of(settings.data_dir)) as catalog:
+        roots = roots_to_read(settings, catalog)
+        known = remembered(catalog.sources.rows())  # of files on record, none is opened
     missing = {
         agent: gone
         for agent, paths in roots.items()
@@ -193,7 +174,11 @@ def _transcripts(name: str, settings: Settings) -> Finding:
     if is_sample(roots):
         remedy = f"Set {WHERE_ROOTS_ARE_SET} if they are elsewhere."
         return Finding(name, True, "none found; the sample sessions would be used", remedy)
-    numbers = {agent: len(_sessions_of(settings, {agent: roots[agent]})) for agent in roots}
+    # Files of one session may be in several projects.
+    numbers = {
+        agent: len({source.session_id for source in discover({agent: paths}, known)})
+        for agent, paths in roots.items()
+    }
     lines = (
         f"\n      {agent}: {counted(number, 'session')} in {places_in_words(roots[agent])}"
         for agent, number in numbers.items()
@@ -276,9 +261,8 @@ def _model(
         except (EndpointFailed, EmbedderUnavailable) as failed:
             wrong = True
             said.append(str(failed))
-    remedy = f"Start it, or correct {setting}; until then, words alone are searched."
-    if setting == _SUMMARIZER:
-        remedy = f"Start it, or correct {setting}; until then, summaries are extracted."
+    then = "summaries are extracted" if setting == _SUMMARIZER else "words alone are searched"
+    remedy = f"Start it, or correct {setting}; until then, {then}."
     return Finding(name, not wrong, f"{model}: {'; '.join(said)}", remedy if wrong else "")
 
 
@@ -387,7 +371,7 @@ def _memory(name: str, settings: Settings) -> Finding:
     from memory_assets.status.words import sample_note
     from memory_assets.stores.catalog.session_counts import SessionCounts
 
-    if not (settings.data_dir / "catalog.db").exists():
+    if not (settings.data_dir / CATALOG_FILE).exists():
         return Finding(name, True, "nothing yet", "Run `memory ingest`.")
     current = status(settings)
     behind = [line for well, line in in_words(current["coverage"]) if not well]

@@ -15,7 +15,7 @@ from memory_assets.cli.context_answer import print_context
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.views import memories_view, print_view
 from memory_assets.cli.request_options import Json
-from memory_assets.recall.ids import short_form
+from memory_assets.recall.names import short_form
 from memory_assets.requests.agent_memory import (
     ContextRequest,
     HideRequest,

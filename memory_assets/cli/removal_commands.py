@@ -25,7 +25,7 @@ from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, Unknow
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import is_gone
 from memory_assets.project_names import spelled
-from memory_assets.requests.actions import ForgetRequest
+from memory_assets.requests.questions import ForgetRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
@@ -98,7 +98,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         return
     if asked.exclude and selection.project is not None:
         _exclude(components, selection.project)
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("forgetting", total=None)
         report = forgetting.forget(
             components,
@@ -245,7 +245,7 @@ def _exclude(components: Components, project: str) -> None:
 def _session(any_id: str | None) -> tuple[str | None, str]:
     """Return the session of an id, or the hash of a memory's, and what part of its session the id
     means: "" for all of it."""
-    from memory_assets.recall.ids import parse_id
+    from memory_assets.recall.names import parse_id
     from memory_assets.stores.agents.partitions import MEMORY_HEAD
 
     if any_id is None or any_id.startswith(MEMORY_HEAD):
@@ -383,7 +383,7 @@ def _redact_again(settings: Settings, components: Components, console: Console) 
     projects = forgetting.projects_to_redact(components)
     components.catalog.close()
     done = _brought_up_to_date(settings, projects, console, limit=None)
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("rewriting files", total=None)
         forgetting.rewrite_stores(
             Components(settings),
@@ -498,7 +498,7 @@ def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
     from memory_assets.cli.ingesting.ingest import apply_retention
 
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         bar.add_task("removing the records of old sessions", total=None)
         removed = apply_retention(settings)
     touched = set(str(removed["projects"]).split(", "))

@@ -13,22 +13,23 @@ from memory_assets.requests.search import SearchRequest
 def run_search(asked: SearchRequest, *, as_json: bool) -> int:
     """Search, print the answer, and return the exit code."""
     from memory_assets.recall import open_memory
-    from memory_assets.serving.answer_lines import search_lines, search_notes
+    from memory_assets.serving.answer_lines import search_lines, search_notes, with_directories
 
     if asked.interactive:
         from memory_assets.cli.browse import browse, require_terminal
 
         require_terminal()
     memory = open_memory()
-    answer = memory.ask(asked)
+    with rendering.said_if_long():
+        answer = memory.ask(asked)
+    filters = with_directories(answer["filters"], memory.catalog.sources.project_roots)
+    notes = list(search_notes({**answer, "filters": filters}))
     by_time = asked.sort == "date" or not asked.query.strip()
     if asked.interactive:
         browse(memory, answer, by_time=by_time)
-        rendering.print_lines(search_notes(answer), stderr=True)
+        rendering.print_lines(notes, stderr=True)
     elif as_json or not sys.stdout.isatty():
-        rendering.print_recalled(
-            answer, as_json, search_lines(answer, full=asked.full), search_notes(answer)
-        )
+        rendering.print_recalled(answer, as_json, search_lines(answer, full=asked.full), notes)
     else:
         from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
 
@@ -38,6 +39,6 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
         )
         rendering.write_lines(lines, sys.stdout, paged=True)
         rendering.print_lines(what_to_type(memory, answer), stderr=True)
-        rendering.print_lines(search_notes(answer), stderr=True)
+        rendering.print_lines(notes, stderr=True)
     nothing_close = not answer["hits"] or (answer["weak"] and answer["missing"])
     return exit_codes.NOTHING_FOUND if nothing_close else exit_codes.FINE

@@ -137,7 +137,7 @@ def rebuild(
     Copies rows and stored vectors from the lake into new collections, then swaps them with the
     old ones. Nothing is embedded, and searches keep working meanwhile.
     """
-    from memory_assets.pipeline.indexes.rebuild import rebuild as rebuild_collections
+    from memory_assets.pipeline.indexes.collections import rebuild as rebuild_collections
     from memory_assets.pipeline.stage.components import Components
 
     components = Components(load_settings())
@@ -147,7 +147,7 @@ def rebuild(
     console = rendering.open_console(stderr=json)
     stages = components.catalog.products.totals()
     rows = sum(stages.get(kind.table, {}).get("rows") or 0 for kind in SEARCH_KINDS.values())
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("rebuilding", total=None if collection else rows)
 
         def show(step: str, written: int = 0, /) -> None:

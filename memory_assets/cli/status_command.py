@@ -23,7 +23,7 @@ from memory_assets.status import (
     status,
     totals,
 )
-from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.catalog import catalog_of
 from memory_assets.stores.stores import require_memory
 from memory_assets.stores.under_way.ingest import under_way
 
@@ -32,7 +32,7 @@ def show_status(settings: Settings, *, as_json: bool) -> None:
     """Print the status as lines or as JSON."""
     require_memory(settings.data_dir)
     current = status(settings)
-    with closing(Catalog(settings.data_dir / "catalog.db")) as catalog:
+    with closing(catalog_of(settings.data_dir)) as catalog:
         roots = catalog.sources.project_roots()
     rendering.print_answer(current, as_json, _lines(current, roots))
 

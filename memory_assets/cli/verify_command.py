@@ -81,7 +81,7 @@ def verify_memory(
         of = counted(len(wanted), "project")
         rendering.print_lines([f"Checking {of}, then reading their transcripts again."])
     verified = _verify_projects(components, wanted, console)
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("reading the agents' files again", total=None)
         sources = count_sources(
             components,
@@ -100,7 +100,7 @@ def _verify_projects(
     components: Components, projects: Sequence[str], console: Console
 ) -> list[Verified]:
     verified: list[Verified] = []
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("verifying", total=len(projects) * len(CHECKS))
         for project in projects:
             for check in verify_project(components, project):
@@ -125,7 +125,7 @@ def _scan(
     ]
     known = KnownValues(components.install_key, frozenset(components.catalog.known_secrets.rules()))
     total = sum(path.stat().st_size for path in files_under(roots, excluded))
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task("every byte at rest", total=total)
         return deep_scan(
             roots,

@@ -7,8 +7,14 @@ Nothing is claimed without proof. docs/commits.md has the grades of evidence and
 measured errors.
 """
 
-from memory_assets.commits.attribution import attribute
-from memory_assets.commits.evidence import ATTRIBUTION_VERSION, SCORES, Claim, Evidence, uncontested
+from memory_assets.commits.attribution import (
+    ATTRIBUTION_VERSION,
+    SCORES,
+    Claim,
+    Evidence,
+    attribute,
+    uncontested,
+)
 from memory_assets.commits.repository import Repository, RepositoryCommit
 from memory_assets.commits.work import SessionWork, session_work
 

@@ -6,7 +6,7 @@ import json
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
@@ -27,6 +27,7 @@ from memory_assets.dagster.partitions import (
     requests_to_remove,
     workspaces,
 )
+from memory_assets.dagster.requested import Requested
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
 from memory_assets.pipeline.plan.plan import (
@@ -59,37 +60,17 @@ from memory_assets.stores.workspaces import Workspaces
 
 # Dagster itself passes this argument, which is in beta, for every sensor.
 warnings.filterwarnings("ignore", message="Parameter `owners`", category=dg.BetaWarning)
-_RETRY_SECONDS = 120.0
-"""Wait before a request is repeated whose work is still not done; doubled each time. The run
-key changes with each attempt, because Dagster never repeats one (dagster#15982)."""
 _MOST_SECONDS_HELD_BACK = 3_600.0
 """Longest wait if sessions are held back for a failure that may pass. These runs succeed, so
 that they are superseded and the history does not grow."""
 _MOST_SECONDS = 86_400.0
 """Longest wait for other work, whose runs fail: each keeps 0.9 MB for 30 days."""
-_MOST_DOUBLINGS = 16
 _TRIED_AGAIN_SECONDS = 3_600.0
 """Work of workspaces and agents' memory that a run left undone is asked for again after so long."""
 _MOST_FILES = 10
 """New or changed files that a run of the assets of one partition takes in. With more a batch has
 words before vectors, and several processes; and runs of two partitions cost twice what their batch
 costs (docs/runs.md)."""
-
-
-@dataclass
-class _Requested:
-    """The last request for a project: fingerprint of the work, number of attempts, and time."""
-
-    fingerprint: str
-    attempt: int
-    at: float
-
-    def is_due(self, work: ProjectPlan, now: float) -> bool:
-        if self.fingerprint != work.fingerprint:
-            return True
-        most = _MOST_SECONDS_HELD_BACK if work.held_back else _MOST_SECONDS
-        wait = min(_RETRY_SECONDS * 2.0 ** min(self.attempt - 1, _MOST_DOUBLINGS), most)
-        return not 0 <= now - self.at < wait  # also if the clock was ahead, and was put right
 
 
 @dg.sensor(
@@ -133,7 +114,7 @@ def projects_directory_sensor(
     due = [
         work for project, work in works.items() if project not in busy and state.is_due(work, now)
     ]
-    due.sort(key=lambda work: (state.requested_at(work.project), work.project))
+    due.sort(key=lambda work: (state.last(work.project).at, work.project))
     due = due[: settings.sensor_projects_per_tick]
     alone = len(due) == 1 and _is_small(components, due[0], transcripts)
     runs = [state.request(due, now, alone=alone)] if due else []
@@ -182,30 +163,29 @@ class _State:
     """The sensor's cursor: the last request for each project with work, and the project after
     which the next tick continues if this one ran out of time."""
 
-    requested: dict[str, _Requested]
+    requested: dict[str, Requested]
     after: str = ""
 
     @classmethod
     def from_cursor(cls, cursor: str | None) -> "_State":
         values = json.loads(cursor or "{}")
-        requested = {name: _Requested(**last) for name, last in values.get("requested", {}).items()}
+        requested = {name: Requested(**last) for name, last in values.get("requested", {}).items()}
         return cls(requested, values.get("after", ""))
 
     def to_cursor(self) -> str:
-        requested = {name: asdict(last) for name, last in sorted(self.requested.items())}
+        requested = {name: last._asdict() for name, last in sorted(self.requested.items())}
         return json.dumps({"requested": requested, "after": self.after})
 
     def forget(self, projects_up_to_date: set[str]) -> None:
         for project in projects_up_to_date:
             self.requested.pop(project, None)
 
-    def requested_at(self, project: str) -> float:
-        last = self.requested.get(project)
-        return last.at if last is not None else 0.0
+    def last(self, project: str) -> Requested:
+        return self.requested.get(project, Requested())
 
     def is_due(self, work: ProjectPlan, now: float) -> bool:
-        last = self.requested.get(work.project)
-        return last is None or last.is_due(work, now)
+        most = _MOST_SECONDS_HELD_BACK if work.held_back else _MOST_SECONDS
+        return not self.last(work.project).is_enough(work.fingerprint, now, most)
 
     def request(self, works: list[ProjectPlan], now: float, *, alone: bool) -> dg.RunRequest:
         """Note the request of projects in the state, and return it with a new run key; `alone`: as
@@ -213,11 +193,9 @@ class _State:
         names = [work.project for work in works]
         key = []
         for work in works:
-            last = self.requested.get(work.project)
-            repeated = last is not None and last.fingerprint == work.fingerprint
-            attempt = last.attempt + 1 if last is not None and repeated else 1
-            self.requested[work.project] = _Requested(work.fingerprint, attempt, now)
-            key.append(f"{work.project}:{work.fingerprint}:{attempt}")
+            asked = self.last(work.project).again(work.fingerprint, now)
+            self.requested[work.project] = asked
+            key.append(f"{work.project}:{work.fingerprint}:{asked.attempt}")
         one = key[0] if len(key) == 1 else f"{len(key)} projects:{input_hash(*key)}"
         reasons = {work.reason for work in works}
         if alone:

@@ -18,12 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import dagster as dg
 
 from memory_assets.dagster.instance_runs import runs_under_way
 from memory_assets.dagster.partitions import add_keys, new_keys
+from memory_assets.dagster.requested import Requested
 from memory_assets.errors import (
     ConfigurationError,
     StoreDamaged,
@@ -50,24 +51,10 @@ JOB, OP = "derive_tenants", "derive_batch"
 _AT_ONCE = 16
 _BATCH = 50
 """Tenants of one run."""
-_RETRY_SECONDS = 120.0
-"""Wait before a tenant is asked for again that is still out of date; doubled each time."""
 _MOST_SECONDS = 3_600.0
+"""Longest wait before a tenant is asked for again that is still out of date."""
 
 tenants = dg.DynamicPartitionsDefinition(name=TENANTS)
-
-
-class _Asked(NamedTuple):
-    """The last request for a tenant: a hash of what is to be there, the number of attempts (0: it
-    is there), and the time."""
-
-    mark: str = ""
-    attempt: int = 0
-    at: float = 0.0
-
-    def is_enough(self) -> bool:
-        wait = min(_RETRY_SECONDS * 2 ** min(self.attempt - 1, 16), _MOST_SECONDS)
-        return not self.attempt or 0 <= time.time() - self.at < wait
 
 
 class TenantsConfig(dg.Config):
@@ -205,19 +192,20 @@ def shard_heads_sensor(
     known = set(context.instance.get_dynamic_partitions(TENANTS))
     left = {name for name in known - wanted.keys() if shards_below(target, name.replace("|", "/"))}
     wanted |= {name: {} for name in left}  # whose shards are gone, and those made of them are not
-    asked = {name: _Asked(*values) for name, values in json.loads(context.cursor or "{}").items()}
+    asked = {
+        name: Requested(*values) for name, values in json.loads(context.cursor or "{}").items()
+    }
     busy = _busy(context.instance, settings)
-    due = dict[str, _Asked]()
+    due = dict[str, Requested]()
     for tenant, marks in sorted(wanted.items()):
-        last = asked.get(tenant, _Asked())
-        mark = input_hash(*sorted(marks.values()))
-        if tenant in busy or (last.mark == mark and last.is_enough()):
+        last = asked.get(tenant, Requested())
+        mark, now = input_hash(*sorted(marks.values())), time.time()
+        if tenant in busy or last.is_enough(mark, now, _MOST_SECONDS):
             continue
-        if last.mark == mark and marks and _is_done(target, marks):
-            asked[tenant] = last._replace(attempt=0)
+        if last.fingerprint == mark and marks and _is_done(target, marks):
+            asked[tenant] = last._replace(attempt=0)  # which is enough for good
         else:
-            attempt = last.attempt + 1 if last.mark == mark else 1
-            asked[tenant] = due[tenant] = _Asked(mark, attempt, time.time())
+            asked[tenant] = due[tenant] = last.again(mark, now)
     gone = known - wanted.keys()
     requests = [tenants.build_add_request(new_keys(context.instance, due, tenants))] if due else []
     return dg.SensorResult(
@@ -293,12 +281,14 @@ def _is_done(target: Objects, marks: Mapping[str, str]) -> bool:
     return all(head is not None and head.made_of == marks[name] for name, head in heads.items())
 
 
-def _requests(due: Mapping[str, _Asked]) -> Iterator[dg.RunRequest]:
+def _requests(due: Mapping[str, Requested]) -> Iterator[dg.RunRequest]:
     names = list(due)
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         yield dg.RunRequest(
-            run_key=input_hash(*(f"{name}:{due[name].mark}:{due[name].attempt}" for name in batch)),
+            run_key=input_hash(
+                *(f"{name}:{due[name].fingerprint}:{due[name].attempt}" for name in batch)
+            ),
             run_config={"ops": {OP: {"config": {"tenants": batch}}}},
             tags={"memory/reason": f"{len(batch)} tenants"},
         )

@@ -48,7 +48,7 @@ def _stated(node: Node, domain: str) -> Iterator[tuple[str, str]]:
     """Yield the services that a node names, with their domains; `domain` is the one around it."""
     spec, metadata = node.get("spec"), node.get("metadata")
     own = node.text("domain") or (spec.text("domain") if spec else "")
-    name = _name(node) or (metadata.text("name") if metadata else "")
+    name = node.first_text(_NAMES) or (metadata.text("name") if metadata else "")
     if own and name:
         yield name, own
     for key, value in node.items():
@@ -72,9 +72,5 @@ def _named(node: Node) -> Iterator[tuple[str, Node]]:
     """Yield the entries of a mapping or list by their names."""
     yield from ((key.value, value) for key, value in node.items())
     for child in node.children if node.kind == "sequence" else ():
-        if name := child.value or _name(child):
+        if name := child.value or child.first_text(_NAMES):
             yield name, child
-
-
-def _name(node: Node) -> str:
-    return next(filter(None, (node.text(key) for key in _NAMES)), "")

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
-_MOST_FILES = 4_096
-"""Files whose rules are kept."""
 _LONGEST_RULE = 4_096
 """Bytes; no path is longer."""
 _SPECIAL = re.compile(rb"[*?\[\\]")
@@ -83,32 +80,19 @@ class RuleFile:
         return None
 
 
-class RuleFiles:
-    """The rules of the files that were read last, by path, inode, size and time of change."""
+def rules_at(path: Path) -> RuleFile | None:
+    """Return the rules of a file; None if it is not there, or is no plain file."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - twice for each directory of a walk
+        return rules_of_state(path, status.st_ino, status.st_size, status.st_mtime_ns)
+    except OSError:
+        return None
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[tuple[int, int, int], RuleFile]] = OrderedDict()
-        self.parsed = 0
-        """How often a file was read, for tests and benchmarks."""
 
-    def of(self, path: Path) -> RuleFile | None:
-        """Return the rules of a file; None if it is not there, is no plain file, or is empty."""
-        key = str(path)
-        try:
-            status = os.stat(key)  # noqa: PTH116 - twice for each directory of a walk
-            state = status.st_ino, status.st_size, status.st_mtime_ns
-            known = self._kept.get(key)
-            if known is None or known[0] != state:
-                known = state, parsed(path.read_bytes())
-                self.parsed += 1
-                self._kept[key] = known
-        except OSError:
-            self._kept.pop(key, None)
-            return None
-        self._kept.move_to_end(key)
-        while len(self._kept) > _MOST_FILES:
-            self._kept.popitem(last=False)
-        return known[1]
+@lru_cache(maxsize=4_096)
+def rules_of_state(path: Path, inode: int, size: int, mtime_ns: int) -> RuleFile:
+    """Return the rules of a file as it was then: a watcher asks for them at each save."""
+    return parsed(path.read_bytes())
 
 
 def parsed(content: bytes) -> RuleFile:

@@ -53,7 +53,7 @@ def _document(source: Source, root: Node, group: str) -> Iterator[Cut]:
             yield from _below(source, cut, value, _MAX_LEVELS)
     for number, element in enumerate(root.children if root.kind == "sequence" else ()):
         edges = tuple(begin(source, child) for child in _keys_of(element))
-        heading = _name(element) or f"[{number}]"
+        heading = element.first_text(_NAMES) or f"[{number}]"
         yield Cut(begin(source, element), "key", heading, group, edges=edges)
 
 
@@ -80,15 +80,12 @@ def _entries(source: Source, cut: Cut, value: Node) -> Iterator[tuple[Cut, Node]
         for key, node in value.items():
             heading = f"{cut.heading}.{key.value}"[:160]
             yield Cut(begin(source, key), "key", heading, cut.group), node
-    elif all(_name(element) and len(element.children) >= _ENTRY for element in value.children):
+    elif all(
+        element.first_text(_NAMES) and len(element.children) >= _ENTRY for element in value.children
+    ):
         for element in value.children:
-            heading = f"{cut.heading}[{_name(element)}]"[:160]
+            heading = f"{cut.heading}[{element.first_text(_NAMES)}]"[:160]
             yield Cut(begin(source, element), "key", heading), element
-
-
-def _name(element: Node) -> str:
-    """Return what an element of a list calls itself."""
-    return next(filter(None, (element.text(key) for key in _NAMES)), "")
 
 
 def _keys_of(node: Node) -> list[Node]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import yaml
@@ -55,6 +55,10 @@ class Node:
         node = self.get(key)
         lines = node.value.strip().splitlines() if node else []
         return lines[0] if lines else ""
+
+    def first_text(self, keys: Iterable[str]) -> str:
+        """Return the first line of the first of these values that is not empty."""
+        return next(filter(None, map(self.text, keys)), "")
 
 
 def read(source: Source) -> list[Node]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
-from memory_assets.documents.ignore_rules import RuleFile, RuleFiles
+from memory_assets.documents.ignore_rules import RuleFile, rules_at
 from memory_assets.documents.repository import tracked_paths
 
 MOST_BYTES = 10_000_000
@@ -37,8 +37,6 @@ SKIPPED_DIRECTORIES = frozenset(
 )
 SKIPPED_FILES = frozenset({".DS_Store", "Thumbs.db"})
 IGNORE_FILES = (".gitignore", ".memoryignore")
-RULE_FILES = RuleFiles()
-"""The rules that were read last: a watcher asks for them at each save."""
 _BY_RULE = "ignored"
 _Ignored = list[tuple[int, RuleFile]]
 """Rules with the bytes of the path of their directory, slash included; outermost first."""
@@ -211,7 +209,7 @@ def _excluded_by_git(root: Path, listing: Walk) -> _Ignored:
 
 
 def _read(path: Path, listing: Walk) -> RuleFile | None:
-    rules = RULE_FILES.of(path)
+    rules = rules_at(path)
     if rules is not None and rules.invalid:
         listing.skipped["rule of an ignore file that is not valid"] += rules.invalid
     return rules

@@ -6,41 +6,34 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 _LAST_TURNS = 2
 
 
-class Evidence(Protocol):
-    """Something that happened in a turn."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Something that happened in a turn of a session, and when."""
 
-    @property
-    def session_id(self) -> str:
-        """The session."""
-
-    @property
-    def turn_id(self) -> str:
-        """The id of the turn."""
-
-    @property
-    def at(self) -> datetime | None:
-        """When it happened."""
+    session_id: str
+    turn_id: str
+    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Lasting:
     """What sessions show. `topic` says what it is about: of a project there is one of each. `at`
     is when it was seen last, `sources` are the ids of turns that show it: of each session that
-    does, the last two."""
+    does, the last two. `type` is that of the memory that it may become."""
 
     topic: str
     text: str
     confidence: float
     at: datetime | None
     sources: tuple[str, ...]
+    type: str = "project"
 
 
-def shown_by(topic: str, text: str, evidence: Iterable[Evidence]) -> Lasting:
+def shown_by(topic: str, text: str, evidence: Iterable[Seen]) -> Lasting:
     """Return what some evidence shows: it is surer, the more sessions and turns there are."""
     turns: dict[str, dict[str, None]] = defaultdict(dict)
     times = []

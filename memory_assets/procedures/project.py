@@ -7,12 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from memory_assets.procedures.documents import Read, documents, documents_read
-from memory_assets.procedures.lasting import Lasting, shown_by
+from memory_assets.procedures.lasting import Lasting, Seen, shown_by
 from memory_assets.procedures.procedures import procedures, tools
-from memory_assets.procedures.together import Changed, changed, kept_up, together
+from memory_assets.procedures.together import (
+    Changed,
+    Read,
+    changed,
+    documents,
+    documents_read,
+    kept_up,
+    together,
+)
 from memory_assets.procedures.traps import traps
 from memory_assets.procedures.uses import Use, uses
 from memory_assets.session_analysis import SessionTurns
@@ -58,7 +64,7 @@ def lasting_of(sessions: Iterable[Findings]) -> list[Lasting]:
         *together(changes),
         *kept_up(changes),
         *commit_style([one for session in all_findings for one in session.commits]),
-        *documents(reads, len({one.session_id for one in reads})),
+        *documents(reads),
     ]
     return sorted(lasting, key=lambda trait: (-trait.confidence, trait.topic))
 
@@ -74,14 +80,11 @@ _BRANCH = re.compile(r"(?P<prefix>[\w.-]+)/\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(Seen):
     """A commit that a turn made."""
 
     subject: str
     branch: str
-    session_id: str
-    turn_id: str
-    at: datetime | None
 
 
 def committed(session: SessionTurns) -> Iterator[Committed]:
@@ -91,7 +94,7 @@ def committed(session: SessionTurns) -> Iterator[Committed]:
         for record in turn.records:
             for commit in made_in(record, calls.ended(record)):
                 where = (session.session_id, turn.id, record.timestamp)
-                yield Committed(str(commit.subject), str(commit.branch), *where)
+                yield Committed(*where, str(commit.subject), str(commit.branch))
 
 
 def commit_style(commits: Sequence[Committed]) -> list[Lasting]:

@@ -1,4 +1,5 @@
-"""Files of a project that are changed together, and files that nearly every change touches."""
+"""Files of a project that are changed together, files that nearly every change touches, and
+documents that its sessions read again and again."""
 
 from __future__ import annotations
 
@@ -6,10 +7,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import PurePosixPath
 
-from memory_assets.procedures.lasting import Lasting, shown_by
+from memory_assets.procedures.lasting import Lasting, Seen, shown_by
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.files import touched
 
@@ -23,16 +23,22 @@ _FEWEST_SESSIONS = 3
 _MOST_SESSIONS = 0.5
 _KEPT = frozenset((*_DATA, ".sh", ".txt", ".rst", ".mdx"))
 _ROOTED = re.compile(r"^(?:[/~$]|[A-Za-z]:|\.\.)")
+_SHARE_OF_SESSIONS = 1 / 3
+_MOST_LISTED = 4
+_DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc|pdf)$", re.IGNORECASE)
+_LOADED = re.compile(
+    r"(?:^|/)(?:README|CLAUDE|AGENTS|GEMINI|MEMORY|SKILL|CHANGELOG|LICENSE)(?:[.-][\w.-]*)?$"
+    r"|^~/\.|/\.claude/|/\.codex/|^/tmp/|^/private/|^/var/|requirements[\w-]*\.txt$",
+    re.IGNORECASE,
+)
+"""What agents read without being told, or what is theirs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Seen):
     """The files that one turn changed, as paths in the project."""
 
     files: frozenset[str]
-    session_id: str
-    turn_id: str
-    at: datetime | None
 
 
 def changed(session: SessionTurns) -> Iterator[Changed]:
@@ -43,7 +49,8 @@ def changed(session: SessionTurns) -> Iterator[Changed]:
         files = frozenset(path for path in paths if not _ROOTED.match(path))
         if files and len(files) <= _IN_A_TURN:
             times = [record.timestamp for record in turn.records if record.timestamp is not None]
-            yield Changed(files, session.session_id, turn.id, max(times, default=None))
+            at = max(times, default=None)
+            yield Changed(session.session_id, turn.id, at, files)
 
 
 def together(changes: Sequence[Changed]) -> list[Lasting]:
@@ -118,3 +125,40 @@ def _manifests(first: PurePosixPath, second: PurePosixPath) -> bool:
         re.search(r"plugin|package|manifest|extension|marketplace", path.name)
         for path in (first, second)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Seen):
+    """A document that a turn read."""
+
+    path: str
+
+
+def documents_read(session: SessionTurns) -> Iterator[Read]:
+    """Yield the documents that each turn of a session read."""
+    for turn in session.turns:
+        for path in touched(session, turn.records).read:
+            name = str(path).replace("\\", "/")
+            if _DOCUMENT.search(name) and not _LOADED.search(name):
+                at = turn.records[0].timestamp if turn.records else None
+                yield Read(session.session_id, turn.id, at, name)
+
+
+def documents(reads: Sequence[Read]) -> list[Lasting]:
+    """Return the documents that a third of the sessions which read any read, and three at least, in
+    one sentence; nothing where there are none."""
+    by_path: dict[str, list[Read]] = defaultdict(list)
+    for read in reads:
+        by_path[read.path].append(read)
+    counts = {path: len({read.session_id for read in of}) for path, of in by_path.items()}
+    sessions = len({read.session_id for read in reads})
+    least = max(_FEWEST_SESSIONS, sessions * _SHARE_OF_SESSIONS)
+    often = sorted(
+        (path for path in counts if counts[path] >= least), key=lambda p: (-counts[p], p)
+    )
+    if not often:
+        return []
+    best = often[:_MOST_LISTED]
+    listed = ", ".join(f"`{path}`" for path in best)
+    text = f"Documents that sessions of this project read before they work: {listed}."
+    return [shown_by("documents", text, [read for path in best for read in by_path[path]])]

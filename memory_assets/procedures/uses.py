@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
+from memory_assets.procedures.lasting import Seen
 from memory_assets.procedures.purposes import purpose_of
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
@@ -28,7 +28,7 @@ _ROOTED = re.compile(r"^(?:[/~]|[A-Za-z]:[\\/])")
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class Use(Seen):
     """One command of a turn. `text` is how it was typed, without redirections and what only wraps
     it; `where` the directory below the project's, "" for its root; `error` tells why it failed."""
 
@@ -40,9 +40,6 @@ class Use:
     where: str
     failed: bool
     error: str
-    session_id: str
-    turn_id: str
-    at: datetime | None
 
     @property
     def command(self) -> str:

@@ -9,28 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory, open_memory
-    from memory_assets.recall.search.answer import Answer, Coverage, Hit
-    from memory_assets.requests.search import KINDS, MODES, SearchRequest
 
-__all__ = [
-    "KINDS",
-    "MODES",
-    "Answer",
-    "Coverage",
-    "Hit",
-    "Memory",
-    "SearchRequest",
-    "open_memory",
-]
-_FROM = {
-    **dict.fromkeys(("Memory", "open_memory"), "memory_assets.recall.memory"),
-    **dict.fromkeys(("Answer", "Coverage", "Hit"), "memory_assets.recall.search.answer"),
-    **dict.fromkeys(("KINDS", "MODES", "SearchRequest"), "memory_assets.requests.search"),
-}
+__all__ = ["Memory", "open_memory"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used: `memory context` needs only `names`, not numpy."""
-    if name not in _FROM:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_FROM[name]), name)
+    return getattr(import_module("memory_assets.recall.memory"), name)

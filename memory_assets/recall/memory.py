@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, UnknownName
 from memory_assets.install_key import load_install_key
+from memory_assets.recall.names import short_id
 from memory_assets.recall.searchable import Searchable
-from memory_assets.requests.actions import (
+from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.questions import (
+    AuditRequest,
+    BlameRequest,
     FrictionRequest,
     HowRequest,
     RestoreRequest,
     ResumeRequest,
-)
-from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.requests.questions import (
-    AuditRequest,
-    BlameRequest,
     SessionRequest,
     SessionsRequest,
     ShowRequest,
@@ -30,7 +28,7 @@ from memory_assets.requests.questions import (
     TimelineRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.stores import require_memory
 
@@ -72,7 +70,7 @@ class Memory(Searchable):
             case CrossQueryRequest():
                 from memory_assets.recall.cross_query.cross_query import cross_query
 
-                return cross_query(self, asked).to_dict()
+                return cross_query(self, asked)
             case BlameRequest() | RestoreRequest():
                 return self._of_file(asked)
             case HowRequest():
@@ -183,7 +181,7 @@ class Memory(Searchable):
         if isinstance(asked, BlameRequest):
             from memory_assets.recall.files.blame import blame
 
-            return asdict(blame(self, asked.target, directory_of(asked.target)))
+            return blame(self, asked.target, directory_of(asked.target))
         from memory_assets.recall.files.restore import restore
 
         return restore(self, asked, directory_of(asked.file))
@@ -197,8 +195,6 @@ class Memory(Searchable):
 
     def short_ids(self, sessions: Iterable[str]) -> dict[str, str]:
         """Return a beginning of each session's id that no other session has."""
-        from memory_assets.recall.names import short_id
-
         return {session_id: short_id(self, session_id) for session_id in set(sessions)}
 
     @cached_property

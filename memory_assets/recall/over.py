@@ -20,7 +20,7 @@ from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, Unknow
 from memory_assets.install_key import load_install_key
 from memory_assets.recall.documents import document_named
 from memory_assets.recall.names import id_named
-from memory_assets.recall.search.answer import Answer, Coverage, Hit, only, session_of
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, newest_first, only, session_of
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings
@@ -212,8 +212,6 @@ def merged(
     by_time = request.sort == "date" or not any(hit.score for hit in hits.values())
     ranked = sorted(hits.values(), key=lambda hit: (-_probability(hit), -hit.score, hit.id))
     if by_time:
-        from memory_assets.recall.search.newest import newest_first
-
         ranked = newest_first(ranked)
     first, every = next(iter(answers.values())), list(answers.values())
     missing = set.intersection(*(set(reply.missing) for reply in every))

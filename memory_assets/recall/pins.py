@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from memory_assets.agent_memory.policy import NOTE
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.names import id_named, session_named
+from memory_assets.recall.names import Named, session_named
 from memory_assets.recall.rows import one_line, rows_of
 from memory_assets.recall.show import show
 from memory_assets.stores.agents.journal import has_journal
@@ -15,45 +13,20 @@ from memory_assets.stores.stores import Stores
 from memory_assets.stores.tombstones import is_unique
 
 
-@dataclass(frozen=True)
-class Pinnable:
-    """A session, or a turn of one, that a pin can be on; `id` is that of a session or a turn."""
-
-    project: str
-    session_id: str
-    turn_index: int | None
-
-    @property
-    def id(self) -> str:
-        """Its full id."""
-        turn = "" if self.turn_index is None else f"::turn::{self.turn_index}"
-        return f"session::{self.session_id}{turn}"
-
-
-def pinnable(stores: Stores, text: str) -> Pinnable:
-    """Return the session or turn that an id names, or whose row it names.
-
-    Raises:
-        ConfigurationError, NotFound: see `names.id_named`.
-    """
-    named = id_named(stores, text)
-    return Pinnable(named.project, named.parts.session_id, named.parts.turn_index)
-
-
-def usual_note(stores: Stores, of: Pinnable) -> str:
+def usual_note(stores: Stores, of: Named) -> str:
     """Return what a pin says without a note: the session's title, or the beginning of the turn.
 
     Raises:
         NotFound: there is no such turn.
         ConfigurationError: the session is hidden.
     """
-    if (of.project, of.session_id) in stores.hidden.all():
-        again = f"`memory hide {of.session_id} --remove`"
-        raise ConfigurationError(f"session {of.session_id} is hidden; {again} first")
-    if of.turn_index is not None:
-        return one_line(show(stores, of.id)[0]["passages"][0])
-    rows = rows_of(stores.lake, SESSION_SUMMARIES, of.project, of.session_id, ["title"])
-    return (rows[0]["title"] if rows else "") or of.id
+    if (of.project, of.parts.session_id) in stores.hidden.all():
+        again = f"`memory hide {of.parts.session_id} --remove`"
+        raise ConfigurationError(f"session {of.parts.session_id} is hidden; {again} first")
+    if of.parts.turn_index is not None:
+        return one_line(show(stores, of.place)[0]["passages"][0])
+    rows = rows_of(stores.lake, SESSION_SUMMARIES, of.project, of.parts.session_id, ["title"])
+    return (rows[0]["title"] if rows else "") or of.place
 
 
 def pin_key(project: str, session_id: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 LINE_CHARACTERS = 160
+UNTIMED = datetime.min.replace(tzinfo=UTC)
+"""The time by which what has none is sorted."""
 _SUBJECT_HEAD = 40
 """Characters of a subject that a list of commits, which shortens them, surely has."""
 _FILES = 12

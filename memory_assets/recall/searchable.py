@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.paths import NO_COLLECTIONS
-from memory_assets.recall.ids import may_be_id, parse_id
+from memory_assets.recall import names
+from memory_assets.recall.rows import rows_of
 from memory_assets.recall.search.answer import (
     Answer,
     Coverage,
     Hit,
+    newest_first,
     only,
     session_of,
     together,
@@ -78,30 +80,17 @@ class Searchable(Stores):
 
     def project_named(self, text: str | None) -> str | None:
         """Return the project that a person means, None for None; see `names.project_named`."""
-        if text is None:
-            return None
-        from memory_assets.recall.names import project_named
-
-        return project_named(self.catalog, text)
+        return None if text is None else names.project_named(self.catalog, text)
 
     def projects_named(self, text: str | None) -> list[str] | None:
         """Return the projects that a person means, None for None; see `names.projects_named`."""
-        if text is None:
-            return None
-        from memory_assets.recall.names import projects_named
-
-        return projects_named(self.catalog, text)
+        return None if text is None else names.projects_named(self.catalog, text)
 
     def projects_with_worktrees(self, text: str | None) -> list[str] | None:
         """Return the projects that a person means, and those of the working trees of their
         repositories; None for None."""
         named = self.projects_named(text)
-        return named if named is None else self._with_worktrees(named)
-
-    def _with_worktrees(self, projects: Iterable[str]) -> list[str]:
-        from memory_assets.recall.names import with_worktrees
-
-        return with_worktrees(self.catalog, projects)
+        return None if named is None else names.with_worktrees(self.catalog, named)
 
     def workspace_named(self, text: str) -> Workspace:
         """Return the workspace that a person means by its name or a path in it. One of a pulled
@@ -138,7 +127,7 @@ class Searchable(Stores):
         return [
             replace(hit, later=None)
             if hit.later is not None
-            and (session := parse_id(hit.later.turn_id).session_id) in ids
+            and (session := names.parse_id(hit.later.turn_id).session_id) in ids
             and session != hit.metadata["session_id"]
             else hit
             for hit in self._searcher.with_later(hits)
@@ -169,7 +158,7 @@ class Searchable(Stores):
 
     def _in_projects(self, request: SearchRequest, named: Sequence[str] | None) -> Answer:
         """Return the best hits of projects and of the working trees of their repositories."""
-        projects = self._with_worktrees(named) if named else []
+        projects = names.with_worktrees(self.catalog, named) if named else []
         if request.literal is not None:
             from memory_assets.recall.search.exact import find_exact
 
@@ -182,8 +171,6 @@ class Searchable(Stores):
             answers.append(self._only_recent(asked, answer) if request.recent else answer)
         whole = answers[0] if len(answers) == 1 else together(answers, request.n)
         if request.sort == "date" and len(answers) > 1:
-            from memory_assets.recall.search.newest import newest_first
-
             whole = replace(whole, hits=tuple(newest_first(whole.hits)))
         return whole
 
@@ -207,7 +194,6 @@ class Searchable(Stores):
             answer = self._searched(request)
         coverage = with_held_back(self.catalog, answer.coverage, request)
         answer = replace(answer, coverage=coverage)
-        from memory_assets.recall.search.newest import newest_first
         from memory_assets.recall.search.search import KEYWORD_ONLY
 
         if answer.degraded == KEYWORD_ONLY and not request.fallback:
@@ -234,8 +220,6 @@ class Searchable(Stores):
         if request.query.strip():
             hits.sort(key=lambda hit: (-hit.score, hit.id))
         else:
-            from memory_assets.recall.search.newest import newest_first
-
             hits = newest_first(hits)
         return replace(answer, hits=tuple(hits[: request.n]))
 
@@ -244,7 +228,6 @@ class Searchable(Stores):
         wanted = set(sessions)
         if titles := self._searcher.titles(wanted):
             return titles
-        from memory_assets.recall.rows import rows_of
         from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
         rows = (  # the index of words was not opened for what is shown
@@ -275,10 +258,8 @@ class Searchable(Stores):
             return self._with_pasted_id(request, projects)
         if self.catalog.products.project_of(request.session) is not None:
             return request
-        from memory_assets.recall.names import session_named
-
         try:
-            return replace(request, session=session_named(self, request.session)[1])
+            return replace(request, session=names.session_named(self, request.session)[1])
         except NotFound as error:
             raise UnknownName(str(error)) from None
 
@@ -287,12 +268,10 @@ class Searchable(Stores):
     ) -> SearchRequest:
         """Return the request for the session of the id that is its whole query, or as it is where
         others than sessions are searched, or another project."""
-        if not may_be_id(request.query.strip()) or not _OF_SESSIONS.issuperset(request.kinds):
+        if not names.may_be_id(request.query.strip()) or not _OF_SESSIONS.issuperset(request.kinds):
             return request
-        from memory_assets.recall.names import session_named
-
         with suppress(ConfigurationError, NotFound):
-            project, session = session_named(self, request.query)
+            project, session = names.session_named(self, request.query)
             if projects is None or project in projects:
                 return replace(request, query="", session=session)
         return request

@@ -14,8 +14,7 @@ from memory_assets.agent_memory.policy import (
     ORIGINS,
     ROLES,
 )
-from memory_assets.requests.arguments import Arguments, argument, one_of
-from memory_assets.requests.questions import SESSION
+from memory_assets.requests.arguments import SESSION, Arguments, argument, one_of
 
 MemorySort = Literal["date", "confidence"]
 _PROJECT: dict[str, Any] = {"max_length": 1_000}

@@ -25,11 +25,12 @@ _SHOWN = 60
 _LEFT_OUT = " … "
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 _DIGITS = re.compile(r"-?[0-9]{1,9}")
+SESSION = "A session id, its beginning, or the id of one of its rows."
 WORKSPACE: Mapping[str, Any] = {
     "description": "Only this workspace: its name, or a path in it.",
     "max_length": 1_000,
 }
-"""The argument that several requests have."""
+"""What several requests have."""
 
 
 def argument(

@@ -99,6 +99,14 @@ def require_order(since: datetime | None, until: datetime | None) -> None:
         )
 
 
+def is_within(moment: datetime | None, since: datetime | None, until: datetime | None) -> bool:
+    """Return True if a time is from `since` on and before `until`; one that is not known is only
+    without both."""
+    if moment is None:
+        return since is None and until is None
+    return (since is None or moment >= since) and (until is None or moment < until)
+
+
 def parse_reach(text: str | Reach) -> Reach:
     """Return a count of items, or a length of time such as `30m`, `2h`, `3d`, `1w`.
 

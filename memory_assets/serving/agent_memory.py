@@ -122,7 +122,7 @@ class AgentMemory:
             return let_wait(self._settings, {**asdict(asked), "project": project}, error)
 
     def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
-        written = self._calls.gateway(self._project(asked.project)).memory.write(
+        written = self._calls.gateway(self._project(asked.project)).write_memory(
             asked.text,
             asked.type,
             asked.confidence,
@@ -142,21 +142,23 @@ class AgentMemory:
             NotFound: there is no such session or turn, or nothing is pinned there.
             ConfigurationError: the session is hidden.
         """
-        from memory_assets.recall.pins import pinnable, usual_note
+        from memory_assets.recall.names import id_named
+        from memory_assets.recall.pins import usual_note
 
         engines = self._calls.engines
-        of = pinnable(engines, asked.id)
-        memory = self._calls.gateway(of.project).memory
-        memory_id = memory.pin_id(of.id)
-        done = {"pinned": not asked.remove, "id": of.id, "memory_id": memory_id}
+        of = id_named(engines, asked.id)
+        session_id, place = of.parts.session_id, of.place
+        memory = self._calls.gateway(of.project)
+        memory_id = memory.pin_id(place)
+        done = {"pinned": not asked.remove, "id": place, "memory_id": memory_id}
         if asked.remove:
             if not engines.journal.delete_memories([memory_id]):
-                raise NotFound(f"{of.id} is not pinned")
+                raise NotFound(f"{place} is not pinned")
             return {**done, "text": ""}
         note = usual_note(engines, of)
         for earlier in engines.journal.memories({"memory_id": memory_id}):
             note = earlier.text
-        pinned = memory.pin(of.id, of.session_id, asked.text.strip() or note)
+        pinned = memory.pin(place, session_id, asked.text.strip() or note)
         return {**done, "text": str(pinned.text)}
 
     def _hide(self, asked: HideRequest) -> dict[str, Any]:
@@ -166,7 +168,7 @@ class AgentMemory:
         return {"hidden": not asked.remove, "session_id": session_id}
 
     def _append(self, asked: AppendRequest) -> dict[str, Any]:
-        appended = self._calls.gateway(self._project(asked.project)).history.append(
+        appended = self._calls.gateway(self._project(asked.project)).append_history(
             asked.conversation,
             asked.role,
             asked.text,
@@ -220,8 +222,7 @@ class AgentMemory:
 
     def _short(self, any_id: str) -> str:
         """Return the shortest id that is taken for a session or turn."""
-        from memory_assets.recall.ids import parse_id
-        from memory_assets.recall.names import shortened
+        from memory_assets.recall.names import parse_id, shortened
 
         return shortened(self._calls.engines, any_id, parse_id(any_id).session_id)
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 from memory_assets.recall.rows import summary_text
@@ -410,6 +410,8 @@ def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[st
 
 def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the commits with their sessions and the evidence, or the turns that changed a file."""
+    from memory_assets.recall.files.blame import proof_in_words
+
     for commit in answer["commits"]:
         numbers = commit["lines"]
         lines = f"  (line{'s' * (len(numbers) > 1)} {_numbers(numbers)})" if numbers else ""
@@ -417,8 +419,7 @@ def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{commit['commit'][:12]}  {when}  {commit['subject']}{lines}".rstrip()
         for session in commit["sessions"]:
             where = session["turn_id"] or f"session {session['session_id']}"
-            evidence = f"({session['evidence']}, {session['score']:.2f})"
-            yield f"  {where}  {evidence}  {session['title']}".rstrip()
+            yield f"  {where}  ({proof_in_words(session)})  {session['title']}".rstrip()
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f"  (in {turn['project']})"
         when = _day(turn["timestamp"])
@@ -458,3 +459,91 @@ def run_lines(
             *(f"memory_assets {code}" if code else "", where),
         )
         yield f"run {run['run_id']}: {', '.join(filter(None, said))}"
+
+
+def record_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield each record under a line that says what it is, turn by turn; an edit as a diff."""
+    turn = ""
+    for record in records:
+        if record["turn_id"] != turn:
+            turn = record["turn_id"]
+            yield f"## {turn}"
+        what = [
+            record["kind"],
+            record["subtype"],
+            record["tool"],
+            "failed" if record["is_error"] else "",
+        ]
+        if record["agent_id"]:
+            what += ["" if record["kind"] == "subagent" else "subagent", record["agent_id"]]
+        head = " ".join(filter(None, what))
+        yield f"[{record['seq']}] {head}  {clock(record['time'])}"
+        if record["diff"] is not None:
+            yield from (f"--- {path}" for path in record["paths"])
+        yield f"{record['diff'] or record['text']}\n"
+
+
+def page_note(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where the page of an answer stands, if there are several."""
+    if answer["pages"] > 1:
+        more = f"; --page {answer['page'] + 1} goes on" if answer["page"] < answer["pages"] else ""
+        yield f"Page {answer['page']} of {answer['pages']}{more}."
+    if any(record["kind"] == "subagent" for record in answer["records"]):
+        yield "Subagents are folded; --subagents prints their records."
+
+
+def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the commands that worked, by project, each with what had failed before it; then what
+    failed and did not work later."""
+    for project, commands in groupby(answer["commands"], key=lambda command: command["project"]):
+        yield f"# {project}"
+        for command in commands:
+            yield f"{command['command']}"
+            yield f"   {uses(command)}, last {clock(command['last'])} {command['turn_id']}"
+            yield from (f"   after {_failure(failed)}" for failed in command["before"])
+    if answer["failed"]:
+        yield "# failed, and did not work later in the session"
+    for command in answer["failed"]:
+        yield f"{_failure(command)}  {command['turn_id']}"
+
+
+def uses(worked: Mapping[str, Any]) -> str:
+    """Return in how many sessions a command worked, how often, and in how many wordings."""
+    times = f", {worked['times']} times" if worked["times"] > worked["sessions"] else ""
+    others = worked["variants"] - 1
+    more = f" (and {counted(others, 'other')} like it)" if others else ""
+    return f"worked in {counted(worked['sessions'], 'session')}{times}{more}"
+
+
+def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield of which projects the commands are, and that older sessions were not read."""
+    yield from project_notes(answer)
+    if (left := answer["sessions_in_all"] - answer["sessions"]) > 0:
+        yield f"There are {counted(left, 'older session')} that were not read; try one project."
+
+
+def _failure(failed: Mapping[str, Any]) -> str:
+    return f"{failed['command']}: {failed['error']}"
+
+
+def friction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the errors met in several sessions, each with where it was met last and how it ended,
+    the newest ending first."""
+    for error in answer["errors"]:
+        met = f"{counted(error['sessions'], 'session')}, ended in {error['ended']}"
+        yield f"{error['error']}"
+        yield f"   {error['command']}"
+        yield f"   met in {met}; last {clock(error['last'])} {error['turns'][0]}"
+        for ending in error["endings"]:
+            ran = [f"`{command}`" for command in ending["ran"]]
+            changed = [f"changing {path}" for path in ending["changed"]]
+            after = f" after {', '.join([*ran, *changed])}" if ran or changed else ""
+            yield f"   ended by `{ending['command']}`{after}  {ending['turn_id']}"
+
+
+def restore_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which file a restored text is of, as of when, and what of it is not on record."""
+    when = f"{clock(answer['time'])}, session {answer['session_id']}"
+    whole = "whole" if answer["complete"] else "not whole"
+    yield f"{answer['file']} as of {when}: {whole}"
+    yield from (f"note: {why}" for why in answer["missing"])

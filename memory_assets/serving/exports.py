@@ -1,4 +1,9 @@
-"""Sessions as files for other programs: the list of them, or all that they say."""
+"""Sessions as files for other programs: the list of them, or all that they say.
+
+Nothing of a transcript acts where its Markdown copy is shown. Programs that show Markdown take HTML
+in it for HTML, load the images, and open the links. Outside code that becomes text: elements,
+images, and links that are no web addresses.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +13,26 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup
 
-from memory_assets.requests.actions import ExportFormat
-from memory_assets.requests.questions import MAX_SESSIONS, SessionsRequest
-from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.markdown_copy import session_lines
-from memory_assets.serving.pages.rendering import framed, rendered, static_file
-from memory_assets.serving.pages.tags import without_tag_links
+from memory_assets.recall.rows import one_line
+from memory_assets.requests.questions import MAX_SESSIONS, ExportFormat, SessionsRequest
+from memory_assets.serving.answer_lines import clock
+from memory_assets.serving.pages.prose import without_tag_links
+from memory_assets.serving.pages.rendering import framed, lineage_links, rendered, static_file
 from memory_assets.serving.visible_text import visible, visible_payload
 from memory_assets.status import counted
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
-    from memory_assets.recall.sessions.conversation import Conversation
+    from memory_assets.recall.sessions.conversation import Conversation, Entry
 
 COLUMNS = (
     *("session_id", "project", "project_root", "agent", "title", "started_at", "ended_at"),
@@ -119,7 +126,141 @@ def one_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
 
 def session_title(conversation: Conversation) -> str:
     """Return the title of a session's summary, else what is said first in it, else its id."""
-    from memory_assets.recall.rows import one_line
-
     first = next((entry.text for turn in conversation.turns for entry in turn.entries), "")
     return str(conversation.summary.get("title") or one_line(first, 80) or conversation.session_id)
+
+
+_ELEMENT = re.compile(r"<(?=[A-Za-z/!?])")
+_IMAGE = re.compile(r"!(?=\[)")
+_LINK = re.compile(r"\](?=[(\[:])")
+_CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_SCHEME = re.compile(r"(?i)(?!https?:|mailto:)[a-z][a-z0-9+.-]*:|//")
+_CODE = ("fence", "code_block")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """A parser as forgiving as any: all links count, whatever they lead to."""
+    parser = MarkdownIt("commonmark", {"html": True})
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    return parser
+
+
+def inert(text: str) -> str:
+    """Return Markdown that shows the same, but for HTML, images and links that run something, which
+    are shown as they are written. Whatever stands before and after it, from its first column on:
+    it leaves no block of code open, and defines no links for other texts."""
+    return _closed(_shown("\n".join(text.splitlines())))
+
+
+def _closed(text: str) -> str:
+    """Return a text with the end of a block of code that it leaves open."""
+    last = _parser().parse(f"{text}\n\n.")[-1]
+    return f"{text}\n{last.markup}" if last.type == "fence" else text
+
+
+def _shown(text: str) -> str:
+    if not _acts(text):
+        return text
+    lines = text.split("\n")
+    pieces, at = [], 0
+    for start, end in (*_code_lines(text), (len(lines), len(lines))):
+        if start > at:
+            pieces.append(_escaped("\n".join(lines[at:start]), spare_code=True))
+        if end > start:
+            pieces.append("\n".join(lines[start:end]))
+        at = end
+    result = "\n".join(pieces)
+    return result if not _acts(result) else _escaped(text, spare_code=False)
+
+
+def _escaped(text: str, *, spare_code: bool) -> str:
+    """Return text whose elements, images and links are text; code spans are left alone if told."""
+    if not spare_code:
+        return _of_prose(text)
+    pieces, at = [], 0
+    for span in _CODE_SPAN.finditer(text):
+        pieces += [_of_prose(text[at : span.start()]), span.group()]
+        at = span.end()
+    return "".join([*pieces, _of_prose(text[at:])])
+
+
+def _of_prose(text: str) -> str:
+    text = _ELEMENT.sub("&lt;", text)
+    text = _IMAGE.sub(r"!\\", text)
+    return _LINK.sub(r"\\]", text) if _acts(text) else text
+
+
+def _code_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the lines of each block of code, the first and the one behind the last."""
+    for token in _parser().parse(text):
+        if token.type in _CODE and token.map and not token.level:
+            yield token.map[0], token.map[1]
+
+
+def _acts(text: str) -> bool:
+    """Return True if the text, as Markdown, has an element of HTML, an image, or a link to anything
+    but a web address, a mail address or a part of its own; or defines where links lead, which texts
+    elsewhere in the copy may use."""
+    defined: dict[str, Any] = {}
+    tokens = _parser().parse(text, defined)
+    return bool(defined.get("references")) or any(map(_is_active, tokens))
+
+
+def _is_active(token: Token) -> bool:
+    if token.type in ("html_block", "html_inline", "image"):
+        return True
+    leads = str(token.attrGet("href") or "") if token.type == "link_open" else ""
+    return _SCHEME.match(leads) is not None or any(map(_is_active, token.children or ()))
+
+
+def session_lines(conversation: Conversation, title: str, only: int | None = None) -> Iterator[str]:
+    """Yield the lines of a session, or of one of its turns: prompts and prose in full, calls on one
+    line each."""
+    if only is None:
+        yield f"# {_line(title)}\n"
+        session_id = conversation.session_id
+        yield f"{conversation.agent}, project {conversation.project}, session {session_id}\n"
+    for turn in conversation.turns:
+        if only in (None, turn.index):
+            yield f"## Turn {turn.index}, {clock(turn.time)}\n"
+            yield from _entries_markdown(turn.entries)
+            for item in turn.beside:
+                kind = item.kind.removesuffix("s")
+                yield f"- {_line(f'{kind}: {item.text}')}"
+            yield ""
+
+
+def _line(text: str) -> str:
+    """Return a text in one line, as an item of a list or a heading has it."""
+    return _shown(" ".join(text.split()))
+
+
+def _entries_markdown(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield the lines of entries; a list of calls ends with an empty one, or what follows would be
+    read as more of its last item."""
+    in_list = False
+    for entry in entries:
+        is_item = entry.kind in ("call", "subagent")
+        if in_list and not is_item:
+            yield ""
+        yield from _entry_markdown(entry)
+        in_list = is_item
+
+
+def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
+    if entry.kind == "prompt":
+        text = inert(entry.text.expandtabs(4))  # tabs reach less far behind the mark of a quote
+        yield "\n".join(f"> {line}" for line in text.splitlines()) + "\n"
+    elif entry.kind == "assistant_text":
+        text = inert(entry.text).lstrip("\n")
+        ends = "&nbsp;\n\n" if text.startswith((" ", "\t")) else ""  # what a list before it began
+        yield f"{ends}{text}\n"
+    elif entry.kind == "call":
+        failed = f" (failed: {one_line(entry.result or '', 120)})" if entry.failed else ""
+        yield f"{indent}- {_line(f'{entry.tool}: {entry.subject}{failed}')}"
+    elif entry.kind == "subagent":
+        yield f"{indent}- {_line(f'subagent {entry.agent_id}, {entry.calls} calls')}"
+        for inner in entry.entries:
+            if inner.kind in ("call", "subagent"):
+                yield from _entry_markdown(inner, f"{indent}  ")

@@ -27,11 +27,12 @@ from memory_assets.errors import (
     UnknownName,
     unexpected,
 )
-from memory_assets.requests.actions import FrictionRequest, HowRequest, RestoreRequest
 from memory_assets.requests.agent_memory import AppendRequest, RememberRequest
 from memory_assets.requests.arguments import Arguments, declared
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
+    FrictionRequest,
+    HowRequest,
+    RestoreRequest,
     SessionRequest,
     SessionsRequest,
     ShowRequest,
@@ -39,7 +40,7 @@ from memory_assets.requests.questions import (
     TimelineRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory

@@ -1,4 +1,6 @@
-"""The MCP server: the tools' definitions, and the way from a call to an answer or an error.
+"""The MCP server: the tools' definitions, the way from a call to an answer or an error, and what it
+offers beside its tools: prompts that a person picks as slash commands, and the sessions as
+resources, which a person adds to a conversation.
 
 Only the SDK, pydantic and the declared requests are imported here; `recall` comes with the
 first list of tools, in the background, so that a client's handshake does not wait for it. The
@@ -12,8 +14,10 @@ import json
 import re
 import sys
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,35 +27,40 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared._stream_protocols import WriteStream
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from memory_assets import __version__
-from memory_assets.errors import ConfigurationError, MemoryAssetsError, unexpected
-from memory_assets.requests.actions import AskRequest, HowRequest
+from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
+from memory_assets.paths import PLUGIN_DIR
 from memory_assets.requests.agent_memory import AppendRequest, ContextRequest, RememberRequest
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
+    AskRequest,
     GetRequest,
+    HowRequest,
     LinkRequest,
     SessionRequest,
+    SessionsRequest,
     StatusRequest,
     TimelineRequest,
 )
 from memory_assets.requests.search import (
     FEW_HITS,
     OF_DOCUMENTS,
+    CrossQueryRequest,
     SearchRequest,
     WorkspaceSearchRequest,
 )
-from memory_assets.serving import mcp_offers
 from memory_assets.serving.agent_memory import AgentMemory, in_words
+from memory_assets.serving.answer_lines import clock, project_name
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import answer_schema, tool_schema
-from memory_assets.serving.visible_text import visible
+from memory_assets.serving.visible_text import snippet, visible
 
 if TYPE_CHECKING:
+    from memory_assets.serving.opened import OpenedMemory
     from memory_assets.settings import Settings
 
 SERVER_NAME = "memory-assets"
@@ -232,23 +241,21 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
         return result
 
     async def on_list_resources(_: Any, __: Any) -> types.ListResourcesResult:
-        return await anyio.to_thread.run_sync(mcp_offers.resources, opened, limiter=limiter)
+        return await anyio.to_thread.run_sync(resources, opened, limiter=limiter)
 
     async def on_read_resource(
         _: Any, asked: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        return await anyio.to_thread.run_sync(
-            mcp_offers.resource, opened, asked.uri, limiter=limiter
-        )
+        return await anyio.to_thread.run_sync(resource, opened, asked.uri, limiter=limiter)
 
     async def on_list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
-        return mcp_offers.TEMPLATES
+        return TEMPLATES
 
     async def on_list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
-        return mcp_offers.prompts()
+        return prompts()
 
     async def on_get_prompt(_: Any, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return mcp_offers.prompt(asked.name, asked.arguments or {})
+        return prompt(asked.name, asked.arguments or {})
 
     return Server(
         SERVER_NAME,
@@ -282,22 +289,16 @@ def call_tool(
 ) -> types.CallToolResult:
     """Return a tool's result; any error becomes an error result that says what to do, and never
     quotes a transcript. Without `agents` nobody writes."""
-    if name in _AGENT_TOOLS:
-        return _call_agent_tool(agents, name, arguments)
-    if name not in _TOOLS and name not in _ALIASES:
+    if name in _AGENT_TOOLS and agents is None:
+        return _failed(f"{name} is a tool of `memory mcp --write`; this server only reads")
+    if name not in _TOOLS and name not in _ALIASES and name not in _AGENT_TOOLS:
         return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
     try:
-        request, answer, kinds = _ALIASES.get(name) or (_TOOLS[name][0], name, ())
-        fewer = {} if request is WorkspaceSearchRequest else dict(_FEWER.get(answer, {}))
-        given = request.given("mcp", arguments, **fewer, **({"kinds": kinds} if kinds else {}))
-        asked: Arguments = given
-        if isinstance(given, AskRequest):
-            asked, answer = given.meant(_FEWER), given.verb
-        elif isinstance(given, WorkspaceSearchRequest):
-            asked = given.meant(opened.workspace_here())
-        from memory_assets.serving.tool_answers import answer_tool
-
-        structured, text = answer_tool(opened.get(), answer, asked)
+        if name in _AGENT_TOOLS and agents is not None:
+            structured = agents.answer(_AGENT_TOOLS[name][0].given("mcp", arguments))
+            text = in_words(name, structured)
+        else:
+            structured, text = _answered(opened, name, arguments)
     except MemoryAssetsError as error:
         return _failed(str(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
@@ -308,21 +309,21 @@ def call_tool(
     )
 
 
-def _call_agent_tool(
-    agents: AgentMemory | None, name: str, arguments: dict[str, Any]
-) -> types.CallToolResult:
-    if agents is None:
-        return _failed(f"{name} is a tool of `memory mcp --write`; this server only reads")
-    try:
-        structured = agents.answer(_AGENT_TOOLS[name][0].given("mcp", arguments))
-    except MemoryAssetsError as error:
-        return _failed(str(error))
-    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a memory
-        return _failed(str(unexpected(error)))
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=in_words(name, structured))],
-        structured_content=structured,
-    )
+def _answered(
+    opened: OpenedMemory, name: str, arguments: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """Return the answer of a tool that only reads; see `answer_tool`."""
+    request, answer, kinds = _ALIASES.get(name) or (_TOOLS[name][0], name, ())
+    fewer = {} if request is WorkspaceSearchRequest else dict(_FEWER.get(answer, {}))
+    given = request.given("mcp", arguments, **fewer, **({"kinds": kinds} if kinds else {}))
+    asked: Arguments = given
+    if isinstance(given, AskRequest):
+        asked, answer = given.meant(_FEWER), given.verb
+    elif isinstance(given, WorkspaceSearchRequest):
+        asked = given.meant(opened.workspace_here())
+    from memory_assets.serving.tool_answers import answer_tool
+
+    return answer_tool(opened.get(), answer, asked)
 
 
 def _failed(message: str) -> types.CallToolResult:
@@ -442,3 +443,122 @@ def build_http_app(settings: Settings, token: str | None = None, *, write: bool 
     server = build_server(settings, write=write)
     app = server.streamable_http_app(json_response=True, host="127.0.0.1")
     return Guard(app, token=token)
+
+
+_SCHEME = "memory://session/"
+_RESOURCES = 50
+_TITLE_LENGTH = 100
+
+TEMPLATES = types.ListResourceTemplatesResult(
+    resource_templates=[
+        types.ResourceTemplate(
+            name="session",
+            title="Session",
+            uri_template=f"{_SCHEME}{{id}}",
+            description="What was asked and done in a session, by its id or the beginning of it.",
+            mime_type="text/plain",
+        )
+    ]
+)
+
+
+@dataclass(frozen=True)
+class _Prompt:
+    """A prompt: the text of a slash command of the plugin, in which `$ARGUMENTS` stands for the
+    argument; one whose hint is in brackets can be left out."""
+
+    description: str
+    argument: str
+    required: bool
+    text: str
+
+
+@cache
+def _prompts() -> dict[str, _Prompt]:
+    """Return the prompts by name: the plugin's slash commands."""
+    by_name = {}
+    for path in sorted((PLUGIN_DIR / "commands").glob("*.md")):
+        _, head, text = path.read_text("utf-8").split("---\n", 2)
+        said = dict(line.split(": ", 1) for line in head.strip().splitlines())
+        hint = said["argument-hint"].strip('"')
+        by_name[path.stem] = _Prompt(
+            said["description"], hint.strip("[]"), not hint.startswith("["), text.strip()
+        )
+    return by_name
+
+
+def prompts() -> types.ListPromptsResult:
+    """Return the prompts that a client can show."""
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=name,
+                description=offer.description,
+                arguments=[types.PromptArgument(name=offer.argument, required=offer.required)],
+            )
+            for name, offer in _prompts().items()
+        ]
+    )
+
+
+def prompt(name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
+    """Return the text of a prompt.
+
+    Raises:
+        MCPError: there is no such prompt, or its argument is missing.
+    """
+    asked = _prompts().get(name)
+    if asked is None:
+        there_are = ", ".join(_prompts())
+        raise MCPError(types.INVALID_PARAMS, visible(f"no prompt {name}; there are: {there_are}"))
+    given = arguments.get(asked.argument, "").strip()
+    if not given and asked.required:
+        raise MCPError(types.INVALID_PARAMS, f"{asked.argument}: is missing")
+    text = asked.text.replace("$ARGUMENTS", visible(given) or "none")
+    message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+    return types.GetPromptResult(description=asked.description, messages=[message])
+
+
+def resources(opened: OpenedMemory) -> types.ListResourcesResult:
+    """Return the newest sessions as resources; none before there is a memory."""
+    try:
+        sessions = opened.get().ask(SessionsRequest(n=_RESOURCES))["sessions"]
+    except MemoryAssetsError:
+        sessions = []
+    return types.ListResourcesResult(
+        resources=[
+            types.Resource(
+                name=visible(session["short_id"]),
+                title=snippet(session["title"], _TITLE_LENGTH) or visible(session["short_id"]),
+                uri=f"{_SCHEME}{session['session_id']}",
+                description=visible(
+                    f"{session['agent']}, {clock(session['ended_at'])}, {project_name(session)}"
+                ),
+                mime_type="text/plain",
+            )
+            for session in sessions
+        ]
+    )
+
+
+def resource(opened: OpenedMemory, uri: str) -> types.ReadResourceResult:
+    """Return what was done in the session that an address names, as `summarize_session` tells it,
+    in its frame.
+
+    Raises:
+        MCPError: no session is there.
+    """
+    from memory_assets.serving.tool_answers import answer_tool
+
+    try:
+        if not uri.startswith(_SCHEME):
+            raise NotFound(f"no resource {uri}; sessions are {_SCHEME}ID")
+        asked = SessionRequest(uri.removeprefix(_SCHEME))
+        _, text = answer_tool(opened.get(), "summarize_session", asked)
+    except MemoryAssetsError as error:
+        raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
+    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
+        raise MCPError(types.INTERNAL_ERROR, visible(str(unexpected(error)))) from None
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)]
+    )

@@ -10,18 +10,18 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.files.names import directory_of
-from memory_assets.recall.ids import parse_id
-from memory_assets.recall.names import end_of_project, session_named, shortened
+from memory_assets.recall.names import end_of_project, parse_id, session_named, shortened
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole
-from memory_assets.requests.actions import FrictionRequest, HowRequest, RestoreRequest
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
     BlameRequest,
+    FrictionRequest,
     GetRequest,
+    HowRequest,
     LinkRequest,
+    RestoreRequest,
     SessionRequest,
     SessionsRequest,
     StatusRequest,
@@ -29,23 +29,22 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import FEW_HITS, MAX_HITS, SearchRequest
-from memory_assets.serving.action_lines import (
-    friction_lines,
-    how_lines,
-    how_notes,
-    restore_notes,
-)
+from memory_assets.requests.search import FEW_HITS, MAX_HITS, CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import (
     blame_lines,
     clock,
     correction_lines,
     cross_query_lines,
     filter_lines,
+    friction_lines,
     held_back_notes,
     hit_lines,
+    how_lines,
+    how_notes,
     link_line,
     project_notes,
+    record_lines,
+    restore_notes,
     session_lines,
     sessions_lines,
     timeline_lines,
@@ -60,7 +59,6 @@ from memory_assets.serving.answer_size import (
     text_pages,
     tokens,
 )
-from memory_assets.serving.record_lines import record_lines
 from memory_assets.serving.visible_text import Frame, snippet, visible, visible_payload
 from memory_assets.status import (
     SessionCounts,

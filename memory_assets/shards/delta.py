@@ -147,9 +147,9 @@ class _DeltaTable:
     def _sessions(self) -> dict[Session, str]:
         """Return what identifies the rows of each session."""
         return {
-            (project, session): stamp
+            (project, session): entry.stamp
             for project in self._lake.projects(self._table)
-            for session, stamp in self._lake.partition(self._table, project).stamps().items()
+            for session, entry in self._lake.partition(self._table, project).entries().items()
         }
 
     def _write(self, now: Iterable[Session], changed: Iterable[Session] | None) -> None:

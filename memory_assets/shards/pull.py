@@ -18,7 +18,7 @@ from memory_assets.pipeline.indexes.keywords import index_keywords, keywords_pat
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.shards.push import LOCAL_STAGES, was_pushed
-from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.files.sqlite import compact
@@ -29,7 +29,6 @@ from memory_assets.stores.lake.segments import HASHED
 from memory_assets.stores.shard.objects import Objects
 from memory_assets.stores.shard.replicas import Replica, is_below, replica_at, replicas_of
 from memory_assets.stores.shard.shard import Head, Manifest, Shard, reading, shards_below
-from memory_assets.stores.stores import CATALOG_FILE
 
 _FILE = re.compile(r"(?P<table>[a-z_]+)/(?P<name>(?!\.)[\w%+@~.-]{1,220}\.parquet)", re.ASCII)
 _ROWS = (".parquet", ".staging")

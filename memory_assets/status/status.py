@@ -21,7 +21,7 @@ from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, look, roots_to_read, sample_beside_own
 from memory_assets.status.excluded import Exclusions
 from memory_assets.status.health import failed_checks
-from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog, catalog_of
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.session_counts import (
     CountedSession,
@@ -30,7 +30,6 @@ from memory_assets.stores.catalog.session_counts import (
 )
 from memory_assets.stores.catalog.text_account import TextAccount, account_of
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
-from memory_assets.stores.files.sqlite import IN_MEMORY
 from memory_assets.stores.runs.ledger import FILE_NAME as LEDGER
 from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.stores import STORE_NAMES
@@ -51,8 +50,7 @@ _COLLECTIONS = {kind.asset for kind in SEARCH_KINDS.values()}
 def agents_on_record(data_dir: Path) -> tuple[str, ...]:
     """Return the agents with sessions in a memory, by name; raise `StoreError` if its catalogue is
     damaged."""
-    path = data_dir / "catalog.db"
-    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
+    with closing(catalog_of(data_dir)) as catalog:
         return tuple(sorted(catalog.sources.counts_by("agent")))
 
 
@@ -63,9 +61,10 @@ def status(settings: Settings) -> dict[str, Any]:
     Opens neither Chroma nor the lake. Raises `StoreError` if the catalogue is damaged.
     """
     data_dir = settings.data_dir
-    path = data_dir / "catalog.db"
-    catalog = Catalog(path if path.exists() else IN_MEMORY)
+    catalog = catalog_of(data_dir)
     sessions, stages = counted_sessions(catalog), catalog.products.totals()
+    for name, stage in stages.items():
+        stage["bytes"] = _size(data_dir / "lake" / name)
     versions = _versions(catalog, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER
     disk = look(catalog, roots_to_read(settings, catalog), data_dir, Exclusions.of(settings))
@@ -104,7 +103,7 @@ def status(settings: Settings) -> dict[str, Any]:
         "sample_projects": sample_beside_own(catalog),
         "archive": _archive(catalog, data_dir),
         "chroma": _chroma(data_dir, settings, lost),
-        "sizes": sizes_of(data_dir, stages),
+        "sizes": sizes_of(data_dir),
         "versions": versions,
         "runs": _runs(data_dir),
         "watcher": _watcher(data_dir, "watcher"),
@@ -316,12 +315,12 @@ def _chroma(data_dir: Path, settings: Settings, lost: bool) -> dict[str, Any]:
     }
 
 
-def sizes_of(data_dir: Path, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Return the bytes of each store; the lake's from the catalogue, so that no table is walked."""
+def sizes_of(data_dir: Path) -> dict[str, int]:
+    """Return the bytes of each store."""
     return {
-        "lake": sum(int(stage["bytes"] or 0) for stage in stages.values()),
+        "lake": _size(data_dir / "lake"),
         "chroma": _size(data_dir / "chroma"),
-        "catalog": _with_wal(data_dir / "catalog.db"),
+        "catalog": _with_wal(data_dir / CATALOG_FILE),
         "keywords": _with_wal(data_dir / "keywords.db"),
         "dagster": _size(data_dir / "dagster"),
     }

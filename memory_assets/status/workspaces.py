@@ -9,9 +9,8 @@ from typing import Any
 
 from memory_assets.errors import NotFound
 from memory_assets.status.words import counted
-from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.catalog import catalog_of
 from memory_assets.stores.catalog.facts import count
-from memory_assets.stores.files.sqlite import IN_MEMORY
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
 from memory_assets.stores.workspaces import Workspaces
 
@@ -32,9 +31,8 @@ def workspace_of(data_dir: Path, path: Path) -> str | None:
 def workspaces_on_record(data_dir: Path) -> list[dict[str, Any]]:
     """Return name, root, whether that is there, documents, chunks and the time of the last change
     ("" before the first) of each workspace; raise `StoreError` if the catalogue is damaged."""
-    path = data_dir / "catalog.db"
     listed = []
-    with closing(Catalog(path if path.exists() else IN_MEMORY)) as catalog:
+    with closing(catalog_of(data_dir)) as catalog:
         for workspace in Workspaces(data_dir).all():
             of_stage = {
                 table.name: catalog.products.of_project(table.name, workspace.partition).values()

@@ -11,11 +11,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.hidden import HIDDEN_FILE, HiddenSessions
 
-CATALOG_FILE = "catalog.db"
 STORE_NAMES = {"chromadb": "Chroma", "qdrant": "qdrant", "none": "Collections"}
 """Names of the stores of vectors, by the value of `vector_backend`."""
 _FOUND_SECONDS = 1.0

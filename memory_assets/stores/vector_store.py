@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from memory_assets.errors import StoreError, StoreMismatch
 from memory_assets.http.model_endpoint import same_space
-from memory_assets.redacted_text import RedactedText
+from memory_assets.redacted_text import RedactedText, require_redacted
 
 Metadata = dict[str, str | int | float | bool]
 Where = dict[str, Any]
@@ -88,6 +88,20 @@ class Collection(Protocol):
         metadatas: Sequence[Metadata],
     ) -> None:
         """Insert or replace rows, in batches; repeating it changes nothing."""
+        require_redacted(texts)
+        for start in range(0, len(ids), UPSERT_BATCH):
+            some = slice(start, start + UPSERT_BATCH)
+            numbers = np.ascontiguousarray(vectors[some], np.float32)
+            self.put_batch(ids[some], numbers, list(map(str, texts[some])), metadatas[some])
+
+    def put_batch(
+        self,
+        ids: Sequence[str],
+        vectors: Vector,
+        texts: Sequence[str],
+        metadatas: Sequence[Metadata],
+    ) -> None:
+        """Insert or replace rows by one request; for `upsert`, which has seen to their texts."""
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are ignored."""
@@ -113,7 +127,15 @@ class Collection(Protocol):
         self, vector: Vector, n: int, where: Mapping[str, Any] | None = None
     ) -> list[tuple[Document, float]]:
         """Return the `n` rows nearest to a unit vector with their cosine similarities, most similar
-        first."""
+        first, whatever distance the collection measures by."""
+        documents = self.nearest_documents(vector, n, where or {})
+        scored = [(document, float(document.vector @ vector)) for document in documents]
+        return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
+
+    def nearest_documents(
+        self, vector: Vector, n: int, where: Mapping[str, Any]
+    ) -> Iterable[Document]:
+        """Return the `n` rows nearest to a unit vector, for `nearest`, which orders them."""
 
 
 class VectorStore(Protocol):

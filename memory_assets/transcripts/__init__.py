@@ -16,25 +16,26 @@ from memory_assets.transcripts.base import (
     ignore,
 )
 from memory_assets.transcripts.claude.history import HISTORY_FILE
-from memory_assets.transcripts.containers import COMPRESSED, is_compressed, plain_name
-from memory_assets.transcripts.content import Content, Rendered, take_fingerprint
-from memory_assets.transcripts.discovery import ENDINGS
-from memory_assets.transcripts.fields import content_bytes, mark
-from memory_assets.transcripts.reader import Reader, RenderingReader
+from memory_assets.transcripts.content import (
+    COMPRESSED,
+    Content,
+    Rendered,
+    is_compressed,
+    plain_name,
+    take_fingerprint,
+)
+from memory_assets.transcripts.fields import content_bytes
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
-    contents_of,
     discover,
-    is_rendered,
     read_session,
-    reader_by_agent,
-    state_of,
+    reader_of,
+    readers_by_agent,
 )
 
 __all__ = [
     "COMPRESSED",
-    "ENDINGS",
     "HISTORY_FILE",
     "READERS",
     "READER_VERSIONS",
@@ -44,21 +45,16 @@ __all__ = [
     "Known",
     "Note",
     "ReadReport",
-    "Reader",
     "Rendered",
-    "RenderingReader",
     "Source",
     "Unlisted",
     "content_bytes",
-    "contents_of",
     "discover",
     "ignore",
     "is_compressed",
-    "is_rendered",
-    "mark",
     "plain_name",
     "read_session",
-    "reader_by_agent",
-    "state_of",
+    "reader_of",
+    "readers_by_agent",
     "take_fingerprint",
 ]

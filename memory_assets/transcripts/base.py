@@ -103,17 +103,11 @@ nothing_known = Known()
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is not exactly one JSON object. `line_number` counts from 1.
-
-    `byte_start`/`byte_end` bound the line without its newline. `reason` is one of our
-    own phrases (`lines.py`), never content. `recovered` counts the objects read from it.
-    """
+    """A line that is not exactly one JSON object: its number, from 1, and why: one of our own
+    phrases (`lines.py`), never content."""
 
     line_number: int
-    byte_start: int
-    byte_end: int
     reason: str
-    recovered: int = 0
 
 
 @dataclass(slots=True)
@@ -147,7 +141,6 @@ class ReadReport:
     """`Record`s yielded."""
     prompts: int = 0
     """`Record`s of kind "prompt" yielded."""
-    record_types: Counter[str] = field(default_factory=Counter)
     unknown_types: Counter[str] = field(default_factory=Counter)
 
     first_timestamp: datetime | None = None
@@ -159,8 +152,6 @@ class ReadReport:
     """Session ids found in the records."""
     parent_session: str | None = None
     """The session that this one was forked from, if the format names it."""
-    copied: int = 0
-    """Objects marked by the format as copied from another session."""
 
     account: Account | None = None
     """Compares every object with its records, if there is to be an account of its text."""
@@ -172,29 +163,22 @@ class ReadReport:
     passed_over: list[tuple[str, bytes]] = field(default_factory=list)
     """Ids and content of the objects that gave no `Record`."""
 
-    def add_bad_line(self, bad_line: BadLine) -> None:
-        """Count `bad_line`, and list it unless too many are listed already."""
+    def add_bad_line(self, reason: str) -> None:
+        """Count the line that was read last as bad, and list it unless too many are."""
         self.bad_line_count += 1
         if len(self.bad_lines) < MAX_LISTED_BAD_LINES:
-            self.bad_lines.append(bad_line)
+            self.bad_lines.append(BadLine(self.lines, reason))
 
-    def end_file(self, start: int) -> None:
-        """Count a half-written last line as bad, in a file that begins at `start` and that nobody
-        goes on to write."""
+    def end_file(self) -> None:
+        """Count a half-written last line as bad, in a file that nobody goes on to write."""
         if self.pending_bytes:
             self.lines += 1
-            end = self.bytes_read
-            begin = max(end - self.pending_bytes, start)
-            self.add_bad_line(BadLine(self.lines, begin, end, CUT_OFF))
+            self.add_bad_line(CUT_OFF)
             self.pending_bytes = 0
 
     def pass_over(self, record_uuid: str, content: Any = None) -> None:
         """Note an object that gave no `Record`, by its id and the part of it with texts."""
         self.passed_over.append((record_uuid, content_bytes(content)))
-
-    def see_type(self, name: str) -> None:
-        """Count an object of record type `name`."""
-        _count(self.record_types, name)
 
     def see_unknown(self, name: str) -> None:
         """Count a record type that the reader does not know."""

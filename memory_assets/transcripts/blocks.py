@@ -1,5 +1,9 @@
 """Messages whose content is a list of typed blocks (`text`, `thinking`, `tool_use`,
-`tool_result`), as several agents keep them."""
+`tool_result`), as several agents keep them.
+
+And parts of messages in the form of Google's interface, as Gemini CLI and Qwen Code keep them:
+`{text}`, `{text, thought: true}`, `{functionCall}`, `{functionResponse}`, `{inlineData}`.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,11 @@ from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.fields import (
     block_text,
     content_text,
+    image_text,
+    object_field,
     objects_in,
     render_input,
+    render_value,
     safe_id,
     text_field,
     type_name,
@@ -73,3 +80,39 @@ class BlockSession(Session):
         text = content_text(block.get("content"))
         failed = block.get("is_error") is True
         return self._answered(frame, safe_id(block.get("tool_use_id")), text, is_error=failed)
+
+
+def parts_of(content: Any) -> list[JsonObject]:
+    """Return content as parts: a text is one part, a part alone is a list of it."""
+    if isinstance(content, str):
+        return [{"text": content}]
+    if isinstance(content, dict):
+        return [content]
+    listed = content if isinstance(content, list) else []
+    parts = [{"text": part} if isinstance(part, str) else part for part in listed]
+    return [part for part in parts if isinstance(part, dict)]
+
+
+def spoken(parts: Any) -> str:
+    """Return the text of parts, without thoughts."""
+    said = [_said(part) for part in parts_of(parts)]
+    return "\n".join(text for text in said if text)
+
+
+def answer_text(part: JsonObject) -> tuple[str, bool]:
+    """Return the text of a part that answers a call, and whether the call failed."""
+    response = object_field(object_field(part, "functionResponse"), "response")
+    if error := response.get("error"):
+        return render_value(error), True
+    if "output" in response:
+        return render_value(response["output"]), False
+    return (render_value(response) if response else ""), False
+
+
+def _said(part: JsonObject) -> str:
+    if part.get("thought") is True:
+        return ""
+    if "inlineData" in part or "fileData" in part:
+        data = object_field(part, "inlineData")
+        return image_text(text_field(data, "mimeType"), text_field(data, "data"))
+    return text_field(part, "text")

@@ -4,46 +4,75 @@ A store that is no file of lines (a database, a document that is rewritten whole
 is rendered in memory, one finished row or message a line, those that are unfinished last. Equal
 rows give equal lines, so a session that grew begins with the bytes that it had. So byte ranges,
 fingerprints and the account of text are the same for every agent. Nothing rendered is written.
+
+A file may be compressed (`.zst`, `.gz`): Codex compresses rollouts that rest for a week. What a
+compressed file unpacks to is bounded, so that none can fill memory or time: to
+`MAX_UNPACKED_BYTES`, and to `MAX_RATIO` times its size where it is more than `FREE_UNPACKED_BYTES`.
 """
 
 from __future__ import annotations
 
+import gzip
+import os
+import sys
+import zlib
 from collections.abc import Generator, Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol
+from types import ModuleType
+from typing import IO, Any, cast
 
 import orjson
 
 from memory_assets.errors import DamagedTranscript, printable, unreadable
-from memory_assets.transcripts.containers import (
-    BLOCK_BYTES,
-    is_compressed,
-    read_blocks,
-    size_of,
-)
 
+BLOCK_BYTES = 1 << 20
+MAX_UNPACKED_BYTES = 4 << 30
+FREE_UNPACKED_BYTES = 64 << 20
+MAX_RATIO = 1_000
+"""Transcripts shrink to a fifth, those with much repetition to a hundredth."""
+
+_CUT_OFF = "its compressed data is cut off"
+_DAMAGED = "its compressed data is damaged"
+_UNPACKS_TOO_LARGE = "it unpacks to more than can be a transcript"
 MAX_RENDERED_BYTES = 1 << 30
 """A session that renders to more is not read: it is held in memory."""
+_DEEPEST = 100
+_DIGEST = 16
 _TOO_LARGE = "it is too large to be held in memory"
 
 
-class Content(Protocol):
-    """The bytes that a source's lines are read from."""
+def zstd_library() -> ModuleType:
+    """Return the standard library's module for `.zst`, before Python 3.14 its backport."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
 
-    @property
-    def size(self) -> int:
-        """Bytes that are kept; raises `TranscriptError` if they cannot be looked at."""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it can only be read whole, and has no half-written last line."""
+def _opened(path: Path) -> IO[bytes]:
+    if path.suffix == ".zst":
+        return cast("IO[bytes]", zstd_library().open(path))
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb", 0)
 
-    def read(self, start: int, end: int) -> bytes:
-        """Return the bytes that are kept from `start` to `end`, fewer at the end."""
 
-    def text(self, end: int | None = None) -> Generator[bytes, None, None]:
-        """Yield the lines' bytes in blocks, unpacked: the first `end`, or all."""
+COMPRESSED = (".zst", ".gz")
+"""Endings of compressed files."""
+
+
+def is_compressed(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is compressed, by its name."""
+    return os.fspath(path).endswith(COMPRESSED)
+
+
+def plain_name(name: str) -> str:
+    """Return the name that a compressed file has when it is unpacked."""
+    return os.path.splitext(name)[0] if name.endswith(COMPRESSED) else name  # noqa: PTH122
+
+
+def _damaged(path: Path, reason: str) -> DamagedTranscript:
+    return DamagedTranscript(f"{printable(path)}: {reason}", reason)
 
 
 class FileContent:
@@ -52,11 +81,15 @@ class FileContent:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.is_whole = is_compressed(path)
+        """Whether it can only be read whole, and has no half-written last line."""
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
-        return size_of(self._path)
+        """Bytes on disk; raises `TranscriptError` if the file cannot be looked at."""
+        try:
+            return self._path.stat().st_size
+        except OSError as error:
+            raise unreadable(self._path, error) from error
 
     def read(self, start: int, end: int) -> bytes:
         """Return bytes on disk; raise `TranscriptError` if the file cannot be read."""
@@ -68,8 +101,34 @@ class FileContent:
             raise unreadable(self._path, error) from error
 
     def text(self, end: int | None = None) -> Generator[bytes, None, None]:
-        """Yield the file's bytes, unpacked."""
-        return read_blocks(self._path, end)
+        """Yield the file's bytes, unpacked, in blocks of at most `BLOCK_BYTES`: the first `end`, or
+        all.
+
+        Raises:
+            TranscriptError: it cannot be opened or read.
+            DamagedTranscript: it cannot be unpacked, or not within the limits.
+        """
+        path, left = self._path, sys.maxsize if end is None else end
+        try:
+            unpacked = min(MAX_UNPACKED_BYTES, max(FREE_UNPACKED_BYTES, MAX_RATIO * self.size))
+            allowed = unpacked if self.is_whole else sys.maxsize
+            with _opened(path) as file:
+                while left > 0 and (block := file.read(min(BLOCK_BYTES, left))):
+                    left -= len(block)
+                    allowed -= len(block)
+                    if allowed < 0:
+                        raise _damaged(path, _UNPACKS_TOO_LARGE)
+                    yield block
+        except EOFError as error:
+            raise _damaged(path, _CUT_OFF) from error
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise _damaged(path, _DAMAGED) from error
+        except OSError as error:
+            raise unreadable(path, error) from error
+        except Exception as error:
+            if path.suffix != ".zst" or not isinstance(error, zstd_library().ZstdError):
+                raise
+            raise _damaged(path, _DAMAGED) from error
 
 
 class Rendered:
@@ -117,15 +176,17 @@ class Rendered:
             yield self._lines[start : min(start + BLOCK_BYTES, end)]
 
 
+Content = FileContent | Rendered
+"""The bytes that a source's lines are read from: those that are kept, which `read` returns, and the
+lines in blocks, which `text` yields."""
+
+
 def line_of(row: Any) -> bytes:
     """Return a row as one line of JSON; what JSON cannot say in it is left out."""
     try:
         return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # lone surrogates, integers over 64 bits
         return orjson.dumps(_sayable(row, 0), option=orjson.OPT_APPEND_NEWLINE)
-
-
-_DEEPEST = 100
 
 
 def _sayable(value: Any, depth: int) -> Any:
@@ -146,10 +207,6 @@ def _sayable(value: Any, depth: int) -> Any:
     return None
 
 
-_BLOCK = 1 << 20
-_DIGEST = 16
-
-
 def take_fingerprint(contents: Sequence[Content], length: int, key: bytes) -> str:
     """Return a digest of the first `length` bytes that contents keep, in order, 32 hex digits, made
     of the hashes of their blocks.
@@ -161,7 +218,7 @@ def take_fingerprint(contents: Sequence[Content], length: int, key: bytes) -> st
     left = length
     for content in contents:
         at = 0
-        while left > 0 and (block := content.read(at, at + min(_BLOCK, left))):
+        while left > 0 and (block := content.read(at, at + min(BLOCK_BYTES, left))):
             whole.update(blake2b(block, key=key, digest_size=_DIGEST).digest())
             left -= len(block)
             at += len(block)

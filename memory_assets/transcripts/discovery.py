@@ -17,7 +17,7 @@ from memory_assets.errors import (
     printable,
 )
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
-from memory_assets.transcripts.containers import COMPRESSED
+from memory_assets.transcripts.content import COMPRESSED
 from memory_assets.transcripts.fields import names
 
 SUFFIX = ".jsonl"

@@ -25,7 +25,7 @@ from typing import Any
 
 import orjson
 
-from memory_assets.transcripts.base import BadLine, ReadReport
+from memory_assets.transcripts.base import ReadReport
 from memory_assets.transcripts.content import Content, FileContent
 
 HEAD_BYTES = 1 << 16
@@ -88,41 +88,32 @@ def first_object(head: bytes, wanted: Callable[[JsonObject], bool]) -> JsonObjec
     return next(filter(wanted, head_objects(head)), {})
 
 
-def read_objects(
-    path: Path,
-    report: ReadReport,
-    *,
-    end: int | None = None,
-    max_line_bytes: int = MAX_LINE_BYTES,
-) -> Iterator[Located]:
+def read_objects(path: Path, report: ReadReport, *, end: int | None = None) -> Iterator[Located]:
     """Yield (byte_start, byte_end, object) for each JSON object of `path`, in file order.
 
     Offsets are those of the unpacked text. Counts lines, bytes and objects in `report` and lists
-    bad lines there. Holds at most one line of `max_line_bytes` and one block. Reads up to byte
+    bad lines there. Holds at most one line of `MAX_LINE_BYTES` and one block. Reads up to byte
     `end`, or all.
     Raises `TranscriptError` if the file cannot be opened or read.
     """
-    yield from objects_in(FileContent(path).text(end), report, max_line_bytes)
+    yield from objects_in(FileContent(path).text(end), report)
 
 
-def objects_in(
-    blocks: Iterable[bytes], report: ReadReport, max_line_bytes: int = MAX_LINE_BYTES
-) -> Iterator[Located]:
+def objects_in(blocks: Iterable[bytes], report: ReadReport) -> Iterator[Located]:
     """Yield the objects of lines, as `read_objects` does, from the blocks that hold them."""
-    for begin, line, complete in _lines(blocks, report, max_line_bytes):
+    for begin, line, complete in _lines(blocks, report):
         for located in _objects_of_line(line, begin, report, complete):
             report.records += 1
             yield located
 
 
-def _lines(
-    blocks: Iterable[bytes], report: ReadReport, cap: int
-) -> Iterator[tuple[int, bytes, bool]]:
+def _lines(blocks: Iterable[bytes], report: ReadReport) -> Iterator[tuple[int, bytes, bool]]:
     """Yield (offset, line without newline, whether the newline was there).
 
     Lines over the cap are reported here and left out.
     """
     parts: list[bytes] = []
+    cap = MAX_LINE_BYTES
     held = offset = 0
     for block in blocks:
         report.bytes_read += len(block)
@@ -132,7 +123,7 @@ def _lines(
             report.lines += 1
             length = held + len(piece)
             if length > cap:
-                report.add_bad_line(BadLine(report.lines, offset, offset + length, TOO_LONG))
+                report.add_bad_line(TOO_LONG)
             else:
                 yield offset, b"".join((*parts, piece)) if parts else piece, True
             offset += length + 1
@@ -178,7 +169,7 @@ def _objects_of_line(
         value = clean(value)
     if not isinstance(value, dict):
         reason = TOO_DEEP if is_object else NOT_AN_OBJECT
-        report.add_bad_line(BadLine(report.lines, start, end, reason))
+        report.add_bad_line(reason)
         return ()
     report.good_lines += 1
     return ((start, end, value),)
@@ -191,8 +182,7 @@ def _salvage(line: bytes, start: int, report: ReadReport) -> list[Located]:
         return []
     objects, reason = _recover(line, start)
     if reason:
-        end = start + len(line)
-        report.add_bad_line(BadLine(report.lines, start, end, reason, len(objects)))
+        report.add_bad_line(reason)
     else:
         report.good_lines += 1
     return objects

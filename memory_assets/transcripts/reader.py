@@ -67,7 +67,8 @@ class Reader(ABC):
         return ()
 
     def holds(self, source: Source) -> bool:
-        """Return whether a source of the agent is this reader's, where the agent has several."""
+        """Return whether a source of the agent is this reader's, where the agent has several; the
+        last of them reads what none holds."""
         return True
 
     def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:
@@ -151,7 +152,7 @@ class Reader(ABC):
                     account.compare(record, records, dropped=report.reason, version=report.version)
                 yield from records
             if content is not contents[-1] or content.is_whole:
-                report.end_file(before)
+                report.end_file()
             if end is not None and source.parts:
                 end = max(end - content.size, 0)
         records = session.end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
@@ -16,16 +17,13 @@ from memory_assets.transcripts.base import (
     ignore,
     nothing_known,
 )
-from memory_assets.transcripts.claude.cowork import CoworkReader
-from memory_assets.transcripts.claude.reader import ClaudeCodeReader
+from memory_assets.transcripts.claude.reader import ClaudeCodeReader, CoworkReader
 from memory_assets.transcripts.codex.reader import CodexReader
 from memory_assets.transcripts.content import Content, FileContent
 from memory_assets.transcripts.lines import head_of
-from memory_assets.transcripts.pi.openclaw import OpenClawReader
-from memory_assets.transcripts.pi.reader import PiReader
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers import OTHER_READERS
-from memory_assets.transcripts.several import SeveralReader
+from memory_assets.transcripts.readers.pi import OpenClawReader, PiReader
 
 READERS: tuple[Reader, ...] = (
     ClaudeCodeReader(),
@@ -35,32 +33,28 @@ READERS: tuple[Reader, ...] = (
     CoworkReader(),
     *OTHER_READERS,
 )
-READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
+"""In the order in which they are asked. An agent with stores of several kinds has several readers:
+the first that `holds` a source reads it, and a session that several have is the first one's."""
+_BY_AGENT: dict[str, list[Reader]] = {}
+for _reader in READERS:
+    _BY_AGENT.setdefault(_reader.agent, []).append(_reader)
+READER_VERSIONS: Mapping[str, str] = {
+    agent: "-".join(reader.version for reader in readers) for agent, readers in _BY_AGENT.items()
+}
 
 
-def reader_by_agent(agent: str) -> Reader:
-    """Return the reader of `agent`; raise `TranscriptError` if there is none."""
-    for reader in READERS:
-        if reader.agent == agent:
-            return reader
-    known = ", ".join(reader.agent for reader in READERS)
-    raise TranscriptError(f"no reader for agent {agent!r}; there are readers for {known}")
+def readers_by_agent(agent: str) -> Sequence[Reader]:
+    """Return the readers of `agent`; raise `TranscriptError` if there are none."""
+    if agent not in _BY_AGENT:
+        known = ", ".join(_BY_AGENT)
+        raise TranscriptError(f"no reader for agent {agent!r}; there are readers for {known}")
+    return _BY_AGENT[agent]
 
 
-def contents_of(source: Source) -> tuple[Content, ...]:
-    """Return what a source's lines are read from; raise `TranscriptError` if it cannot be read."""
-    return reader_by_agent(source.agent).contents(source)
-
-
-def is_rendered(source: Source) -> bool:
-    """Return whether a source's lines are rendered from a store, and are in no file."""
-    return reader_by_agent(source.agent).renders(source)
-
-
-def state_of(source: Source) -> tuple[int, int] | None:
-    """Return the present `size` and `mtime_ns` of a source; None if it is deleted. Raise
-    `TranscriptError` if it cannot be looked at now."""
-    return reader_by_agent(source.agent).state(source)
+def reader_of(source: Source) -> Reader:
+    """Return the reader of a source; raise `TranscriptError` if its agent has none."""
+    readers = readers_by_agent(source.agent)
+    return next((reader for reader in readers if reader.holds(source)), readers[-1])
 
 
 def read_session(
@@ -81,7 +75,7 @@ def read_session(
     opened or no reader recognises it.
     """
     report = report if report is not None else ReadReport()
-    named = None if source is None else reader_by_agent(source.agent)
+    named = None if source is None else reader_of(source)
     if source is not None and named is not None:
         source = replace(source, path=path)
         contents = named.contents(source) if contents is None else contents
@@ -113,13 +107,12 @@ def discover(
     exist are skipped. Raises `TranscriptError` for an agent without a reader.
     """
     for agent in roots:
-        reader_by_agent(agent)
-    for reader in READERS:
+        readers_by_agent(agent)
+    for agent, readers in _BY_AGENT.items():
         places: set[tuple[str, str, str | None]] = set()
-        several = isinstance(reader, SeveralReader)
-        for root in roots.get(reader.agent, ()):
+        for root, reader in product(roots.get(agent, ()), readers):
             for source in reader.discover(root, known, note):
-                where = "" if several else source.locator
+                where = source.locator if len(readers) == 1 else ""
                 place = where, source.session_id, source.agent_id
                 if place not in places:
                     places.add(place)

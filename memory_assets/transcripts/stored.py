@@ -1,23 +1,138 @@
-"""Readers of files with many sessions, databases above all: which there are, and what changed."""
+"""Readers of files with many sessions, databases above all: which there are, and what changed; and
+what the sessions of stores share: frames of rows, times, and calls of tools.
+"""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, printable
+from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
-from memory_assets.transcripts.base import Known, Note, Source, ignore
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.databases import Database, opened, token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import safe_id
+from memory_assets.transcripts.fields import (
+    from_json,
+    object_field,
+    patch_paths,
+    paths_in,
+    render_input,
+    safe_id,
+    safe_name,
+    text_field,
+    type_name,
+)
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.unread import Columns, Unread, unread_text
+from memory_assets.transcripts.session import STATE, Call, Frame, Outcome, Session
+from memory_assets.transcripts.unread import Columns, unread_text
+
+_COMMANDS = ("command", "cmd", "commandLine")
+_PATCHES = ("patchText", "patch", "input")
+_UNNAMED = re.compile(
+    r"(?:new|child|untitled) (?:session|chat|thread|conversation|composer|agent|task)"
+    r"(?: - \d{4}-\d\d-\d\d\S*)?",
+    re.IGNORECASE,
+)
+"""What OpenCode ("New session - 2026-07-30T14:04:55.689Z"), Crush, Cursor, Goose, VS Code and Zed
+call a session that has no title yet."""
+
+
+def call_of(name: str, arguments: Any) -> Call:
+    """Return a call of a tool by its arguments: the files that they or a patch in them name, else
+    the command of a shell. An editor's `command` is what it does with its file."""
+    given = arguments if isinstance(arguments, dict) else {}
+    patch = next((text for key in _PATCHES if "*** " in (text := text_field(given, key))), "")
+    command = next((text for key in _COMMANDS if (text := text_field(given, key))), "")
+    listed = given.get("commands")
+    if not command and isinstance(listed, list):
+        command = "\n".join(line for line in listed if isinstance(line, str))
+    elements = (item for value in given.values() if isinstance(value, list) for item in value)
+    paths = paths_in(given) or patch_paths(patch)
+    paths = paths or tuple(dict.fromkeys(path for item in elements for path in paths_in(item)))
+    return Call(name, paths, "" if paths else command)
+
+
+class StoredSession(Session):
+    """The state of reading one rendered session: a row of type "session" has its facts, one of type
+    "session-state" its title, and all others what was said."""
+
+    header_type = "session"
+    """The type of the row that has the session's facts."""
+    title_subtype = "ai-title"
+    """How the title came about."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        super().__init__(source, report)
+        self._ids: Counter[str] = Counter()
+
+    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that a row gives."""
+        name = type_name(row.get("type"))
+        role = text_field(row, "role") or text_field(object_field(row, "info"), "role")
+        if name == self.header_type:
+            return self._resolve(self._opened(row))
+        if name == STATE:
+            return self._titled(row, start, end)
+        return self._resolve(self._message(name, role, row, start, end))
+
+    def _opened(self, row: JsonObject) -> str:
+        """Note the session's facts; return why their row gives no record."""
+        raise NotImplementedError
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        """Return what a row of another type gives."""
+        raise NotImplementedError
+
+    def _frame(
+        self,
+        row: Any,
+        start: int,
+        end: int,
+        own: object,
+        at: datetime | None,
+        model: str = "",
+        parent: object = None,
+    ) -> Frame:
+        """Return the frame of a row; its model is that of the rows after it, too. An id that rows
+        share, as where a program blanked ids, is numbered."""
+        if isinstance(own, str):
+            self._ids[own] += 1
+            own = own if self._ids[own] == 1 else f"{own}/{self._ids[own]}"
+        self._model = safe_name(model) or self._model
+        return super()._frame(row, start, end, own, at, parent=parent)
+
+    def _tokens_of_all(self, row: JsonObject) -> Tokens:
+        """Return the tokens of all answers, from the row of the session's changing facts, where the
+        store counts them by session only."""
+        return Tokens()
+
+    def _titled(self, row: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the record of the session's title, from the row of its changing facts. What a
+        program calls a session that nobody named is no title."""
+        frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+        title = text_field(row, "title")
+        if _UNNAMED.fullmatch(title):
+            records = self._one(frame, "system", title, "unnamed")
+        else:
+            records = self._one(frame, "title", title, self.title_subtype)
+        return self._resolve(self._with_tokens(records, frame, self._tokens_of_all(row)))
+
+    def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:
+        """Return the record of a call, which is open until it is answered. `given` are its
+        arguments, or a text of JSON with them."""
+        arguments = given if (parsed := from_json(given)) is None else parsed
+        call = call_of(name, arguments)
+        return self._called(frame, call_id, call, render_input(arguments), **more)
+
 
 _DELETED = "its agent has deleted the session"
 _NOTHING = "nothing; what is on record stays"
@@ -38,6 +153,12 @@ class Member(NamedTuple):
     """The session that this one is a subagent's run of."""
     stand_in: str = ""
     """What the project is named after while nobody knows the directory: a hash of it, an id."""
+    unread: Mapping[str, int] = {}
+    """Bytes of its text by place that is not known."""
+
+
+_Listing = Mapping[str, tuple[Source, Member]]
+"""The sessions of a file, by member."""
 
 
 class ContainerReader(RenderingReader):
@@ -47,7 +168,7 @@ class ContainerReader(RenderingReader):
     """Changes when sessions of a file that did not change have another state than before."""
 
     def __init__(self) -> None:
-        self._listings: OrderedDict[Path, tuple[str, Mapping[str, Source]]] = OrderedDict()
+        self._listings: OrderedDict[Path, tuple[str, _Listing]] = OrderedDict()
 
     @abstractmethod
     def containers(self, walk: Walk, root: Path) -> Iterable[Path]:
@@ -79,7 +200,7 @@ class ContainerReader(RenderingReader):
             remembered = known.members(path, token)
             if remembered is not None:
                 return remembered
-            listed = list(self._listed(path).values())
+            listed = [source for source, _ in self._listed(path).values()]
             known.see(path, token)  # of one that cannot be read, the next walk says so again
             return listed
         except TranscriptError as error:
@@ -93,20 +214,27 @@ class ContainerReader(RenderingReader):
         if not source.path.exists():
             return None
         current = self._listed(source.path).get(source.member)
-        return (current.size, current.mtime_ns) if current else None
+        return (current[0].size, current[0].mtime_ns) if current else None
 
-    def _listed(self, path: Path) -> Mapping[str, Source]:
+    def unread(self, source: Source) -> Mapping[str, int]:
+        """Return the bytes of text of a session at places that are not known."""
+        current = self._listed(source.path).get(source.member) if source.member else None
+        return current[1].unread if current else {}
+
+    def _listed(self, path: Path) -> _Listing:
         """Return the sessions of a file by member, read again only when it changed."""
         token = token_of(path)
         held = self._listings.get(path)
         if held is not None and held[0] == token:
             return held[1]
         members = {member.id: member for member in self.members_of(path)}
-        sources = {name: self._source(path, member, members) for name, member in members.items()}
-        self._listings[path] = token, sources
+        listing = {
+            name: (self._source(path, member, members), member) for name, member in members.items()
+        }
+        self._listings[path] = token, listing
         if len(self._listings) > _MOST_LISTINGS:
             self._listings.popitem(last=False)
-        return sources
+        return listing
 
     def _source(self, path: Path, member: Member, members: Mapping[str, Member]) -> Source:
         top = ancestor_of(member, members)
@@ -139,7 +267,6 @@ class DatabaseReader(ContainerReader):
     def __init__(self) -> None:
         super().__init__()
         self.declared = f":{crc32(repr(self.known).encode()):08x}"
-        self._unread: dict[Path, Unread] = {}
 
     @abstractmethod
     def members(self, database: Database, path: Path) -> Iterable[Member]:
@@ -159,16 +286,12 @@ class DatabaseReader(ContainerReader):
             members = list(self.members(database, path))
             newest = max(((member.mtime_ns, member.id) for member in members), default=(0, ""))[1]
             ids = {member.id for member in members}
-            unread = self._unread[path] = unread_text(database, self.known, ids, newest)
-        sizes = {member_id: sum(places.values()) for member_id, places in unread.items()}
-        return [member._replace(size=member.size + sizes.get(member.id, 0)) for member in members]
-
-    def unread(self, source: Source) -> Mapping[str, int]:
-        """Return the bytes of text of a session in tables and columns that are not known."""
-        if not source.member:
-            return {}
-        self._listed(source.path)
-        return self._unread.get(source.path, {}).get(source.member, {})
+            unread = unread_text(database, self.known, ids, newest)
+        return [
+            member._replace(size=member.size + sum(places.values()), unread=places)
+            for member in members
+            for places in [unread.get(member.id, {})]
+        ]
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session, in one read transaction."""

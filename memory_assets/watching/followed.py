@@ -24,7 +24,7 @@ from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.under_way.watcher import WORKSPACES, WatcherState, watching
 from memory_assets.stores.workspaces import Workspace, Workspaces
-from memory_assets.transcripts import Source, Unlisted, reader_by_agent, state_of
+from memory_assets.transcripts import Source, Unlisted, reader_of, readers_by_agent
 from memory_assets.watching.directories import STORES, Directories, is_transcript
 from memory_assets.watching.pending import Changes
 
@@ -97,7 +97,8 @@ class Transcripts:
             (agent, path)
             for agent, root in stored_roots(self._components.settings.transcript_roots())
             if not AGENTS[agent].in_projects
-            for path in (root, *reader_by_agent(agent).elsewhere(root))
+            for reader in readers_by_agent(agent)
+            for path in (root, *reader.elsewhere(root))
         ]
         self._of_stores = [(agent, f"{path}{os.sep}") for agent, path in places]
         listed = (path for _, path in places)
@@ -172,7 +173,7 @@ class Transcripts:
     def _differs(self, path: str) -> bool:
         if source := self._stored.get(path):
             try:
-                return not self._known.is_present(path, state_of(source))
+                return not self._known.is_present(path, reader_of(source).state(source))
             except TranscriptError:
                 return False
         paths = self._known.files_of(path)

@@ -39,7 +39,7 @@ def _write(store: ChromaMcpVectorStoreAdapter, first: int) -> None:
         while True:
             try:
                 store.append_turn(turn(at))
-                store.add("memory", [memory(at)])
+                store.add([memory(at)])
             except StoreError as error:
                 _say(f"refused {error}")
             else:

@@ -30,9 +30,9 @@ def _with_dagster(settings: Settings) -> Settings:
 def client(agents: Agents) -> TestClient:
     """The pages over two memories and a conversation."""
     gateway = agents.gateway(_SHOP)
-    gateway.memory.write("We use pnpm.", "preference", 0.8, NOW, "talk-1")
-    gateway.memory.write(f"Prices have no cents. {_HOSTILE}", "decision", 0.95, NOW, "talk-2")
-    gateway.history.append("talk-1", "user", f"npm or pnpm? {_HOSTILE}", 0, NOW, channel="chat")
+    gateway.write_memory("We use pnpm.", "preference", 0.8, NOW, "talk-1")
+    gateway.write_memory(f"Prices have no cents. {_HOSTILE}", "decision", 0.95, NOW, "talk-2")
+    gateway.append_history("talk-1", "user", f"npm or pnpm? {_HOSTILE}", 0, NOW, channel="chat")
     assert agents.components.catalog.projects() == set()  # made, so that there is a memory
     return TestClient(
         build_site(_with_dagster(agents.components.settings)), base_url="http://127.0.0.1:8765"
@@ -69,7 +69,7 @@ def test_memories_are_listed_by_type_conversation_confidence_and_date(client: Te
 def test_what_was_redacted_in_a_memory_is_a_tag(client: TestClient, agents: Agents) -> None:
     """Which leads nowhere where it is part of a link."""
     password = "".join(("hunter2", "Ab9xQ"))
-    agents.gateway(_SHOP).memory.write(f"Use password={password} there.", "fact", 0.9, NOW, "t")
+    agents.gateway(_SHOP).write_memory(f"Use password={password} there.", "fact", 0.9, NOW, "t")
     text = client.get("/page/memories?type=fact").text
     assert 'password=<span class="redacted">' in text and password not in text
 

@@ -44,7 +44,7 @@ def test_a_server_that_is_not_there_is_named(server: Any, tmp_path: Path) -> Non
     """Each call is refused; nothing of a memory is in the message."""
     store = ChromaMcpVectorStoreAdapter(McpSession(server, seconds=5.0), tmp_path / "lock")
     with pytest.raises(ServerSilent, match=r"does not answer.*try again") as refused:
-        store.add("memory", [memory(1)])
+        store.add([memory(1)])
     assert "heliotrope" not in str(refused.value)
 
 
@@ -66,15 +66,15 @@ def _wait_for_writes(writer: _Writer, more: int) -> None:
 def test_a_missing_collection_is_made_and_the_call_repeated(deployment: Deployment) -> None:
     """Before the first write, and when it was deleted meanwhile; it measures cosines then, too."""
     store = deployment.store(deployment.chroma_mcp(), prefix="missing.")
-    assert store.get("memory") == [] and store.tail("c1", 3) == []
-    store.add("memory", [memory(1)])
+    assert store.get({}) == [] and store.tail("c1", 3) == []
+    store.add([memory(1)])
     client = ChromaStore(deployment.data_dir, url=None, idle_seconds=600.0)
     client.drop("missing.memory")
-    store.add("memory", [memory(1)])
-    (found,) = store.query("memory", compose("heliotrope 1 is kept"), 3)
+    store.add([memory(1)])
+    (found,) = store.query(compose("heliotrope 1 is kept"), 3, {})
     assert found.similarity == pytest.approx(1, abs=1e-5)
     client.drop("missing.memory")
-    assert store.query("memory", compose("heliotrope"), 3) == []
+    assert store.query(compose("heliotrope"), 3, {}) == []
     store.close()
 
 
@@ -99,9 +99,9 @@ def test_what_is_there_with_the_same_text_is_done(deployment: Deployment) -> Non
     store = ChromaMcpVectorStoreAdapter(session, deployment.data_dir / "lock", prefix="twice.")
     assert store.append_turn(turn(1)) is True
     session.lost.clear()
-    store.add("memory", [memory(1)])
+    store.add([memory(1)])
     assert "chroma_add_documents" in session.lost
-    assert store.count("c1") == 1 and store.get("memory") == [memory(1)]
+    assert store.count("c1") == 1 and store.get({}) == [memory(1)]
     store.close()
 
 
@@ -110,10 +110,10 @@ def test_collections_of_version_03_are_renamed(deployment: Deployment) -> None:
     """When they are first used, with what is in them; other names stay."""
     before = deployment.store(deployment.chroma_mcp(), prefix="old.agents.")
     before.append_turn(turn(1))
-    before.add("memory", [memory(1)])
+    before.add([memory(1)])
     before.close()
     store = deployment.store(deployment.chroma_mcp(), prefix="old.")
-    assert (store.count("c1"), store.get("memory")) == (1, [memory(1)])
+    assert (store.count("c1"), store.get({})) == (1, [memory(1)])
     assert store.list_collections() == ["history", "memory"]
     store.close()
 
@@ -122,19 +122,19 @@ def test_collections_of_version_03_are_renamed(deployment: Deployment) -> None:
 def test_a_chroma_that_is_away_is_a_clear_refusal(deployment: Deployment) -> None:
     """Nothing of a text is in it, and afterwards all goes on."""
     store = deployment.store(deployment.chroma_mcp(), prefix="away.")
-    store.add("memory", [memory(1)])
+    store.add([memory(1)])
     deployment.stop_chroma()
     for call in (
-        lambda: store.add("memory", [memory(2)]),
+        lambda: store.add([memory(2)]),
         lambda: store.append_turn(turn(2)),
-        lambda: store.query("memory", compose("heliotrope"), 3),
+        lambda: store.query(compose("heliotrope"), 3, {}),
     ):
         with pytest.raises(StoreError, match="See that Chroma runs") as refused:
             call()
         assert "heliotrope" not in str(refused.value)
     deployment.start_chroma()
-    store.add("memory", [memory(2)])
-    assert len(store.get("memory")) == 2
+    store.add([memory(2)])
+    assert len(store.get({})) == 2
     store.close()
 
 
@@ -161,12 +161,12 @@ def test_the_bridge_ends_when_chroma_mcp_does(deployment: Deployment) -> None:
     """So that whoever started it starts both again."""
     bridge, endpoint = deployment.start_bridge()
     store = deployment.store(endpoint, prefix="bridge.")
-    store.add("memory", [memory(1)])
+    store.add([memory(1)])
     for pid in wait_for(deployment.processes):
         os.kill(pid, signal.SIGKILL)
     bridge.wait(120)
     with pytest.raises(ServerSilent):
-        store.get("memory")
+        store.get({})
 
 
 @pytest.mark.long
@@ -255,7 +255,7 @@ def test_twenty_kills_lose_nothing_double_nothing_and_leave_no_process(
     turns = store.tail("c1", 1_000_000)
     assert len(turns) > writer.kept
     assert turns == [turn(at) for at in range(len(turns))]
-    memories = store.get("memory", sort="stored_at")
+    memories = store.get({})[::-1]
     assert len(memories) > writer.kept
     assert memories == [memory(at) for at in range(len(memories))]
     store.close()

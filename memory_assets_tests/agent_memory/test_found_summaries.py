@@ -11,14 +11,13 @@ from starlette.testclient import TestClient
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_VECTORS
 from memory_assets.pipeline.checks.checks import verify_project
-from memory_assets.pipeline.indexes.rebuild import rebuild
+from memory_assets.pipeline.indexes.collections import rebuild
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.search.folding import with_summaries_last
+from memory_assets.recall.search.answer import Hit, with_summaries_last
 from memory_assets.recall.show import whole
 from memory_assets.redacted_text import seal
 from memory_assets.serving.answer_lines import search_lines

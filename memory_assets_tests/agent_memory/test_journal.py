@@ -23,7 +23,7 @@ def test_a_secret_is_in_no_byte_of_what_is_stored(agents: Agents) -> None:
     """In a turn, a memory or its labels; in a name it is refused, and not quoted."""
     gateway = agents.gateway()
     gateway.append_history("c1", "user", f"My token is {TOKEN}.", 0, NOW)
-    gateway.memory.write(f"The token {TOKEN} is for CI.", "fact", 0.9, NOW, tags=[TOKEN])
+    gateway.write_memory(f"The token {TOKEN} is for CI.", "fact", 0.9, NOW, tags=[TOKEN])
     with pytest.raises(BadArgument) as refused:
         gateway.append_history(TOKEN.replace("_", "-"), "user", "x", 0, NOW)
     assert TOKEN[4:] not in str(refused.value)
@@ -69,7 +69,7 @@ def test_what_a_client_gives_is_checked(
     """Each value by itself, in words that say what is allowed."""
     good: dict[str, Any] = {"role": "user", "text": "hi", "turn_index": 0, "ts": NOW}
     with pytest.raises(BadArgument, match=said):
-        gateway.history.append(**{"conversation_id": "c1", **good, **values})
+        gateway.append_history(**{"conversation_id": "c1", **good, **values})
     assert gateway.tail_history("c1", 1) == []
 
 

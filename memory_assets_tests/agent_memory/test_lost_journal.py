@@ -45,10 +45,10 @@ def say(
     agents: Agents, first: int, last: int, said: str, own_ids: bool = False, project: str = ""
 ) -> None:
     """Append turns to the conversation with another text than that of a lost journal."""
-    history = agents.gateway(project).history
+    history = agents.gateway(project)
     for at in range(first, last):
         message_id = f"own-{at}" if own_ids else ""
-        history.append("main", "user", f"{said} {at}.", at, BEGIN, message_id=message_id)
+        history.append_history("main", "user", f"{said} {at}.", at, BEGIN, message_id=message_id)
 
 
 def texts(agents: Agents) -> list[str]:

@@ -14,8 +14,8 @@ LATER = "2026-11-24T09:00:00Z"
 
 def test_the_same_text_is_renewed_under_its_id(gateway: MemoryGateway) -> None:
     """With the newer time, the higher confidence and the labels of both."""
-    first = gateway.memory.write("The queue is RabbitMQ.", "fact", 0.9, NOW, tags=["infra"])
-    again = gateway.memory.write("the queue  is RabbitMQ.", "fact", 0.8, LATER, tags=["queue"])
+    first = gateway.write_memory("The queue is RabbitMQ.", "fact", 0.9, NOW, tags=["infra"])
+    again = gateway.write_memory("the queue  is RabbitMQ.", "fact", 0.8, LATER, tags=["queue"])
     assert (first.outcome, again.outcome) == ("stored", "renewed")
     assert first.memory_id == again.memory_id
     (found,) = gateway.recall_memory("which queue", 5)
@@ -130,7 +130,7 @@ def test_a_text_that_is_redacted_again_leaves_no_vector(agents: Agents) -> None:
     stripe, board = journal.memories(sort="text")
     assert len(before := journal.vectors(embedder)) == 2
     again = replace(board, text=seal("The board says [redacted]."))
-    journal.put_memories("memory", [again, replace(stripe, confidence=0.95)])
+    journal.put_memories([again, replace(stripe, confidence=0.95)])
     assert journal.vectors(embedder).keys() == {stripe.memory_id}
     gateway.recall_memory("the board", 2)
     assert not (journal.vectors(embedder)[board.memory_id] == before[board.memory_id]).all()
@@ -142,13 +142,3 @@ def test_without_an_embedder_words_are_compared(agents: Agents) -> None:
     assert plain.write_memory("Logs are shipped to Loki.", "fact", 0.9, NOW).outcome == "stored"
     assert plain.write_memory("Logs are shipped to Loki.", "fact", 0.9, NOW).outcome == "renewed"
     assert plain.recall_memory("where do logs go", 1)[0].similarity > 0
-
-
-def test_what_is_deleted_leaves_no_byte(agents: Agents) -> None:
-    """Of the memory, its vector and its log."""
-    gateway = agents.gateway()
-    written = gateway.write_memory("The heliotrope service is Ana's.", "fact", 0.9, NOW)
-    store = gateway.memory._vectors
-    assert store.list_collections() == ["memory"]
-    assert store.delete("memory", [written.memory_id]) == 1
-    assert b"heliotrope" not in agents.bytes_at_rest()

@@ -195,14 +195,14 @@ def test_a_cut_turn_that_is_appended_again_is_known(old: Agents) -> None:
     retain(old.components)
     ingest(old)
     assert append(old.gateway(), "old", BEGIN, 0, 20) == [False] * 20
-    history = old.gateway().history
+    history = old.gateway()
     with pytest.raises(ConfigurationError, match=r"turn 3 .* is message (m-\w+), which") as refused:
-        history.append("old", "assistant", "Something else.", 3, BEGIN)
+        history.append_history("old", "assistant", "Something else.", 3, BEGIN)
     known = str(refused.value).split("is message ")[1].split(",")[0]
     with pytest.raises(ConfigurationError, match=f"{known} is turn 3 .*turn 30"):
-        history.append("old", "assistant", "Once more.", 30, BEGIN, message_id=known)
+        history.append_history("old", "assistant", "Once more.", 30, BEGIN, message_id=known)
     assert ingest(old) == {} and places(old, "old") == KEPT
-    assert [turn.turn_index for turn in history.tail("old", 5)] == [14, *range(16, 20)]
+    assert [turn.turn_index for turn in history.tail_history("old", 5)] == [14, *range(16, 20)]
 
 
 def test_a_conversation_that_is_forgotten_can_be_written_again(old: Agents) -> None:

@@ -9,7 +9,7 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes import collections
-from memory_assets.pipeline.indexes.rebuild import collections_of, rebuild
+from memory_assets.pipeline.indexes.collections import collections_of, rebuild
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Failed
 from memory_assets.pipeline.plan.plan import plan_agent_memory

@@ -133,10 +133,10 @@ def test_a_wording_that_upkeep_merged_goes_with_its_conversation(agents: Agents)
     agents.now += 60
     wordy(agents).gateway().write_memory(SECOND, "fact", 0.9, NOW, "c-two")
     second = agents.components.journal.memories(limit=1)[0]
-    journal, wording = agents.components.journal, agents.gateway().memory.redacted(THIRD)
+    journal, wording = agents.components.journal, agents.gateway().redacted(THIRD)
     merged = replace(second, also=(wording,))
-    journal.put_memories(journal.collection_of(second.memory_id), [merged])
-    of = ("c-three", agents.gateway().memory.id_of(THIRD))
+    journal.put_memories([merged])
+    of = ("c-three", agents.gateway().id_of(THIRD))
     (stored,) = journal.trail(second.memory_id)
     journal.note(replace(stored, what="merged", of=of))
     assert keep_up(agents.components).merged == 1

@@ -54,7 +54,7 @@ def test_what_was_promoted_is_an_agents_when_it_writes_it(upkeep: Upkeep) -> Non
     """Without the tag and the topic, and of the agent's conversation; it outlives the session."""
     session = says(upkeep)
     upkeep.night()
-    written = gateway(upkeep).memory.write(SAID, "preference", 0.9, THEN, "c1", tags=["git"])
+    written = gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN, "c1", tags=["git"])
     assert written.outcome == "renewed"
     upkeep.take_in()
     memory = upkeep.remembered()[SAID]
@@ -84,7 +84,7 @@ def test_an_agents_memory_that_was_tagged_outlives_the_session(upkeep: Upkeep) -
     (promoted,) = upkeep.remembered().values()
     gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN)
     tagged = replace(promoted, tags=(seal(FROM_SESSIONS),))
-    journal.put_memories(journal.collection_of(tagged.memory_id), [tagged])
+    journal.put_memories([tagged])
     upkeep.forget(session=session)
     assert list(upkeep.remembered()) == [SAID]
 

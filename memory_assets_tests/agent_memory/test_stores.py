@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import pytest
 
-from memory_assets.agent_memory.ports import AgentStore, ConversationTurn, StoredMemory
+from memory_assets.agent_memory.ports import AgentStore, ConversationTurn, StoredMemory, Where
 from memory_assets.embedding import load_embedder
 from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
+from memory_assets.pipeline.agent_memory.gateway import JournalVectorStore
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.agents.journal import AgentJournal
 from memory_assets_tests.agent_memory.chroma_mcp_processes import Deployment
@@ -96,55 +96,46 @@ def test_memories_come_back_as_they_were(store: AgentStore) -> None:
         conversation_id="c1", project="-home-ada-harbor", entities=labels, tags=labels[:1],
         also=(_text("Billing is Ana's."),), contradicts=("memory::b",),
     )  # fmt: skip
-    store.add("memory", [memory])
-    assert store.get("memory") == [memory]
+    store.add([memory])
+    assert store.get({}) == [memory]
     renewed = replace(memory, confidence=0.8, tags=(), also=())
-    store.add("memory", [renewed, _memory("b", "Bob does.")])
-    store.add("memory", [renewed])
-    assert store.get("memory", {"memory_id": "memory::a"}) == [renewed]
-    assert store.list_collections() == ["memory"]
+    store.add([renewed, _memory("b", "Bob does.")])
+    store.add([renewed])
+    assert store.get({"memory_id": "memory::a"}) == [renewed]
 
 
 def test_memories_are_found_by_meaning(store: AgentStore) -> None:
     """Best first, with the cosine of our model's vectors; in a collection that nobody has made
     there is nothing."""
     said = ["Payments go through Stripe.", "The user likes brief answers.", "Logs go to Loki."]
-    assert store.query("memory", _text("credit cards"), 3) == []
-    store.add("memory", [_memory(str(at), text) for at, text in enumerate(said)])
-    found = store.query("memory", _text("credit card provider"), 2)
+    assert store.query(_text("credit cards"), 3, {}) == []
+    store.add([_memory(str(at), text) for at, text in enumerate(said)])
+    found = store.query(_text("credit card provider"), 2, {})
     assert len(found) == 2 and found[0].memory.text == said[0]
     vectors = load_embedder().embed(["credit card provider", said[0]])
     assert found[0].similarity == pytest.approx(float(vectors[0] @ vectors[1]), abs=1e-5)
 
 
 def test_memories_are_found_by_their_fields(store: AgentStore) -> None:
-    """All conditions hold, equal or at least; in the order of a field, up to a limit."""
+    """All conditions hold, equal or at least; the last one first, up to a limit."""
     kept = [
         _memory(str(at), f"Plan {at}.", confidence=at / 4, stored_at=10.0 - at, project="p" * at)
         for at in range(4)
     ]
-    store.add("memory", kept)
+    store.add(kept)
 
-    def names(*given: Any, **more: Any) -> list[str]:
-        return [each.memory_id[-1] for each in store.get("memory", *given, **more)]
+    def names(where: Where, limit: int | None = None) -> list[str]:
+        return [each.memory_id[-1] for each in store.get(where, limit)]
 
-    assert names() == ["0", "1", "2", "3"]
-    assert names(None, 2, "stored_at") == ["3", "2"]
+    assert names({}) == ["0", "1", "2", "3"]
+    assert names({}, 2) == ["0", "1"]
     assert names({"project": ""}) == ["0"]
     assert names({"confidence": {"$gte": 0.5}, "stored_at": {"$gte": 8}}) == ["2"]
     assert names({"confidence": {"$gte": 1}}) == []
-    found = store.query("memory", _text("Plan 3."), 5, {"confidence": {"$gte": 0.5}})
+    found = store.query(_text("Plan 3."), 5, {"confidence": {"$gte": 0.5}})
     assert {each.memory.memory_id[-1] for each in found} == {"2", "3"}
     with pytest.raises(ConfigurationError, match="heliotrope"):
-        store.get("memory", {"heliotrope": 1})
-
-
-def test_memories_are_deleted(store: AgentStore) -> None:
-    """Those that are there; the number says how many."""
-    store.add("memory", [_memory("a", "Ana owns billing."), _memory("b", "Bob does.")])
-    assert store.delete("memory", ["memory::a", "memory::x"]) == 1
-    assert [each.memory_id for each in store.get("memory")] == ["memory::b"]
-    assert store.delete("memory", []) == 0
+        store.get({"heliotrope": 1})
 
 
 def test_a_turn_is_stored_once(store: AgentStore) -> None:
@@ -177,5 +168,5 @@ def test_the_last_turns_are_exact_and_in_order(store: AgentStore) -> None:
 def test_writers_exclude_each_other(store: AgentStore) -> None:
     """What is done in the block is done, and the store can be used in it."""
     with store.exclusive():
-        store.add("memory", [_memory("a", "Ana owns billing.")])
-        assert len(store.query("memory", _text("who owns billing"), 3)) == 1
+        store.add([_memory("a", "Ana owns billing.")])
+        assert len(store.query(_text("who owns billing"), 3, {})) == 1

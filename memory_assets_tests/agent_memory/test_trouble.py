@@ -89,7 +89,7 @@ def test_a_read_only_directory_is_read_and_refuses_to_be_written(wordy: Agents) 
             assert [turn.text for turn in journal.tail("c1", 9)] == ["Which broker do we use?"]
             (memory,) = journal.memories()
             with pytest.raises(StoreError, match=FILE_NAME):
-                journal.put_memories("memory", [memory])
+                journal.put_memories([memory])
             journal.close()
     finally:
         for path in (wordy.data_dir, *wordy.data_dir.iterdir()):

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from memory_assets.agent_memory.memory import COLLECTION
 from memory_assets.cli.printing.layout import Layout
 from memory_assets.cli.printing.views import Terminal, memories_view
 from memory_assets.errors import ConfigurationError, NotFound
@@ -110,7 +109,7 @@ def test_a_terminal_lists_beginnings_of_ids_that_no_other_memory_has(wordy: Agen
     (memory,) = journal.memories({"memory_id": stored.memory_id})
     names = ("aaaaaaaa0b", "aaaaaaaa0c0", "aaaaaaaa0c1", "bbbbbbbbbb")
     alike = [replace(memory, memory_id=f"memory::{name}") for name in names]
-    journal.put_memories(COLLECTION, alike)
+    journal.put_memories(alike)
     shown = Memory(wordy.components.settings)
     listed = {"memories": memories(shown, MemoriesRequest(n=2))}
     told = " ".join(memories_view(Terminal(shown, Layout(100)), listed)).split()

@@ -78,12 +78,13 @@ def test_without_a_terminal_it_is_refused(ingested: Cli) -> None:
     assert done.returncode == 2 and "needs a terminal" in done.stderr
 
 
-def test_show_uses_the_pager_on_a_terminal_alone(ingested: Cli, pager: str) -> None:
+def test_answers_use_the_pager_on_a_terminal_alone(ingested: Cli, pager: str) -> None:
     """Unless the user wants none; a pager that does not exist is none."""
     hit = re.search(r"session::[0-9a-f-]+::turn::\d+", ingested.run(*QUERY).stdout)
     assert hit is not None
-    code, paged = _terminal(ingested, "show", hit[0], PAGER=pager).end()
-    assert code == 0 and "paged: " in paged and "end of pages" in paged
+    for command in (("show", hit[0]), ("sessions",), ("timeline", hit[0])):
+        code, paged = _terminal(ingested, *command, PAGER=pager).end()
+        assert code == 0 and "paged: " in paged and "end of pages" in paged
     for arguments, named in (((), ""), ((), "no-such-pager"), (("--no-pager",), pager)):
         code, plain = _terminal(ingested, "show", hit[0], *arguments, PAGER=named).end()
         assert code == 0 and _short(hit[0]) in plain and "paged: " not in plain

@@ -111,16 +111,6 @@ def test_ingest_warns_of_one_directory_without_transcripts(empty: Cli, tmp_path:
     assert "1 session (1 pi)" in done.stdout
 
 
-def test_the_suggested_search_answers_something(ingested: tuple[Cli, str]) -> None:
-    """What ingest prints under "Try:" finds a turn."""
-    cli, printed = ingested
-    query = re.search(r"Try: memory search (.+)", printed)
-    assert query is not None
-    found = cli.run("search", *query[1].split())
-    assert found.returncode == 0
-    assert "session::" in found.stdout
-
-
 def test_a_second_ingest_has_nothing_to_do(ingested: tuple[Cli, str]) -> None:
     """It says so without starting a run, and gives the same report as JSON."""
     cli, _ = ingested
@@ -129,13 +119,6 @@ def test_a_second_ingest_has_nothing_to_do(ingested: tuple[Cli, str]) -> None:
     assert again.returncode == 0
     assert report["work"] == [] and report["projects"] == 0
     assert report["status"]["coverage"]["sessions"]["complete"] is True
-
-
-def test_no_planted_secret_is_printed(ingested: tuple[Cli, str]) -> None:
-    """Searching for where secrets were pasted shows tags in their place."""
-    cli, _ = ingested
-    found = cli.run("search", "api key token password secret", "--json", "-n", "50").stdout
-    assert "<redacted:" in found
 
 
 def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str]) -> None:

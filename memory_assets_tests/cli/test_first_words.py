@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,7 @@ def test_a_suggestion_has_words_alone(title: str, words: str) -> None:
          "buoys in the northern bay of Oban"),
         ("Update available!", "Update available"),
         ("docs: tide tables", "tide tables"),
+        ("Add Quay’s cranes — two of them", "how did we add Quay cranes"),
     ],
 )  # fmt: skip
 def test_a_title_that_tells_a_deed_or_asks_is_a_question_without_quotes(
@@ -126,15 +128,33 @@ def test_a_title_that_tells_a_deed_or_asks_is_a_question_without_quotes(
 def test_what_several_sessions_asked_is_suggested_once(tmp_path: Path) -> None:
     """Also where it is the question of a project's newest session and of an older one; what has
     only words that any question has is not, and what reads as a question stands first."""
+    prompts = (
+        "Rename the tables",
+        "Ferry times",
+        "Drop the views",
+        "Rename the tables",
+        "Tell me now",
+    )
+    questions = list(suggested_questions(_sessions_of(tmp_path, prompts)))
+    assert sorted(questions[:2]) == ["how did we drop the views", "how did we rename the tables"]
+    assert questions[2:] == ["Ferry times"]
+
+
+def test_a_question_about_a_named_thing_is_suggested_first(tmp_path: Path) -> None:
+    """Before newer ones that point at what only their session showed, name nothing, or are cut."""
+    cut = "Add A-1 to " + " ".join(TEN)
+    prompts = "Rotate the keys of Oban-9", "Update this branch to Main", "Drop the views", cut
+    questions = suggested_questions(_sessions_of(tmp_path, prompts))
+    assert next(questions) == "how did we rotate the keys of Oban-9"
+
+
+def _sessions_of(tmp_path: Path, prompts: Iterable[str]) -> Components:
+    """Return a memory in which each prompt is a session of one project."""
     worked = Worked(tmp_path)
-    for number, prompt in enumerate(
-        ("Rename the tables", "Ferry times", "Drop the views", "Rename the tables", "Tell me now")
-    ):
+    for number, prompt in enumerate(prompts):
         session_id = f"{number:0>8}-0000-4000-8000-000000000001"
         line = claude_line(session_id, 0, prompt, "/srv/shop", START)
         write_lines(tmp_path / "projects" / "-srv-shop" / f"{session_id}.jsonl", [line])
     components = Components(load_settings(**worked.settings()))
     run_stages(components, UP_TO_SUMMARIES)
-    questions = list(suggested_questions(components))
-    assert sorted(questions[:2]) == ["how did we drop the views", "how did we rename the tables"]
-    assert questions[2:] == ["Ferry times"]
+    return components

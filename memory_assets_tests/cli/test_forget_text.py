@@ -26,6 +26,7 @@ from memory_assets.redaction.forgotten_texts import ForgottenTexts, hash_of_text
 from memory_assets.stores.agents.waiting import Waiting
 from memory_assets_tests.cli.test_cli import Cli
 from memory_assets_tests.git_commands import git
+from memory_assets_tests.kills import Killed
 from memory_assets_tests.transcript_files import BEGIN, write_claude
 
 HOLDER, OTHER, TELLER = (f"77777777-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2, 3))
@@ -253,10 +254,6 @@ def test_a_cut_that_failed_is_said_and_tried_again(
 def _in(machine: Cli, data_dir: Path) -> None:
     machine.data_dir = data_dir
     machine.own["MEMORY_DATA_DIR"] = str(data_dir)
-
-
-class Killed(BaseException):
-    """What ends a process; no handler of ours catches it."""
 
 
 def _killed(*_: object) -> None:

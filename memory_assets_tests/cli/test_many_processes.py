@@ -158,7 +158,7 @@ def _rows(settings: Settings) -> dict[str, list[str]]:
 
 def _indexed(settings: Settings) -> dict[str, set[str]]:
     with closing(keyword_files.open_for_reading(keywords_path(Components(settings)))) as index:
-        return index.ids_of("sessions", PROJECT, sorted(index.sessions("sessions", PROJECT)))
+        return index.ids_of("sessions", PROJECT, sorted(index.places("sessions", PROJECT)))
 
 
 def test_two_processes_make_what_one_makes(

@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
 from memory_assets.cli.plain_commands import ingest_plainly, plain_arguments
-from memory_assets.requests.actions import FrictionRequest, HowRequest
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.questions import ShowRequest
+from memory_assets.requests.questions import FrictionRequest, HowRequest, ShowRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
 
@@ -26,10 +25,7 @@ _START = "from memory_assets.cli.start import main; main()"
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in [name for name in os.environ if name.startswith("MEMORY_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+def _own_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEMORY_DATA_DIR", str(tmp_path / "data"))
 
 

@@ -127,17 +127,6 @@ def test_the_history_of_one_home_knows_the_transcripts_of_another(
     assert _counted(environment)["agents"]["claude-code"]["prompts"] == 2
 
 
-def test_transcripts_below_the_configuration_are_read_before_the_sample(
-    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Claude Code's other home, ~/.config/claude."""
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    _claude(Path.home() / ".config" / "claude", f"{WORK}1", "when does the payroll run?")
-    done = run_here(environment, "ingest")
-    assert done.returncode == 0 and "sample" not in done.stdout
-    assert _found(environment, "payroll run") == [f"{WORK}1"]
-
-
 def test_a_watcher_follows_every_home(tmp_path: Path) -> None:
     """A change below any of them is a change of its project."""
     homes = [

@@ -12,7 +12,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from memory_assets.cli.printing.layout import Layout, cells
-from memory_assets.cli.printing.views import Terminal, session_view
+from memory_assets.cli.printing.views import Terminal, blame_view, session_view
 from memory_assets.serving.visible_text import unlisted
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
@@ -140,6 +140,26 @@ def test_all_commits_of_a_session_are_listed_once(ingested: Cli) -> None:
         shown = list(session_view(Terminal(memory, Layout(80, full=full)), answer))
         assert sum("Paint buoys" in line for line in shown) == count
         assert full or any("60 commits in all" in line for line in shown)
+
+
+def test_a_commit_is_told_with_its_proof_in_words() -> None:
+    """And with a doubt where there is one, whatever the grade is called in the table."""
+    session: dict[str, Any] = {"turn_id": None, "session_id": FLAKY, "title": "Paint buoys"}
+    commit: dict[str, Any] = {
+        "commit": "1a2b3c4",
+        "committed_at": None,
+        "subject": "Buoys",
+        "lines": [],
+    }
+    answer = {"commits": [{**commit, "sessions": [session]}], "turns": [], "notes": []}
+    memory = MagicMock(short_ids=lambda ids: {each: each[:8] for each in ids})
+    for evidence, score, told in (
+        ("printed", 0.95, ", committed in the session"),
+        ("time-and-files", 0.7, ", probably: its lines were written in the session"),
+    ):
+        session |= {"evidence": evidence, "score": score}
+        head, _, line = blame_view(Terminal(memory, Layout(80)), answer)
+        assert head == "1a2b3c4  Buoys" and line.endswith(told)
 
 
 def test_times_are_those_of_the_clock_on_the_wall(ingested: Cli) -> None:

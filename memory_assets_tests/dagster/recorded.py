@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import dagster as dg
 
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.resources import MemoryResource
+from memory_assets.errors import StoreError
+from memory_assets.pipeline.ingest.steps import STEPS, Step
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.names import RECORD_JOB
 
@@ -40,3 +46,15 @@ def record_ingests(instance: dg.DagsterInstance, settings: Settings) -> list[str
             assert run.success
             runs.append(run.run_id)
     return runs
+
+
+def chunks_failing_for(broken: str) -> Step:
+    """The step of `turn_chunks`, which one project makes fail."""
+    real = STEPS["turn_chunks"]
+
+    def run(components: Components, project: str) -> StageReport:
+        if project == broken:
+            raise StoreError("the disk of this project is full")
+        return real.run(components, project)
+
+    return replace(real, run=run)

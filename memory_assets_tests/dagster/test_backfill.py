@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -13,20 +12,17 @@ from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.dagster.traces import erase_traces
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.dagster.partitions import add_keys
-from memory_assets.errors import StoreError
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.removal.forget import Names
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.names import INGEST_JOB, RANGE_TAGS, projects_of
 from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import without_harbor
 from memory_assets_tests.dagster.instances import opened_instance
-from memory_assets_tests.dagster.recorded import record_ingests
+from memory_assets_tests.dagster.recorded import QUIET, chunks_failing_for, record_ingests
 
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 FEW = [
     dg.AssetKey(name)
     for name in ("raw_sessions", "redacted_records", "turn_chunks", "turn_embeddings")
@@ -111,15 +107,9 @@ def test_a_partition_that_fails_leaves_the_others_of_a_backfill_made(
     """The run fails; the partition is the only one without the asset. So it is with chosen assets,
     of which those that are made of the first are made, too, and nothing else."""
     broken, *good = sorted(instance.get_dynamic_partitions("projects"))
-    real = STEPS["turn_chunks"]
-
-    def fail_one(components: Components, project: str) -> StageReport:
-        if project == broken:
-            raise StoreError("the disk of this project is full")
-        return real.run(components, project)
 
     with monkeypatch.context() as patched:
-        patched.setitem(STEPS, "turn_chunks", replace(real, run=fail_one))
+        patched.setitem(STEPS, "turn_chunks", chunks_failing_for(broken))
         assert not _run_all(settings, instance, FEW).success
     assert _versions(instance, "turn_chunks").keys() == set(good)
     assert _run_all(settings, instance, FEW[2:]).success
@@ -135,14 +125,10 @@ def test_reexecution_from_failure_runs_what_failed(
 ) -> None:
     """And what could not be made for it; what had succeeded is left alone."""
     project = min(instance.get_dynamic_partitions("projects"))
-    real = STEPS["turn_chunks"]
-
-    def fail(components: Components, project: str) -> StageReport:
-        raise StoreError("the disk is full")
 
     job = build_defs(settings).resolve_job_def(INGEST_JOB)
     with monkeypatch.context() as patched:
-        patched.setitem(STEPS, "turn_chunks", replace(real, run=fail))
+        patched.setitem(STEPS, "turn_chunks", chunks_failing_for(project))
         failed = job.execute_in_process(
             instance=instance,
             partition_key=project,

@@ -27,7 +27,7 @@ from memory_assets.stores.runs.names import (
     WORKSPACE_JOB,
     is_valid_key,
 )
-from memory_assets_tests.command_line import run_code, run_program
+from memory_assets_tests.command_line import run_program
 
 GRAPH = {
     "raw_sessions": set(),
@@ -293,15 +293,6 @@ def test_the_search_for_known_secrets_is_one_asset_for_all_projects() -> None:
     assert "known_secrets" not in nodes[INGEST_JOB]
     assert nodes[WORKSPACE_JOB] == OF_WORKSPACES.keys()
     assert nodes[INGEST_JOB] == GRAPH.keys() - {"redaction_audit"}  # made with the records
-
-
-def test_loading_definitions_imports_nothing_heavy() -> None:
-    """A code server start and every run would pay for it."""
-    heavy = {"great_expectations", "chromadb", "onnxruntime", "pandas", "deltalake", "obstore"}
-    code = (
-        f"import sys, memory_assets.dagster.definitions;print(sorted({heavy} & set(sys.modules)))"
-    )
-    assert run_code(code).stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,12 @@ import pytest
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import ASSETS, build_defs
-from memory_assets.errors import StoreError
 from memory_assets.pipeline.indexes.keywords import differences, forget_keywords, stage_of
 from memory_assets.pipeline.ingest.noted_run import NotedRun
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TURN_CHUNKS
 from memory_assets.stores.runs.events import AssetEvent
@@ -34,7 +32,7 @@ from memory_assets.stores.runs.names import (
     batch_tags,
     projects_of,
 )
-from memory_assets_tests.dagster.recorded import QUIET, record_ingests
+from memory_assets_tests.dagster.recorded import QUIET, chunks_failing_for, record_ingests
 from memory_assets_tests.dagster.test_superseded_runs import delete_in, end_earlier
 
 PROJECTS = {
@@ -139,15 +137,9 @@ def test_a_project_that_fails_does_not_stop_the_others(
     """Its later assets are not made, the run counts as failed, and the others are done. What was
     made is recorded by a run that supersedes no other."""
     broken = min(PROJECTS)
-    real = STEPS["turn_chunks"]
-
-    def fail_one(components: Components, project: str) -> StageReport:
-        if project == broken:
-            raise StoreError("the disk of this project is full")
-        return real.run(components, project)
 
     with monkeypatch.context() as patched:
-        patched.setitem(STEPS, "turn_chunks", replace(real, run=fail_one))
+        patched.setitem(STEPS, "turn_chunks", chunks_failing_for(broken))
         result = run_plans(settings, _plans(settings))
     assert result.failed == {broken: "turn_chunks: the disk of this project is full"}
     with open_instance(settings) as instance:
@@ -165,18 +157,13 @@ def test_what_ends_a_run_is_said_beside_what_failed_before(
 ) -> None:
     """A full disk, here: its reason, without any text, and the project that had failed; the ledger
     has one failed run."""
-    broken, real = min(PROJECTS), STEPS["turn_chunks"]
-
-    def fail_one(components: Components, project: str) -> StageReport:
-        if project == broken:
-            raise StoreError("the disk of this project is full")
-        return real.run(components, project)
+    broken = min(PROJECTS)
 
     def store(run: NotedRun, events: Sequence[AssetEvent]) -> None:
         if any(event.asset == "session_summaries" for event in events):
             raise OSError(errno.ENOSPC, "while writing the words of a transcript")
 
-    monkeypatch.setitem(STEPS, "turn_chunks", replace(real, run=fail_one))
+    monkeypatch.setitem(STEPS, "turn_chunks", chunks_failing_for(broken))
     monkeypatch.setattr(NotedRun, "store", store)
     failed = run_plans(settings, _plans(settings)).failed
     assert failed.keys() == {broken, INGEST_BATCH}

@@ -27,10 +27,10 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.conftest import copy_sample, settings_of_copy
+from memory_assets_tests.dagster.recorded import QUIET
 from memory_assets_tests.own_files import altered, own_file
 
 PROJECT = "-home-mara-code-harbor-api"
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 CHECKS = sorted(
     (spec.asset_key.to_user_string(), spec.name) for asset in ASSETS for spec in asset.check_specs
 )

@@ -104,6 +104,6 @@ def test_a_file_with_few_odd_bytes_is_read_without_them() -> None:
 
 def test_binary_and_empty_files_have_no_text() -> None:
     """A NUL stands in no text but UTF-16 and UTF-32."""
-    assert decoded(b"\x7fELF\0\0") == (None, "binary")
+    assert decoded(b"\x7fELF\0\0") == decoded(b"\xff\xfe\0") == (None, "binary")
     assert decoded(b" \r\n") == (None, "empty")
     assert decoded(b"a\r\nb\rc") == ("a\nb\nc", "")

@@ -232,10 +232,10 @@ class SampleMemory:
         """What identifies the rows of each session in each table, wherever they are."""
         lake = self.components.lake
         return {
-            (table.name, project, session_id): stamp
+            (table.name, project, session_id): entry.stamp
             for table in TABLES.values()
             for project in lake.projects(table)
-            for session_id, stamp in lake.partition(table, project).stamps().items()
+            for session_id, entry in lake.partition(table, project).entries().items()
         }
 
     def assert_collections_equal_the_lake(self) -> None:

@@ -13,14 +13,14 @@ from memory_assets.errors import NotFound
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.indexes import indexed_tables
+from memory_assets.pipeline.indexes.collections import rebuild
 from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
-from memory_assets.pipeline.indexes.rebuild import rebuild
 from memory_assets.pipeline.ingest.passes import PASSES, Task, run_task
 from memory_assets.pipeline.removal.forget import forget_vectors
 from memory_assets.recall.cross_query.document_sources import document_source
 from memory_assets.recall.memory import Memory
 from memory_assets.redacted_text import seal
-from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.search import CrossQueryRequest
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import ChromaCollection
 from memory_assets.stores.lake.schemas import TURN_CHUNKS

@@ -20,7 +20,6 @@ from memory_assets.pipeline.checks.independent_scan import (
     neutral,
 )
 from memory_assets.pipeline.checks.text_columns import text_columns
-from memory_assets.pipeline.checks.verify import no_secrets_remain
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.stage import pending_checks
 from memory_assets.pipeline.stage.components import Components
@@ -313,26 +312,3 @@ def test_of_a_long_session_that_grew_only_new_parts_are_scanned(
     scanned("is the barrel organ tuned?", "It is.")
     whole = scanned("and the harpsichord?", "That, too.")
     assert 0 < scanned("and the clavichord?", "Not yet.") < whole / 2
-
-
-def test_checks_that_share_rows_note_what_passed_apart(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What one of them finds clean tells nothing of the other."""
-    monkeypatch.setattr(pending_checks, "_PART_ROWS", 8)
-    where = (memory.components, memory.harbor, REDACTED_RECORDS)
-    checks = (no_secrets_remain, independent_scanner_finds_nothing)
-
-    def scanned() -> list[int]:
-        return [int(check(*where).counts["files_scanned"]) for check in checks]
-
-    scanned()
-    memory.append(memory.flaky, "is the barrel organ tuned?", "It is.")
-    memory.run(["raw_sessions", "redacted_records"], [memory.harbor])
-    assert (scanned(), scanned()) == ([1, 1], [0, 0])
-    products, key = memory.components.catalog.products, (memory.harbor, memory.flaky)
-    versions = {
-        products.facts(f"{check}/redacted_records", *key)["version"]
-        for check in ("clean", "independent")
-    }
-    assert len(versions) == 2

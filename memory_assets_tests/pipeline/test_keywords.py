@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from memory_assets.errors import StoreError
-from memory_assets.pipeline.checks.checks import forget_notes
 from memory_assets.pipeline.checks.verify import keywords_match
 from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.keywords import differences
 from memory_assets.pipeline.ingest.passes import PASSES, Task, failed_asset, run_task
-from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import open_memory
 from memory_assets.stores.keyword_index.files import open_for_reading
 from memory_assets.stores.keyword_index.index import KeywordIndex
@@ -35,16 +33,15 @@ def test_every_row_of_every_kind_is_in_the_index(finished: SampleMemory) -> None
 
 
 def test_a_row_removed_behind_the_back_of_the_index_is_found(memory: SampleMemory) -> None:
-    """By the first check of a process, and by `memory verify`."""
+    """By `memory verify`."""
     components, project = memory.components, memory.harbor
     assert _all_match(memory)
     with closing(sqlite3.connect(keywords.keywords_path(components))) as file, file:
         gone = "SELECT MIN(block) FROM blocks WHERE kind = 'sessions' AND project = ?"
         file.execute(f"DELETE FROM rows WHERE row = 64 * ({gone})", (project,))
-    fresh = Components(memory.settings)
-    assert differences(fresh, project)["sessions"] == (1, 0, 1)
-    assert differences(fresh, project)["sessions"] == (1, 0, 1), "what differs is not noted"
-    forget_notes(components, project)  # as `memory verify` begins
+    components.catalog.products.drop_notes(project)  # as `memory verify` begins
+    assert differences(components, project)["sessions"] == (1, 0, 1)
+    assert differences(components, project)["sessions"] == (1, 0, 1), "what differs is not noted"
     assert not keywords_match(components, project).passed
 
 
@@ -70,7 +67,7 @@ def test_rows_that_are_not_as_they_were_written_are_found_and_made_again(
     with closing(sqlite3.connect(path)) as file, file:
         any_block = "SELECT MIN(block) FROM blocks WHERE kind = 'sessions' AND project = ?"
         assert file.execute(f"UPDATE {change} ({any_block})", (project,)).rowcount == 1
-    forget_notes(components, project)
+    components.catalog.products.drop_notes(project)
     verdict = keywords_match(components, project)
     assert not verdict.passed and verdict.counts["sessions_changed"] == 1
     with closing(open_for_reading(path)) as index:

@@ -22,7 +22,7 @@ from memory_assets.recall.sessions.resume import resume_command
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status.disk import look
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
-from memory_assets.transcripts.containers import zstd_library
+from memory_assets.transcripts.content import zstd_library
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.transcripts.agent_databases import CWD, OpenCode
 from memory_assets_tests.transcripts.agent_files import GeminiDocument

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.redact import full_redaction
+from memory_assets.pipeline.redact import session_redaction
 from memory_assets.status.remembered import source_of
 from memory_assets.stores.lake.partition import Partition
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
@@ -63,7 +63,7 @@ def test_a_session_too_large_to_hold_is_read_twice_and_comes_out_the_same(
     """Records, audit and counts, to the last."""
     catalog = memory.components.catalog
     before, facts = memory.lake_state(), catalog.products.of_stage(REDACTED_RECORDS.name)
-    monkeypatch.setattr(full_redaction, "HELD_BYTES", 0)
+    monkeypatch.setattr(session_redaction, "HELD_BYTES", 0)
     for project in memory.projects():
         catalog.products.forget_project(project)
     memory.run()

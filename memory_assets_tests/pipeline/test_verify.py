@@ -233,7 +233,7 @@ def test_rows_missing_or_planted_in_chroma_are_found(memory: SampleMemory, of: A
     assert (both.passed, both.counts["missing"], both.counts["extra"]) == (False, 1, 1)
 
 
-def test_sessions_that_matched_in_this_process_are_not_read_again(
+def test_sessions_that_matched_are_not_read_again(
     memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless a collection has another number of rows than were written to it."""

@@ -81,8 +81,8 @@ class Shop:
 
     def sessions(self, target: str) -> dict[str, tuple[str, str | None]]:
         """Evidence and turn by session, of the first commit of the answer."""
-        commit = self.blame(target).commits[0]
-        return {one.session_id: (one.evidence, one.turn_id) for one in commit.sessions}
+        commit = self.blame(target)["commits"][0]
+        return {one["session_id"]: (one["evidence"], one["turn_id"]) for one in commit["sessions"]}
 
     def transcript(
         self, session_id: str, *calls: tuple[datetime, str, dict[str, str], str]
@@ -161,20 +161,20 @@ def test_a_commit_a_file_and_a_line_lead_to_the_session_and_its_turn(shop: Shop)
     for target in (sha, sha[:8], "HEAD~1", "src/gate.py", "src/gate.py:2"):
         assert shop.sessions(target) == expected, target
     answer = shop.blame("src/gate.py:2")
-    assert (answer.kind, answer.commits[0].lines) == ("line", [2])
-    assert answer.commits[0].subject == "Add a gate"
+    assert (answer["kind"], answer["commits"][0]["lines"]) == ("line", [2])
+    assert answer["commits"][0]["subject"] == "Add a gate"
 
 
 def test_a_file_is_found_by_its_name_alone(shop: Shop) -> None:
     """In the repository first, then among the files that sessions touched."""
     for name, full in (("gate.py", "src/gate.py"), ("gate.py:2", "src/gate.py:2")):
         found = shop.blame(name)
-        assert found.target == full
+        assert found["target"] == full
         assert found == shop.blame(full)
     (shop.repository / "src" / "draft.py").unlink()
     found = shop.blame("draft.py")
-    assert found.target.endswith("shop/src/draft.py")
-    assert [turn.session_id for turn in found.turns] == [SECOND]
+    assert found["target"].endswith("shop/src/draft.py")
+    assert [turn["session_id"] for turn in found["turns"]] == [SECOND]
     with pytest.raises(NotFound):
         shop.blame("nobody.py")
 
@@ -188,7 +188,7 @@ def test_several_files_of_one_name_are_listed(shop: Shop) -> None:
     for line in ("", ":1"):
         with pytest.raises(ConfigurationError, match=r"can mean src/gate.py, tests/gate.py; give"):
             shop.blame(f"gate.py{line}")
-    assert shop.blame("src/gate.py").target == "src/gate.py"
+    assert shop.blame("src/gate.py")["target"] == "src/gate.py"
 
 
 def test_the_humans_commit_of_a_sessions_lines_leads_there_too(shop: Shop) -> None:
@@ -201,15 +201,15 @@ def test_the_humans_commit_of_a_sessions_lines_leads_there_too(shop: Shop) -> No
 def test_what_no_session_did_names_none(shop: Shop) -> None:
     """And says so."""
     answer = shop.blame("README.md")
-    assert not answer.turns and answer.commits[0].sessions == []
-    assert answer.notes == ["commits without a proven session: 1 of 1"]
+    assert not answer["turns"] and answer["commits"][0]["sessions"] == []
+    assert answer["notes"] == ["commits without a proven session: 1 of 1"]
 
 
 def test_a_file_that_is_not_committed_leads_to_the_turns_that_changed_it(shop: Shop) -> None:
     """No commit is claimed."""
     answer = shop.blame("src/draft.py")
-    assert answer.commits == []
-    assert [(turn.turn_id, turn.here) for turn in answer.turns] == [
+    assert answer["commits"] == []
+    assert [(turn["turn_id"], turn["here"]) for turn in answer["turns"]] == [
         (f"session::{SECOND}::turn::0", True)
     ]
 
@@ -242,9 +242,9 @@ def test_without_the_repository_the_sessions_word_remains(shop: Shop, tmp_path: 
     (tmp_path / "shop").rename(tmp_path / "moved")
     memory = shop.memory()
     found = blame(memory, shop.shas["gate"][:7], tmp_path)
-    assert [one.session_id for one in found.commits[0].sessions] == [FIRST]
+    assert [one["session_id"] for one in found["commits"][0]["sessions"]] == [FIRST]
     by_path = blame(memory, "src/gate.py", tmp_path)
-    assert [(turn.session_id, turn.here) for turn in by_path.turns] == [(FIRST, False)]
+    assert [(turn["session_id"], turn["here"]) for turn in by_path["turns"]] == [(FIRST, False)]
 
 
 @pytest.mark.parametrize("target", ["nowhere.py", "deadbeefdead"])
@@ -340,7 +340,7 @@ def test_a_line_that_the_file_does_not_have_is_no_line_that_is_not_committed(sho
     with pytest.raises(NotFound, match=rf"no line {lines + 2} in README.md: it has {lines}"):
         shop.blame(f"README.md:{lines + 2}")
     file.write_text(f"{file.read_text()}one more\n")
-    assert shop.blame(f"README.md:{lines + 1}").notes == ["this line is not committed yet"]
+    assert shop.blame(f"README.md:{lines + 1}")["notes"] == ["this line is not committed yet"]
 
 
 def test_a_path_as_windows_writes_it_is_found(shop: Shop) -> None:
@@ -348,7 +348,7 @@ def test_a_path_as_windows_writes_it_is_found(shop: Shop) -> None:
     path = next(path for path in shop.git("ls-files").split() if "/" in path)
     for target in (path, f"{path}:1"):
         slashed, there = shop.blame(target), shop.blame(target.replace("/", "\\"))
-        assert there.commits == slashed.commits != []
+        assert there["commits"] == slashed["commits"] != []
 
 
 def test_forgetting_a_session_forgets_its_claims_and_links(shop: Shop) -> None:

@@ -53,18 +53,12 @@ def test_words_alone_judge_by_the_words_that_occur_nowhere(asked: Asked) -> None
     assert asked.memory.search("which Kafka topic receives telemetry", mode="keyword").weak
 
 
-def test_the_probability_is_told_with_each_hit(asked: Asked) -> None:
-    """Between 0 and 1, highest where the answer is."""
-    told = [hit.why["answers"] for hit in asked.memory.search(ANSWERED[2]).hits]
-    assert all(isinstance(each, float) and 0 <= each <= 1 for each in told)
-    assert max(told, key=float) == told[0]
-
-
 def test_no_hit_is_more_probable_than_the_best_one(asked: Asked) -> None:
-    """A question without an answer is not answered by what is found after its best hit."""
+    """It is told with each. A question without an answer is not answered by what is found after its
+    best hit."""
     for question in (*ANSWERED, *UNANSWERED):
         told = [float(hit.why["answers"]) for hit in asked.memory.search(question).hits]
-        assert max(told) == told[0]
+        assert 1 >= told[0] == max(told) >= min(told) >= 0
 
 
 def test_filters_alone_have_no_weak_hits(asked: Asked) -> None:

@@ -25,7 +25,7 @@ def test_a_question_gives_documents_sessions_and_where_they_meet(
 ) -> None:
     """The corpus as its users have it: Chroma's default function, its default distance."""
     corpus()
-    found = cross_query(asked.memory, QUESTION, n=3).to_dict()
+    found = cross_query(asked.memory, QUESTION, n=3)
     assert found["collection"] == {
         "name": CORPUS,
         "embedder": "all-MiniLM-L6-v2",
@@ -57,7 +57,7 @@ def test_similarities_are_those_of_the_vectors_whatever_the_distance(
     for space in ("l2", "cosine", "ip"):
         corpus(f"corpus-{space}", configuration={"hnsw": {"space": space}})
         found = cross_query(asked.memory, QUESTION, collection=f"corpus-{space}", n=3)
-        scores = {document["id"]: document["score"] for document in found.documents}
+        scores = {document["id"]: document["score"] for document in found["documents"]}
         assert scores == pytest.approx(wanted, abs=2e-4)
 
 
@@ -68,10 +68,10 @@ def test_a_document_finds_the_sessions_that_say_the_same(
     corpus()
     document = "harbor-api::docs/reports.md::0"
     found = cross_query(asked.memory, document=document)
-    assert [each["id"] for each in found.documents] == [document]
-    alike = [each for each in found.sessions if "retrieved" not in each.why]
-    assert alike[0].session_id.startswith("3d0f6a52")
-    assert {each.document for each in found.overlap} == {document}
+    assert [each["id"] for each in found["documents"]] == [document]
+    alike = [each for each in found["sessions"] if "retrieved" not in each["why"]]
+    assert alike[0]["session_id"].startswith("3d0f6a52")
+    assert {each["document"] for each in found["overlap"]} == {document}
     with pytest.raises(NotFound):
         cross_query(asked.memory, document="nobody::wrote.md::0")
 
@@ -92,20 +92,20 @@ def test_sessions_that_touched_a_documents_file_are_found_as_such(
         ids=["bakery::recipes/bread.md::0"], metadatas=[{"path": path}]
     )
     found = cross_query(asked.memory, document="bakery::recipes/bread.md::0")
-    touched = {each.session_id for each in found.sessions if "touched" in each.why}
+    touched = {each["session_id"] for each in found["sessions"] if "touched" in each["why"]}
     assert row["session_id"] in touched
-    assert next(each for each in found.overlap if not each.retrieved).touched == path
+    assert next(each for each in found["overlap"] if not each["retrieved"])["touched"] == path
 
 
 def test_each_side_can_be_asked_in_its_own_words(asked: Asked, corpus: Callable[..., str]) -> None:
     """The corpus by one question and the sessions by another; what one lacks is the other's."""
     corpus()
     found = cross_query(asked.memory, corpus_query="how long does dough rise", session_query="lamp")
-    assert found.documents[0]["id"] == "bakery::recipes/bread.md::0"
-    assert found.sessions[0].session_id == RETRIEVING
-    assert found.sessions[1].session_id == asked.long_session
+    assert found["documents"][0]["id"] == "bakery::recipes/bread.md::0"
+    assert found["sessions"][0]["session_id"] == RETRIEVING
+    assert found["sessions"][1]["session_id"] == asked.long_session
     (same,) = {
-        tuple(each["id"] for each in cross_query(asked.memory, **only).documents)
+        tuple(each["id"] for each in cross_query(asked.memory, **only)["documents"])
         for only in ({"query": QUESTION}, {"corpus_query": QUESTION}, {"session_query": QUESTION})
     }
     assert same[0] == "harbor-api::docs/migrations.md::0"
@@ -118,13 +118,13 @@ def test_sessions_are_narrowed_and_called_by_their_titles(
     corpus()
     titles = {row["session_id"]: row["title"] for row in asked.rows("session_summaries")}
     everything = cross_query(asked.memory, QUESTION, n=50)
-    assert {each.agent for each in everything.sessions} == {"claude-code", "codex", "pi"}
-    assert all(each.title == titles[each.session_id] for each in everything.sessions)
+    assert {each["agent"] for each in everything["sessions"]} == {"claude-code", "codex", "pi"}
+    assert all(each["title"] == titles[each["session_id"]] for each in everything["sessions"])
     given = {"agent": "claude-code", "since": "2026-02-01", "until": "2026-02-02T12:00:00Z"}
     found = cross_query(asked.memory, QUESTION, n=50, **given)
-    assert [each.session_id for each in found.sessions] == [asked.long_session]
-    assert found.documents == everything.documents
-    assert found.filters["agent"] == "claude-code"
+    assert [each["session_id"] for each in found["sessions"]] == [asked.long_session]
+    assert found["documents"] == everything["documents"]
+    assert found["filters"]["agent"] == "claude-code"
     with pytest.raises(ConfigurationError, match="exchange them"):
         cross_query(asked.memory, QUESTION, since="2026-02-02", until="2026-02-01")
 
@@ -150,16 +150,16 @@ def test_a_document_names_the_sessions_that_retrieved_it(
     corpus()
     bread = list(DOCUMENTS)[2]
     found = cross_query(asked.memory, document=bread)
-    session, *others = found.sessions
-    assert session.session_id == RETRIEVING and "retrieved" in session.why
-    assert others and not any("retrieved" in each.why for each in others)
-    assert session.turns[0]["id"] == f"session::{RETRIEVING}::turn::0"
-    first, *further = found.overlap
-    assert (first.document, first.session_id, first.retrieved) == (bread, RETRIEVING, True)
-    assert not any(each.retrieved for each in further)
+    session, *others = found["sessions"]
+    assert session["session_id"] == RETRIEVING and "retrieved" in session["why"]
+    assert others and not any("retrieved" in each["why"] for each in others)
+    assert session["turns"][0]["id"] == f"session::{RETRIEVING}::turn::0"
+    first, *further = found["overlap"]
+    assert (first["document"], first["session_id"], first["retrieved"]) == (bread, RETRIEVING, True)
+    assert not any(each["retrieved"] for each in further)
     for nobody in ({"agent": "codex"}, {"until": "2026-02-01"}, {"session": asked.long_session}):
         found = cross_query(asked.memory, document=bread, **nobody)
-        assert not any("retrieved" in each.why for each in found.sessions)
+        assert not any("retrieved" in each["why"] for each in found["sessions"])
 
 
 def test_a_session_names_the_documents_that_it_retrieved(
@@ -169,12 +169,12 @@ def test_a_session_names_the_documents_that_it_retrieved(
     corpus()
     found = cross_query(asked.memory, session=RETRIEVING[:8])
     reports, migrations, bread = DOCUMENTS
-    assert {each["id"] for each in found.documents} == {reports, migrations, bread}
-    assert {each["score"] for each in found.documents} == {None}
-    assert [each.why for each in found.sessions] == [("retrieved",)]
-    assert all(each.retrieved for each in found.overlap) and len(found.overlap) == 3
+    assert {each["id"] for each in found["documents"]} == {reports, migrations, bread}
+    assert {each["score"] for each in found["documents"]} == {None}
+    assert [each["why"] for each in found["sessions"]] == [["retrieved"]]
+    assert all(each["retrieved"] for each in found["overlap"]) and len(found["overlap"]) == 3
     none = cross_query(asked.memory, session=asked.long_session)
-    assert not none.documents and not none.sessions and not none.overlap
+    assert not none["documents"] and not none["sessions"] and not none["overlap"]
 
 
 def test_metadata_narrows_the_documents(asked: Asked, corpus: Callable[..., str]) -> None:
@@ -182,7 +182,7 @@ def test_metadata_narrows_the_documents(asked: Asked, corpus: Callable[..., str]
     corpus()
     where = {"source_repo_slug": "mara/harbor-api", "bucket": "docs"}
     found = cross_query(asked.memory, QUESTION, where=where)
-    assert [each["id"] for each in found.documents] == ["harbor-api::docs/reports.md::0"]
+    assert [each["id"] for each in found["documents"]] == ["harbor-api::docs/reports.md::0"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_the_users_word_counts_only_where_nothing_else_tells(
     """Not against the collection's own."""
     corpus("unknown-corpus", vectors=_random(), embedding_function=None)
     found = cross_query(asked.memory, QUESTION, assume_same_embedder=True)
-    assert found.space.evidence == "assumed"
+    assert found["collection"]["evidence"] == "assumed"
     named = {"embedding_model": "bge-small-en"}
     corpus("other-corpus", vectors=_random(), embedding_function=None, metadata=named)
     with pytest.raises(StoreMismatch):
@@ -225,7 +225,7 @@ def test_vectors_that_are_ours_prove_a_collection_that_says_nothing(
 ) -> None:
     """Its texts embedded again give the same."""
     corpus(embedding_function=None)
-    assert cross_query(asked.memory, QUESTION).space.evidence == "vectors"
+    assert cross_query(asked.memory, QUESTION)["collection"]["evidence"] == "vectors"
 
 
 def test_which_collection_is_meant_must_be_clear(asked: Asked, corpus: Callable[..., str]) -> None:

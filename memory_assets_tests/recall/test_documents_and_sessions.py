@@ -23,15 +23,18 @@ QUESTION = "which hours does a day of the report have when the clocks change"
 def test_a_question_finds_documents_sessions_and_where_they_meet(documented: Memory) -> None:
     """No collection has to be named: the workspaces are the only documents."""
     found = cross_query(documented, QUESTION, n=3)
-    assert (found.collection, found.space.evidence) == ("workspace", "workspace")
-    best = found.documents[0]
+    assert (found["collection"]["name"], found["collection"]["evidence"]) == (
+        "workspace",
+        "workspace",
+    )
+    best = found["documents"][0]
     assert best["id"].startswith(f"harbor-api::{REPORT_DAYS}::")
     assert best["metadata"]["file_type"] == "adr" and "clocks change" in best["text"]
-    assert found.sessions[0].session_id == WRITER and found.sessions[0].title
-    meeting = found.overlap[0]
-    assert meeting.session_id == WRITER and str(meeting.touched).endswith(REPORT_DAYS)
-    lines = "\n".join(cross_query_lines(found.to_dict()))
-    assert found.sessions[0].title in lines and "local midnights" in lines
+    assert found["sessions"][0]["session_id"] == WRITER and found["sessions"][0]["title"]
+    meeting = found["overlap"][0]
+    assert meeting["session_id"] == WRITER and str(meeting["touched"]).endswith(REPORT_DAYS)
+    lines = "\n".join(cross_query_lines(found))
+    assert found["sessions"][0]["title"] in lines and "local midnights" in lines
 
 
 @pytest.mark.parametrize(
@@ -40,8 +43,8 @@ def test_a_question_finds_documents_sessions_and_where_they_meet(documented: Mem
 def test_a_file_names_the_sessions_that_touched_it(documented: Memory, name: str) -> None:
     """By its path, the end of it, or its id; in another clone too."""
     found = cross_query(documented, document=name)
-    assert {each["metadata"]["file_path"] for each in found.documents} == {REPORT_DAYS}
-    touched = {each.session_id for each in found.sessions if "touched" in each.why}
+    assert {each["metadata"]["file_path"] for each in found["documents"]} == {REPORT_DAYS}
+    touched = {each["session_id"] for each in found["sessions"] if "touched" in each["why"]}
     assert touched == {WRITER}
 
 
@@ -50,7 +53,7 @@ def test_a_file_at_the_top_is_not_that_of_another_project(documented: Memory) ->
     turns = documented.search("", file="Dockerfile").hits
     assert turns, "some session touched a Dockerfile"
     found = cross_query(documented, document="harbor-api::Dockerfile")
-    assert not any("touched" in each.why for each in found.sessions)
+    assert not any("touched" in each["why"] for each in found["sessions"])
 
 
 def test_each_side_is_asked_and_narrowed_by_itself(documented: Memory) -> None:
@@ -64,8 +67,8 @@ def test_each_side_is_asked_and_narrowed_by_itself(documented: Memory) -> None:
         until="2026-02-03",
         agent="claude-code",
     )
-    assert {each["metadata"]["service"] for each in found.documents} == {"svc-mail"}
-    assert {turn["time"][:7] for each in found.sessions for turn in each.turns} == {"2026-02"}
+    assert {each["metadata"]["service"] for each in found["documents"]} == {"svc-mail"}
+    assert {turn["time"][:7] for each in found["sessions"] for turn in each["turns"]} == {"2026-02"}
     with pytest.raises(BadArgument, match="no bucket; known are: file_type, service, domain"):
         cross_query(documented, "letter", where={"bucket": "docs"})
     with pytest.raises(NotFound, match=r"nowhere\.md"):

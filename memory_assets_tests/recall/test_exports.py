@@ -12,8 +12,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from memory_assets.cli import exit_codes
-from memory_assets.requests.actions import ExportRequest
-from memory_assets.requests.questions import SessionsRequest
+from memory_assets.requests.questions import ExportRequest, SessionsRequest
 from memory_assets.serving.exports import COLUMNS, exported, sessions_csv
 from memory_assets.serving.pages.site import build_site
 from memory_assets_tests.command_line import run_here

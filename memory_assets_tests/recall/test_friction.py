@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.sessions.friction import error_key
-from memory_assets.requests.actions import FrictionRequest
-from memory_assets.serving.action_lines import friction_lines
+from memory_assets.requests.questions import FrictionRequest
+from memory_assets.serving.answer_lines import friction_lines
 from memory_assets.serving.http_api import build_app
 from memory_assets_tests.recall.worked import Call, Worked, shell
 

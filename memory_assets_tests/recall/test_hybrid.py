@@ -15,7 +15,7 @@ import pytest
 
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.indexes import keywords
-from memory_assets.pipeline.indexes.rebuild import rebuild
+from memory_assets.pipeline.indexes.collections import rebuild
 from memory_assets.recall import Memory
 from memory_assets.recall.search import search
 from memory_assets.stores.chroma import server as chroma_server

@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from memory_assets.recall.sessions.conversation import Entry
-from memory_assets.serving.pages.markdown_copy import _entries_markdown, inert
+from memory_assets.serving.exports import _entries_markdown, inert
 
 ACTING = (
     "<script>alert(1)</script>",

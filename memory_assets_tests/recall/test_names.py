@@ -9,9 +9,14 @@ import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.names import id_named, project_named, session_named
-from memory_assets.requests.actions import FrictionRequest, HowRequest
-from memory_assets.requests.questions import SessionsRequest, TimelineRequest, UsageRequest
+from memory_assets.recall.names import id_named, project_named, projects_named, session_named
+from memory_assets.requests.questions import (
+    FrictionRequest,
+    HowRequest,
+    SessionsRequest,
+    TimelineRequest,
+    UsageRequest,
+)
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import project_notes, with_directories
 from memory_assets.stores.catalog.catalog import Catalog
@@ -73,7 +78,7 @@ def test_a_project_is_named_by_its_path_its_repository_or_the_end_of_either(
     catalog: Catalog, text: str, project: str
 ) -> None:
     """Or by its own name; in any case; also one that is on disk alone."""
-    assert project_named(catalog, text, ["-opt-later"]) == project
+    assert projects_named(catalog, text, ["-opt-later"]) == [project]
 
 
 def test_a_dot_is_the_project_of_the_current_directory(
@@ -86,10 +91,10 @@ def test_a_dot_is_the_project_of_the_current_directory(
     name = str(tmp_path / "here").replace("/", "-").replace("_", "-").replace(".", "-")
     for directory in (tmp_path / "here", inside, tmp_path / "link"):
         monkeypatch.chdir(directory)
-        assert project_named(catalog, ".", [name]) == name
+        assert projects_named(catalog, ".", [name]) == [name]
     monkeypatch.chdir("/")
     with pytest.raises(UnknownName):
-        project_named(catalog, ".", [name])
+        projects_named(catalog, ".", [name])
 
 
 @pytest.mark.parametrize("text", ["", " ", "/", "/home/ada/elsewhere", "op", "ork-app", "nowhere"])
@@ -107,7 +112,7 @@ def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: 
     with pytest.raises(ConfigurationError, match="can mean -home-ada-code-app, -opt-app; give"):
         project_named(catalog, "app")
     with pytest.raises(ConfigurationError, match=r"-many-19-x and 5 more; give"):
-        project_named(catalog, "x", [f"-many-{number:02}-x" for number in range(25)])
+        projects_named(catalog, "x", [f"-many-{number:02}-x" for number in range(25)])
 
 
 @pytest.mark.parametrize(

@@ -125,9 +125,9 @@ def test_the_overview_says_what_was_done_when_and_what_it_took(
     assert len(cells) == 7 * 24 and sum(int(count) for _, count in cells) == hours
     assert all((level == "0") == (count == "0") for level, count in cells)
     usage = usage_over_time(asked.memory)
-    assert usage.models == asked.memory.ask(UsageRequest(by="model"))["groups"]
-    weeks = sum(each.total() for each in usage.tokens_by_week.values())
-    assert 0 < weeks <= sum(each["tokens"] for each in usage.models)
+    assert usage["models"] == asked.memory.ask(UsageRequest(by="model"))["groups"]
+    weeks = sum(each.total() for each in usage["tokens_by_week"].values())
+    assert 0 < weeks <= sum(each["tokens"] for each in usage["models"])
 
 
 def test_sessions_are_listed_and_filtered_by_a_form(asked: Asked, client: TestClient) -> None:

@@ -272,10 +272,41 @@ def test_the_palette_goes_where_one_types(shown: Shown) -> None:
     assert browser.wait_for("location.pathname === '/page/usage'")
 
 
+def test_the_palette_is_used_with_keys_alone(shown: Shown) -> None:
+    """A letter is typed also when an offer has the focus; Escape closes it at once."""
+    browser = shown.browser
+    browser.open(f"{shown.url}/page/health")
+    browser.evaluate(
+        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))"
+    )
+    browser.wait_for("document.querySelectorAll('#palette-offers a').length > 3")
+    browser.press("ArrowDown", "u")
+    assert browser.wait_for("document.querySelector('#palette-text').value") == "u"
+    browser.press("Escape")
+    assert browser.wait_for("!document.querySelector('#palette').open")
+
+
 def test_the_first_page_loads_its_overview(shown: Shown) -> None:
     """Into its place, without a click."""
     shown.browser.open(f"{shown.url}/")
     assert shown.browser.wait_for("document.querySelector('.overview .chart') !== null")
+
+
+def test_a_new_turn_appears_and_is_listed(shown: Shown) -> None:
+    """Without a reload: what is not there yet is asked for again and again, here a hundred times
+    as often."""
+    browser = shown.browser
+    hurry = "const slow = setInterval; setInterval = (deed, ms) => slow(deed, ms / 100)"
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=hurry)
+    last = f"turn-{TURNS - 1}"
+    browser.open(f"{shown.url}/page/session/{LONG}?turn={TURNS - 1}")
+    browser.evaluate(
+        f"document.querySelector('#{last}').remove();"
+        f"document.querySelector('.side a[href$={last}]').closest('li').remove()"
+    )
+    assert browser.wait_for(f"document.querySelector('#{last}') !== null")
+    assert browser.wait_for(f"document.querySelector('.side a[href$={last}]') !== null")
+    browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
 
 
 def test_a_turn_is_copied_as_markdown(shown: Shown) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
+from unittest.mock import MagicMock
 
 import pytest
 from starlette.responses import PlainTextResponse
@@ -13,7 +14,8 @@ from starlette.testclient import TestClient
 
 from memory_assets.requests.arguments import declared
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.pages import login, prose, rendering, tags
+from memory_assets.serving.pages import login, prose, rendering
+from memory_assets.serving.pages.search_page import _projects
 from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.visible_text import unmarked
 from memory_assets.settings import load_settings
@@ -94,6 +96,16 @@ def test_the_palette_offers_what_fits(client: TestClient) -> None:
     assert f'href="/page/session/{REPORTS}"' in text
 
 
+def test_the_palette_tells_projects_of_one_name_apart() -> None:
+    """By their directories."""
+    roots = {"a": "/work/harbor", "b": "~/harbor", "c": "/work/quay"}
+    memory = MagicMock(**{"catalog.sources.project_roots.return_value": roots})
+    assert [name for _, name, _ in _projects(memory, "harb")] == [
+        *("harbor  /work/harbor", "harbor  ~/harbor")
+    ]
+    assert [name for _, name, _ in _projects(memory, "quay")] == ["quay"]
+
+
 def test_a_hit_says_why_it_is_one_and_leads_to_its_turn(client: TestClient) -> None:
     """The words of the question are marked in the stretch that answers."""
     text = client.get("/", params={"q": "daily report after the clock change"}).text
@@ -156,10 +168,10 @@ def test_what_makes_no_sense_is_said_beside_the_form(client: TestClient) -> None
 def test_text_is_escaped_and_its_redaction_tags_are_links() -> None:
     """Whatever stands between them, and in marked words too."""
     text = "<img src=x onerror=a()> <redacted:pem-key:0123456789ab> </mark>&"
-    for shown in (tags.with_tags(text), tags.with_tags(text, "img")):
+    for shown in (prose.with_tags(text), prose.with_tags(text, "img")):
         assert "<img" not in shown and "</mark>&amp;" not in shown.replace("&lt;/mark&gt;", "")
         assert 'href="/page/tag/pem-key:0123456789ab"' in shown
-    assert "&lt;<mark>img</mark>" in tags.with_tags(text, "img")
+    assert "&lt;<mark>img</mark>" in prose.with_tags(text, "img")
 
 
 def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
@@ -216,7 +228,7 @@ def test_code_between_fences_on_one_line_is_kept() -> None:
 
 def test_a_path_breaks_between_its_words() -> None:
     """Escaped before."""
-    shown = tags.breakable("src/<b>/two_words.py")
+    shown = prose.breakable("src/<b>/two_words.py")
     assert shown == "src/&lt;b&gt;/<wbr>two_<wbr>words.py"
 
 
@@ -321,7 +333,7 @@ def test_a_cookie_ends_and_is_random() -> None:
 
 def test_words_are_marked_and_not_the_paths_they_stand_in() -> None:
     """Nor quotes and full stops around them."""
-    text = str(tags.with_tags("see internal/gitproto/fetch.go: `fetch` failed.", "fetch failed"))
+    text = str(prose.with_tags("see internal/gitproto/fetch.go: `fetch` failed.", "fetch failed"))
     assert text == (
         "see internal/gitproto/<mark>fetch</mark>.go: `<mark>fetch</mark>` <mark>failed</mark>."
     )

@@ -22,13 +22,12 @@ from memory_assets.recall.names import shortened
 from memory_assets.recall.sessions.session import session_overview
 from memory_assets.recall.sessions.timeline import timeline
 from memory_assets.requests.arguments import Arguments, Door, declared
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import ShowRequest
-from memory_assets.requests.search import OF_DOCUMENTS, SearchRequest
+from memory_assets.requests.search import OF_DOCUMENTS, CrossQueryRequest, SearchRequest
+from memory_assets.serving.answer_lines import record_lines
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.record_lines import record_lines
 from memory_assets.settings import Settings
 from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, WORKSPACE, Asked
 
@@ -340,7 +339,7 @@ def test_a_cross_query_finds_the_same_everywhere(
     """Whole answers of library, command line, HTTP and MCP."""
     corpus()
     given = {"n": 10, **asked_for}
-    library = json.loads(json.dumps(cross_query(everywhere.memory, **given).to_dict()))
+    library = json.loads(json.dumps(cross_query(everywhere.memory, **given)))
     assert library["documents"]
     assert everywhere.cli("cross-query", *_options(given, CrossQueryRequest)) == library
     plain = {name: str(value).lower() if isinstance(value, bool) else value

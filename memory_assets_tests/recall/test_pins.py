@@ -115,7 +115,7 @@ def test_a_pin_is_on_the_session_of_one_project(own: Settings) -> None:
     memory = Memory(own)
     (pin,) = memory.journal.memories({"type": "note"})
     of_notes = replace(pin, memory_id=f"{pin.memory_id}0", conversation_id="notes")
-    memory.journal.put_memories(memory.journal.collection_of(pin.memory_id), [of_notes])
+    memory.journal.put_memories([of_notes])
     pinned = pins_by_session(memory)
     assert pinned.keys() == {pin_key("anywhere", LONG), pin_key(pin.project, "notes")}
     assert pin_key("anywhere", "notes") not in pinned

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.ids import may_be_id
-from memory_assets.recall.names import end_of_project, id_named, project_named, shortened
+from memory_assets.recall.names import end_of_project, id_named, may_be_id, project_named, shortened
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.sessions import records
 from memory_assets.recall.sessions.records import as_diff, record_page, records_behind
 from memory_assets.recall.sessions.timeline import resolve_anchor
-from memory_assets.recall.turn_parts import turn_parts
+from memory_assets.recall.show import turn_parts
 from memory_assets.requests.questions import GetRequest, ShowRequest
-from memory_assets.serving.record_lines import page_note, record_lines
+from memory_assets.serving.answer_lines import page_note, record_lines
 from memory_assets.serving.tool_answers import answer_tool
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Call, Worked, shell
@@ -164,11 +163,13 @@ def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
     memory = worked.memory()
     parts = turn_parts(memory, *memory.catalog.products.spans()[0][:2], 0)
     assert parts is not None
-    assert parts.first == (
+    assert parts["text"] == (
         "Work on a.\n\nThe hinge was rusted. It opens now.\n\n"
         "Changed: damper.py\nCommitted: 1f2e3d4 Fix the hinge"
     )
-    assert parts.rest.startswith("Let me look at the damper.\n\nEdit: damper.py\nBash: git commit")
+    assert parts["rest"].startswith(
+        "Let me look at the damper.\n\nEdit: damper.py\nBash: git commit"
+    )
     assert turn_parts(memory, memory.catalog.products.spans()[0][0], session, 7) is None
 
 
@@ -198,7 +199,7 @@ def test_a_turn_begins_with_what_was_said_last(
     worked.session("a", *calls, cwd=HERE)
     memory = worked.memory()
     parts = turn_parts(memory, *memory.catalog.products.spans()[0][:2], 0)
-    assert parts is not None and parts.first == first
+    assert parts is not None and parts["text"] == first
 
 
 def test_get_tells_the_rest_on_a_page_of_its_own(tmp_path: Path) -> None:

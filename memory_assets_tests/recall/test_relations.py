@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_assets.keywords import query_terms
-from memory_assets.recall.search.relations import asked_relation, relation_scores
+from memory_assets.recall.search.documents import asked_relation, relation_scores
 from memory_assets.redacted_text import seal
 from memory_assets.stores.keyword_index.index import IndexedRow
 

@@ -11,12 +11,17 @@ import pytest
 
 from memory_assets.errors import ConfigurationError
 from memory_assets.observations import CONCEPTS, OBSERVATION_TYPES
-from memory_assets.recall import KINDS, SearchRequest
-from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.recall.names import MemoryId, parse_id
 from memory_assets.requests.arguments import Arguments, declared
-from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import LinkRequest, TimelineRequest
-from memory_assets.requests.search import Concept, ObservationType, parse_kinds
+from memory_assets.requests.search import (
+    KINDS,
+    Concept,
+    CrossQueryRequest,
+    ObservationType,
+    SearchRequest,
+    parse_kinds,
+)
 from memory_assets.requests.times import days_named, parse_time, spoken_time
 from memory_assets.serving.schemas import tool_schema
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as some
 from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.files.restore import restore
-from memory_assets.recall.files.text import FileText, Hunk
+from memory_assets.recall.files.restore import FileText, Hunk, restore
 from memory_assets.recall.memory import Memory
-from memory_assets.requests.actions import RestoreRequest
+from memory_assets.requests.questions import RestoreRequest
 from memory_assets.serving.http_api import build_app
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.worked import START, Call, Worked, shell

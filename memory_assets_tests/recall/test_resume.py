@@ -15,7 +15,7 @@ from memory_assets.agents import AGENTS
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.sessions import resume
 from memory_assets.recall.sessions.resume import resume_command
-from memory_assets.requests.actions import ResumeRequest
+from memory_assets.requests.questions import ResumeRequest
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Worked, shell

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
-from memory_assets.recall import KINDS, Answer, Memory, open_memory
-from memory_assets.requests.search import SearchRequest
+from memory_assets.recall import Memory, open_memory
+from memory_assets.recall.search.answer import Answer
+from memory_assets.requests.search import KINDS, SearchRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
@@ -179,15 +180,6 @@ def test_filters_hold_together(asked: Asked) -> None:
     assert sum(size > 0 for size in sizes) >= 4
 
 
-@pytest.mark.parametrize("filters", [{"project": "-nobody"}, {"agent": "nobody"}])
-def test_a_filter_by_an_unknown_name_is_refused_with_the_known_ones(
-    asked: Asked, filters: Any
-) -> None:
-    """A misspelt project or agent is not taken for one without memories."""
-    with pytest.raises(ConfigurationError, match=r"choose from claude-code|known are: .*harbor"):
-        asked.memory.search(ANYTHING, **filters)
-
-
 def test_other_collections_of_a_shared_chroma_are_left_alone(
     copied: Callable[..., Memory],
 ) -> None:
@@ -332,62 +324,18 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
     """The keys that scripts rely on, with scalar metadata, and nothing JSON cannot hold."""
     answer = asked.memory.search("why does login loop in Safari", n=2).to_dict()
     assert json.loads(json.dumps(answer)) == answer
-    assert list(answer) == [
-        "query",
-        "mode",
-        "filters",
-        "coverage",
-        "degraded",
-        "reason",
-        "older",
-        "machine",
-        "weak",
-        "corrected",
-        "missing",
-        "hits",
-    ]
+    about = "query mode filters coverage degraded reason older machine weak corrected missing hits"
+    assert " ".join(answer) == about
     assert answer["query"] == "why does login loop in Safari"
-    assert answer["coverage"].keys() == {
-        "sessions",
-        "turns",
-        "rows",
-        "indexed",
-        "quarantined",
-        "as_of",
-        "ingest",
-        "waiting",
-        "held_back",
-        "complete",
-    }
+    counts = "sessions turns rows indexed quarantined as_of ingest waiting held_back complete"
+    assert answer["coverage"].keys() == set(counts.split())
     for hit in answer["hits"]:
-        assert list(hit) == [
-            "id",
-            "turn_id",
-            "score",
-            "weak",
-            "text",
-            "prompt_length",
-            "beside",
-            "metadata",
-            "why",
-            "later",
-        ]
+        own = "id turn_id score weak text prompt_length beside metadata why later"
+        assert " ".join(hit) == own
         assert type(hit["text"]) is str
-        assert {
-            "session_id",
-            "turn_index",
-            "part",
-            "role",
-            "timestamp",
-            "ts_epoch",
-            "project",
-            "project_root",
-            "agent",
-            "tools_used",
-            "files",
-            "git_branch",
-            "ingested_at",
-        } <= hit["metadata"].keys()
+        said = "session_id turn_index part role timestamp ts_epoch project project_root agent"
+        said += " tools_used files git_branch ingested_at"
+        assert set(said.split()) <= hit["metadata"].keys()
         assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
         assert hit["metadata"]["timestamp"].endswith("Z")
 

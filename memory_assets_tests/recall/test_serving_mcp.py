@@ -22,7 +22,7 @@ from mcp_types import TextContent, TextResourceContents
 from memory_assets.agents import AGENTS
 from memory_assets.recall.names import shortened
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
-from memory_assets.serving import mcp_offers, mcp_server
+from memory_assets.serving import mcp_server
 from memory_assets.serving.answer_size import MOST_TOKENS, nearest, pages, text_pages, tokens
 from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
@@ -180,21 +180,21 @@ def test_prompts_and_sessions_are_offered(asked: Asked) -> None:
     """The slash commands of the plugin as prompts; sessions as resources, by the beginnings of
     their ids, too; what is not there is an error in words."""
     opened = OpenedMemory(asked.settings)
-    listed = {each.name: each for each in mcp_offers.prompts().prompts}
+    listed = {each.name: each for each in mcp_server.prompts().prompts}
     assert set(listed) == {"recall", "resume-work"}
-    told = mcp_offers.prompt("recall", {"question": "why $x?"}).messages[0].content
+    told = mcp_server.prompt("recall", {"question": "why $x?"}).messages[0].content
     assert isinstance(told, TextContent) and "why $x?" in told.text and "$ARG" not in told.text
     for name, said in (("recall", "question: is missing"), ("x", "no prompt x")):
         with pytest.raises(MCPError, match=said):
-            mcp_offers.prompt(name, {})
-    sessions = mcp_offers.resources(opened).resources
+            mcp_server.prompt(name, {})
+    sessions = mcp_server.resources(opened).resources
     of_uri = {each.uri: each.description for each in sessions}
     assert of_uri[f"memory://session/{REPORTS}"] == "claude-code, 2026-03-30 08:09Z, harbor-api"
-    (read,) = mcp_offers.resource(opened, f"memory://session/{REPORTS[:8]}").contents
+    (read,) = mcp_server.resource(opened, f"memory://session/{REPORTS[:8]}").contents
     assert isinstance(read, TextResourceContents) and read.text.startswith(FRAME_OPENING)
     assert "Daily report" in read.text
     with pytest.raises(MCPError, match="no session nobody"):
-        mcp_offers.resource(opened, "memory://session/nobody")
+        mcp_server.resource(opened, "memory://session/nobody")
 
 
 def test_a_client_that_asks_for_progress_gets_it(

@@ -45,7 +45,7 @@ def test_beside_a_session_stand_its_turns_and_what_leads_on(client: TestClient) 
     assert re.search(rf'href="/page/session/{REPORTS}\?turn=0#turn-0"[^>]*><span', text)
     assert f"claude --resume {REPORTS}" in text and "<dt>Changed</dt>" in text
     assert re.search(r"/page/timeline\?anchor=file%3A[^\"]+\"><code>", text)
-    assert 'data-follow="' not in text  # it ended long ago
+    assert f'data-follow="/page/live/{REPORTS}" data-seconds="60"' in text  # it ended long ago
     live = client.get(f"/page/live/{REPORTS}?after=2").text
     assert 'id="turn-2"' in live and 'id="turn-1"' not in live and "<html" not in live
 

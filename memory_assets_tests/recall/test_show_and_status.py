@@ -13,8 +13,9 @@ import pytest
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.recall import KINDS, Memory
+from memory_assets.recall import Memory
 from memory_assets.recall.search.answer import coverages
+from memory_assets.requests.search import KINDS
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.status import chroma_notes, in_words
 from memory_assets.stores.catalog.schema import Quarantined

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.recall.search.corpus import Corpora
-from memory_assets.recall.search.languages import in_english
-from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
+from memory_assets.recall.search.spelling import Vocabulary, corrections, in_english, replaced
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.stores.keyword_index.files import open_for_writing
 from memory_assets.writing_systems import in_one_form

@@ -10,13 +10,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall.ids import parse_id
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.names import shortened
+from memory_assets.recall.names import parse_id, shortened
 from memory_assets.recall.sessions import tool_runs
 from memory_assets.recall.sessions.records import calls_and_prompts
-from memory_assets.requests.actions import HowRequest
-from memory_assets.serving.action_lines import how_lines, how_notes
+from memory_assets.requests.questions import HowRequest
+from memory_assets.serving.answer_lines import how_lines, how_notes
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import call_tool
 from memory_assets.serving.opened import OpenedMemory

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.recall.files.blame import blame
+from memory_assets.recall.files.blame import blame, touching_turns
 from memory_assets.recall.files.restore import restore
-from memory_assets.recall.files.turns import touching_turns
 from memory_assets.recall.memory import Memory
-from memory_assets.requests.actions import RestoreRequest
+from memory_assets.requests.questions import RestoreRequest
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
@@ -50,4 +49,6 @@ def test_it_is_one_file_of_its_turn(memory: Memory, tmp_path: Path) -> None:
     for name in ("conf/app.json", r"conf\app.json", "app.json"):
         (turn,) = touching_turns(memory.lake, projects, [name])
         assert [str(path) for path in turn["files"]] == ["conf/app.json"]
-        assert [one.turn_id for one in blame(memory, name, tmp_path).turns] == [turn["turn_id"]]
+        assert [one["turn_id"] for one in blame(memory, name, tmp_path)["turns"]] == [
+            turn["turn_id"]
+        ]

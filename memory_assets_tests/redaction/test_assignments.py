@@ -129,3 +129,57 @@ def test_a_value_is_removed_wherever_it_stands_in_the_text(redactor: Redactor, f
     value = fake("{h:32}")
     text = f"first {value}\nexport DATADOG_API_KEY={value}\nlater {value}."
     assert value not in redactor.redact(text).text
+
+
+WORDS_THAT_ARE_SECRETS = (
+    ("DB_PASSWORD={s} DB_NAME=wiki", "toor"),
+    ("set ADMINPW={s}", "Kranwagen"),
+    ("$ansible_become_pass: {s}", "Zitronenfalter"),
+    ("    MARIADB_PASSWORD: {s}\n", "Streusel"),
+    ('#define WIFI_PSK "{s}"', "toaster-oven-5"),
+    ("JWT_SECRET={s} node server.js", "dont-tell-anyone"),
+    ('export GPG_PASSPHRASE="{s}"', "my aunt has nine canaries"),
+    ('PASS="{s}"; export PASS', "Ham\\$ter Wheel"),
+    ('local password = "{s}"', "MurlocsRule"),
+    ("<client_secret>{s}</client_secret>", "centrifuge"),
+    ('let pin: &str = "{s}";', "2468"),
+    ("self.pin = {s}  # door", "6174"),
+    ("flash.ps1 -Pin {s} -Verbose", "7734"),
+    ("| system | user | password |\n|---|---|---|\n| wiki | ed | {s} |\n", "Quill_Pen"),
+    ("Device;AdminLogin;AdminKey\nLaser;maker;{s}\n", "brandloch"),
+)
+
+
+@sweep("row", WORDS_THAT_ARE_SECRETS)
+def test_a_name_that_says_it_without_doubt_gives_any_value(
+    row: tuple[str, str], redactor: Redactor
+) -> None:
+    """Words, phrases and numbers are secrets behind such a name."""
+    text, value = row
+    assert value not in redactor.redact(text.replace("{s}", value)).text
+
+
+@sweep(
+    "text",
+    [
+        '"password": "Passwort",',
+        '"newPassword": "Wachtwoord wijzigen"',
+        '"form.bot_password": "Пароль для бота"',
+        "password: OK",
+        "password: SecretStr",
+        "password: accepted",
+        "user.password = hashed",
+        "PASSWORD=${1:-none}",
+        "password: /run/secrets/db",
+        'PASSWORD = "CHANGE_PASSWORD"',
+        "\tPassword        string\n\tTheme           string\n\tTimezone        bool\n",
+        "psk=wpa2-eap",
+        "led_pin = 1023",
+        "--ask-vault-pass --limit web03",
+        "tar --password doesnt exist, you mean gpg",
+        "| name | code |\n|---|---|\n| Germany | deutschland |\n",
+    ],
+)
+def test_what_stands_in_place_of_a_value_stays(text: str, redactor: Redactor) -> None:
+    """Labels, states, types, code, references, constants and options."""
+    assert redactor.find(text) == ()

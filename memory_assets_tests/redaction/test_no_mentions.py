@@ -19,7 +19,6 @@ BENIGN = (
     "passwordKey: mariadb-root-password",
     "existingSecretPasswordKey: redis-password1",
     'password: "Step 2 of 3: enter it"',
-    'password = "Room 101 opens at 9am"',
     "Reset your password for the site\nstep2 begins here",
     "| test | pass | fail |\n|---|---|---|\n| unit-a1 | 120 | 3 |",
     "| name | pass | note |\n|---|---|---|\n| suite1 | x86_64 | ok2 |",

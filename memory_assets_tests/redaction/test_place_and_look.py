@@ -165,7 +165,6 @@ def test_a_name_for_secrets_is_enough_for_what_no_word_is(
     [
         "privateKey: Uint8Array;",
         "constructor(private web3AuthVerifier: Web3AuthVerifierService) {",
-        "db_password: correcthorse",
         "password: getpassword",
         "token: decode(b64url, x)",
         "auth.getToken('accessToken2')",

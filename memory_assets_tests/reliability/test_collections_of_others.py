@@ -18,10 +18,10 @@ from memory_assets.errors import StoreError
 from memory_assets.pipeline.removal.forget import forget_vectors
 from memory_assets.status import chroma_notes
 from memory_assets.status import status as status_of
+from memory_assets.stores.chroma import copies
 from memory_assets.stores.chroma import files as chroma_files
-from memory_assets.stores.chroma import recover
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.rewrite import copy_collection
+from memory_assets.stores.chroma.copies import copy_collection
 from memory_assets.stores.files.sqlite import connect
 from memory_assets_tests.reliability.conftest import MAIN, Subject
 
@@ -123,7 +123,7 @@ def test_collections_of_others_are_copied_over(shared: Subject) -> None:
     assert _both(shared) == theirs
     assert {name: shared.collections()[name] for name in ours} == ours
     assert chroma_files.is_deletable(aside) and "can be deleted" in _note(shared)
-    assert recover.recover_others(shared.data_dir) == []
+    assert copies.recover_others(shared.data_dir) == []
     assert not (shared.data_dir / "chroma.recovered").exists()
 
 
@@ -136,7 +136,7 @@ def test_a_collection_that_cannot_be_read_is_named_and_kept(shared: Subject) -> 
     assert "the only copy of collections of other programs (corpus): keep them" in _note(shared)
     for _ in range(3):
         later = chroma_files.set_aside(_torn(shared), "torn")
-        recover.recover_others(shared.data_dir)
+        copies.recover_others(shared.data_dir)
     assert aside.exists() and later.exists()
     with pytest.raises(StoreError, match="move it elsewhere"):
         forget_vectors(shared.components, {("p", "s")}, progress=lambda step: None)
@@ -194,10 +194,10 @@ def test_a_copy_that_was_interrupted_is_made_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(recover, "copy_collection", dies)
+        patch.setattr(copies, "copy_collection", dies)
         with pytest.raises(KeyboardInterrupt):
-            recover.recover_others(shared.data_dir)
+            copies.recover_others(shared.data_dir)
     assert "keep them" in _note(shared)
-    assert recover.recover_others(shared.data_dir) == ["corpus", "theirs"]
+    assert copies.recover_others(shared.data_dir) == ["corpus", "theirs"]
     assert _both(shared) == theirs
     assert [each.name for each in _client(shared).list_collections()] == ["corpus"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import MemoryAssetsError, NotFound
-from memory_assets.pipeline.indexes.rebuild import rebuild
+from memory_assets.pipeline.indexes.collections import rebuild
 from memory_assets.recall import open_memory
 from memory_assets_tests.reliability.conftest import Subject
 
@@ -21,7 +21,7 @@ def test_a_rebuilt_collection_holds_the_same_rows_and_nothing_is_behind(subject:
     """Ids, vectors, texts, metadata; all collections, or the one that is named."""
     before = subject.collections()
     shown: list[int] = []
-    made = rebuild(subject.components, progress=lambda step, rows=0: shown.append(rows))
+    made = rebuild(subject.components, progress=lambda step, rows: shown.append(rows))
     assert sum(shown) == sum(each.rows for each in made)  # for the rate and the time left
     assert {each.collection: each.rows for each in made} == {
         name: len(rows) for name, rows in before.items()

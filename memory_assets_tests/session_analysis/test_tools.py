@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from memory_assets.recall.files.events import FileEvent, file_events
+from memory_assets.recall.files.restore import FileEvent, file_events
 from memory_assets.redacted_text import seal
 from memory_assets.session_analysis.files import tool_kind
 from memory_assets.transcripts.fields import render_input
-from memory_assets.transcripts.stored_session import call_of
+from memory_assets.transcripts.stored import call_of
 from memory_assets_tests.redacted_sessions import ROOT, redacted
 
 FILE = f"{ROOT}/a.py"

@@ -227,21 +227,6 @@ def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:
         Catalog(path)
 
 
-def test_source_files_are_read_again_when_the_catalogue_has_changed(tmp_path: Path) -> None:
-    """Whoever changed it, this process or another; not before."""
-    path = tmp_path / "catalog.db"
-    with closing(Catalog(path)) as catalog, closing(Catalog(path)) as other:
-        catalog.sources.put(SOURCE)
-        first = catalog.sources.rows()
-        assert catalog.sources.rows(SOURCE.project)[0] is catalog.sources.rows()[0] is first[0]
-        other.sources.put(replace(SOURCE, size=SOURCE.size + 1))
-        assert [row.size for row in catalog.sources.rows(SOURCE.project)] == [SOURCE.size + 1]
-        assert [row.size for row in catalog.sources.rows()] == [SOURCE.size + 1]
-        catalog.sources.put(replace(SOURCE, project="q"))
-        assert {row.project for row in catalog.sources.rows()} == {SOURCE.project, "q"}
-        assert catalog.sources.rows("r") == []
-
-
 def test_a_full_disk_is_no_reason_to_move_a_file_away(tmp_path: Path) -> None:
     """The error says what to do for a file that is whole."""
     path = tmp_path / "full.db"

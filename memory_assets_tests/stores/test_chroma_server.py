@@ -107,14 +107,6 @@ def test_processes_that_want_it_at_once_get_the_same_server(
     assert chroma_server.running(data_dir) is None
 
 
-def test_a_running_server_is_used_again(servers: Servers) -> None:
-    """Asking twice starts one."""
-    data_dir = servers.data_dir()
-    assert chroma_server.running(data_dir) is None
-    first = servers.start(data_dir)
-    assert servers.start(data_dir) == first == chroma_server.running(data_dir)
-
-
 def test_each_data_directory_has_its_own_server(servers: Servers) -> None:
     """What one holds, the other does not; nor does one write where a link leads that somebody put
     in place of its files."""
@@ -151,21 +143,6 @@ def test_stopping_waits_until_it_is_gone(servers: Servers) -> None:
     assert chroma_server.running(data_dir) is None
     assert servers.ends(endpoint.pid, within=60.0)
     assert chroma_server.stop(data_dir) is False
-
-
-def test_rows_survive_a_killed_server(servers: Servers) -> None:
-    """kill -9, then the next use starts another that has every committed row."""
-    data_dir = servers.data_dir()
-    _add(_collection(data_dir), "a", "b", "c")
-    killed = servers.start(data_dir)
-    os.kill(killed.pid, signal.SIGKILL)
-    assert servers.ends(killed.pid, within=60.0)
-    assert chroma_server.running(data_dir) is None
-    collection = _collection(data_dir)
-    assert servers.start(data_dir).pid != killed.pid
-    assert collection.ids({"k": "v"}) == {"a", "b", "c"}
-    found = collection.nearest(np.eye(384, dtype=np.float32)[1], 1)
-    assert [document.id for document, _ in found] == ["b"]
 
 
 def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(

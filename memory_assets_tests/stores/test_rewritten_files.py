@@ -15,7 +15,7 @@ from memory_assets.errors import StoreBusy
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import files, server
 from memory_assets.stores.chroma.collections import ChromaStore
-from memory_assets.stores.chroma.rewrite import BESIDE, rewrite_files
+from memory_assets.stores.chroma.copies import BESIDE, rewrite_files
 from memory_assets.stores.vector_store import Collection, CollectionVersions
 
 DELETED, KEPT = "an unmistakable sentence", "a sentence that stays"

@@ -1,9 +1,11 @@
-"""Small files of agents, written as the agents write them: one session that grows by turns."""
+"""Small files of agents, written as the agents write them: one session that grows by turns; and the
+list of all stores that tests write, databases and files."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,15 @@ from memory_assets_tests.transcripts.agent_databases import (
     CWD,
     SESSION,
     T0,
+    Crush,
+    Cursor,
+    CursorChat,
+    Goose,
+    Hermes,
+    Kilo,
     OpenCode,
     Store,
+    Zed,
     iso,
 )
 
@@ -331,3 +340,14 @@ class SpecStory(Text):
         used = f"{frame}\n{call}\n</details></tool-use>"
         asked = f"\n_**User ({when}Z)**_\n\n{prompt}\n\n---\n"
         return [{"text": f"{asked}\n_**Agent (m-1 {when}Z)**_\n\n{used}\n\n{answer}\n\n---\n"}]
+
+
+DATABASES: tuple[Callable[..., Store], ...] = (
+    *(OpenCode, Kilo, Crush, Goose, Hermes, Zed),
+    *(Cursor, CursorChat),
+)
+FILES: tuple[Callable[..., Store], ...] = (
+    *(VsCode, VsCodeLog, Cline, Roo, KiloTasks, ClineProgram),
+    *(OpenCodeTree, GeminiDocument, Atif, Aider, SpecStory),
+)
+STORES = (*DATABASES, *FILES)

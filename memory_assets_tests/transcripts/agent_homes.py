@@ -10,57 +10,34 @@ from pathlib import Path
 import pytest
 
 from memory_assets.paths import SAMPLE_DIR
-from memory_assets_tests.transcripts.agent_databases import (
-    Crush,
-    Cursor,
-    CursorChat,
-    Goose,
-    Hermes,
-    Kilo,
-    OpenCode,
-    Store,
-    Zed,
-)
-from memory_assets_tests.transcripts.agent_files import (
-    Aider,
-    Atif,
-    Cline,
-    ClineProgram,
-    GeminiDocument,
-    KiloTasks,
-    OpenCodeTree,
-    Roo,
-    SpecStory,
-    VsCode,
-    VsCodeLog,
-)
-from memory_assets_tests.transcripts.agent_stores import STORES
+from memory_assets_tests.transcripts.agent_databases import Store
+from memory_assets_tests.transcripts.agent_files import STORES
 from memory_assets_tests.transcripts.other_agents import LINES, put
 
 _SHARE, _CODE = ".local/share", ".config/Code/User"
 _EXTENSIONS = f"{_CODE}/globalStorage"
-OF_STORES: dict[type[Store], str] = {
-    OpenCode: f"{_SHARE}/opencode",
-    Kilo: f"{_SHARE}/kilo",
-    Crush: "code/shop",
-    Goose: f"{_SHARE}/goose/sessions",
-    Hermes: ".hermes",
-    Zed: f"{_SHARE}/zed",
-    Cursor: ".config/Cursor/User",
-    CursorChat: ".cursor",
-    VsCode: _CODE,
-    VsCodeLog: ".vscode-server/data/User",
-    Cline: f"{_EXTENSIONS}/saoudrizwan.claude-dev",
-    ClineProgram: ".cline/data",
-    Roo: f"{_EXTENSIONS}/rooveterinaryinc.roo-cline",
-    KiloTasks: f"{_EXTENSIONS}/kilocode.kilo-code",
-    OpenCodeTree: ".local/share/opencode-dev",
-    GeminiDocument: ".gemini/tmp",
-    Atif: f"{_SHARE}/devin/cli/transcripts",
-    Aider: "code/shop",
-    SpecStory: "code/shop",
+OF_STORES: dict[str, str] = {
+    "OpenCode": f"{_SHARE}/opencode",
+    "Kilo": f"{_SHARE}/kilo",
+    "Crush": "code/shop",
+    "Goose": f"{_SHARE}/goose/sessions",
+    "Hermes": ".hermes",
+    "Zed": f"{_SHARE}/zed",
+    "Cursor": ".config/Cursor/User",
+    "CursorChat": ".cursor",
+    "VsCode": _CODE,
+    "VsCodeLog": ".vscode-server/data/User",
+    "Cline": f"{_EXTENSIONS}/saoudrizwan.claude-dev",
+    "ClineProgram": ".cline/data",
+    "Roo": f"{_EXTENSIONS}/rooveterinaryinc.roo-cline",
+    "KiloTasks": f"{_EXTENSIONS}/kilocode.kilo-code",
+    "OpenCodeTree": ".local/share/opencode-dev",
+    "GeminiDocument": ".gemini/tmp",
+    "Atif": f"{_SHARE}/devin/cli/transcripts",
+    "Aider": "code/shop",
+    "SpecStory": "code/shop",
 }
-"""Where each store is, below the home."""
+"""Where each store is, below the home, by the name of its class."""
 OF_LINES = {
     "copilot-cli": ".copilot",
     "cursor": ".cursor",
@@ -85,11 +62,11 @@ def furnish(home: Path) -> list[Store]:
         put(home / OF_LINES[agent], agent)
     stores = []
     for make in STORES:
-        store = make(home / OF_STORES[make])  # type: ignore[index]
+        store = make(home / OF_STORES[make.__name__])
         store.say("Why is the stock negative?", "A sale is counted twice.")
         stores.append(store)
     listed = home / _SHARE / "crush" / "projects.json"
     listed.parent.mkdir(parents=True)
-    project = {"path": str(home / OF_STORES[Crush]), "data_dir": ".crush"}
+    project = {"path": str(home / OF_STORES["Crush"]), "data_dir": ".crush"}
     listed.write_text(json.dumps({"projects": [project]}))
     return stores

@@ -12,7 +12,7 @@ import pytest
 from memory_assets.models import Record
 from memory_assets.pipeline.scan.raw_sessions import read_file
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.transcripts import Account, Balance, Source, reader_by_agent
+from memory_assets.transcripts import Account, Balance, Source, readers_by_agent
 from memory_assets.transcripts.account import MAX_HELD, LeftOut
 
 SENTENCE = "The parser fails on nested brackets, so we count them before we begin."
@@ -297,7 +297,7 @@ def test_the_talk_above_a_side_question_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "pi"])
 def test_each_row_of_a_table_has_a_reason_and_a_place(agent: str) -> None:
     """A table does not say the same place twice, nor one that is all of a record's text."""
-    rows = reader_by_agent(agent).left_out
+    rows = readers_by_agent(agent)[0].left_out
     assert all(row.why and bool(row.path) != bool(row.dropped) for row in rows)
     assert len({(row.path, row.opens, row.dropped) for row in rows}) == len(rows)
     whole = [row for row in rows if row.path and "." not in row.path]

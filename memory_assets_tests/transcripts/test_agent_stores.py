@@ -21,20 +21,19 @@ from memory_assets.transcripts import (
     Account,
     Known,
     ReadReport,
+    Rendered,
     Source,
     Unlisted,
-    contents_of,
     discover,
     read_session,
-    reader_by_agent,
-    state_of,
+    reader_of,
 )
 from memory_assets.transcripts import databases as opening
+from memory_assets.transcripts.databases import with_wal
 from memory_assets.transcripts.fields import nanoseconds, parse_time
 from memory_assets.transcripts.readers.cursor import CursorReader
 from memory_assets.transcripts.readers.opencode import OpenCodeReader
 from memory_assets.transcripts.stored import DatabaseReader
-from memory_assets.transcripts.wal import with_wal
 from memory_assets_tests.transcripts.agent_databases import (
     CWD,
     SESSION,
@@ -48,8 +47,13 @@ from memory_assets_tests.transcripts.agent_databases import (
     Store,
     insert,
 )
-from memory_assets_tests.transcripts.agent_files import KiloTasks, VsCode, VsCodeLog
-from memory_assets_tests.transcripts.agent_stores import DATABASES, STORES
+from memory_assets_tests.transcripts.agent_files import (
+    DATABASES,
+    STORES,
+    KiloTasks,
+    VsCode,
+    VsCodeLog,
+)
 
 Make = Callable[..., Store]
 stores = pytest.mark.parametrize("make", STORES, ids=lambda make: make.__name__)
@@ -84,7 +88,7 @@ def test_a_turn_is_read_with_all_that_belongs_to_it(tmp_path: Path, make: Make) 
     store = make(tmp_path / store_name(make))
     store.say(ASKED, SAID)
     [source] = found(store)
-    report = ReadReport(account=Account(reader_by_agent(store.agent).left_out))
+    report = ReadReport(account=Account(reader_of(source).left_out))
     records = read(source, report)
     assert sorted(kind for kind, _ in told(records)) == sorted(store.kinds)
     texts = dict(told(records))
@@ -129,9 +133,10 @@ def test_what_was_said_stays_where_it_is_as_a_session_grows(tmp_path: Path, make
         ids = {(one.record_uuid, one.kind, one.text, one.byte_start) for one in now}
         kept = {(one.record_uuid, one.kind, one.text, one.byte_start) for one in before}
         assert {one for one in kept - ids if one[1] != "title"} == set()
-        [content] = contents_of(source)
+        [content] = reader_of(source).contents(source)
+        assert isinstance(content, Rendered)
         assert content.read(0, len(finished)) == finished
-        finished = content.read(0, content.finished)  # type: ignore[attr-defined]
+        finished = content.read(0, content.finished)
         before = now
     prompts = [one.text for one in before if one.kind == "prompt"]
     assert prompts == [f"{ASKED} {turn}" for turn in range(1, 5)]
@@ -143,16 +148,16 @@ def test_a_change_is_noticed_without_reading_the_session(tmp_path: Path, make: M
     store = make(tmp_path / store_name(make))
     store.say(ASKED, SAID)
     [source] = found(store)
-    states = [state_of(source)]
+    states = [reader_of(source).state(source)]
     assert states == [(source.size, source.mtime_ns)]
     store.say("And the price?", "It is right.")
-    states.append(state_of(source))
+    states.append(reader_of(source).state(source))
     store.edit("counted twice", "counted three times")
-    states.append(state_of(source))
+    states.append(reader_of(source).state(source))
     assert len(set(states)) == 3
     assert ("assistant_text", "A sale is counted three times.") in told(read(source))
     store.delete()
-    assert state_of(source) is None
+    assert reader_of(source).state(source) is None
     assert found(store) == []
 
 
@@ -302,7 +307,7 @@ def test_a_locked_database_is_tried_again(
     store = make(tmp_path / store_name(make), wal=False)
     store.say(ASKED, SAID)
     [source] = found(store)
-    reader = reader_by_agent(store.agent)
+    reader = reader_of(source)
 
     class Before(Known):
         def last_seen(self, container: Path) -> list[Source]:
@@ -500,7 +505,7 @@ def test_a_session_that_goes_on_after_a_compaction_repeats_nothing(tmp_path: Pat
     [second] = (source for source in found(store) if source.member == "second")
     report = ReadReport()
     assert [text for kind, text in told(read(second, report)) if kind == "prompt"] == ["Go on"]
-    assert (report.parent_session, report.copied) == (store.session, 4)
+    assert (report.parent_session, report.dropped["copied-history"]) == (store.session, 4)
 
 
 def test_only_rows_of_conversations_are_asked_for(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import pytest
 from memory_assets.agents import AGENTS
 from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
-from memory_assets.transcripts import Source, discover, read_session, state_of
+from memory_assets.transcripts import Source, discover, read_session, reader_of
 from memory_assets.transcripts.readers.specstory import _framed
-from memory_assets.transcripts.stored_session import call_of
+from memory_assets.transcripts.stored import call_of
 from memory_assets_tests.test_agents import ROWS
-from memory_assets_tests.transcripts import agent_stores
+from memory_assets_tests.transcripts import agent_files
 from memory_assets_tests.transcripts.agent_homes import furnish
 from memory_assets_tests.transcripts.other_agents import LINES
 from memory_assets_tests.transcripts.test_agent_samples import ROOTS
@@ -64,7 +64,7 @@ VERSIONS: dict[str, dict[str, str]] = {
     "specstory": {"texts of 2025": "specstory", "2.1": "SpecStory"},
 }
 """Generations of formats, and where each is read: a directory of the samples, all of whose figures
-are held to in `test_agent_samples.py`, or a store of `agent_stores.py`."""
+are held to in `test_agent_samples.py`, or a store of `agent_files.py`."""
 
 _AS = {"openclaw": "pi", "cowork": "claude-code"}
 """Agents whose sessions another agent's reader reads."""
@@ -115,7 +115,7 @@ def test_versions_are_those_of_samples_and_fixtures(row: list[str]) -> None:
     for phrase, place in named.items():
         assert phrase in rest
         rest = rest.replace(phrase, "", 1)
-        store: Any = getattr(agent_stores, place, None)
+        store: Any = getattr(agent_files, place, None)
         assert place == SHIPPED or ROOTS.get(place) == agent or store.agent == agent
     assert rest.replace("and", "").strip(" ,") == ""
 
@@ -145,7 +145,7 @@ def test_what_is_taken_is_what_the_table_says(
 def test_every_agent_is_tried_as_it_grows() -> None:
     """The tests of stores and of lines try growth, changes in place, deletion and a writer that
     writes meanwhile, those of Claude Code, Codex and Pi have files of their own."""
-    tried = {store.agent for store in agent_stores.STORES} | LINES.keys()  # type: ignore[attr-defined]
+    tried = {store.agent for store in agent_files.STORES} | LINES.keys()  # type: ignore[attr-defined]
     assert tried | {"claude-code", "codex", "pi"} == set(AGENTS)
     for row in ROWS:
         by_minute = AGENTS[row[0].strip("`")].in_projects
@@ -159,4 +159,5 @@ def test_a_source_of_every_agent_says_its_state(tmp_path: Path) -> None:
     roots = load_settings(roots=f"aider={code},specstory={code}").transcript_roots()
     sources: list[Source] = list(discover(roots))
     assert {source.agent for source in sources} == set(AGENTS)
-    assert [each for each in sources if state_of(each) != (each.size, each.mtime_ns)] == []
+    for source in sources:
+        assert reader_of(source).state(source) == (source.size, source.mtime_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 from memory_assets.transcripts import ReadReport, Source, discover, read_session
 from memory_assets.transcripts.claude.history import TITLE
+from memory_assets_tests.transcripts.conftest import ClaudeLines
 
 DAY_MS = 86_400_000
 LOST = "11111111-2222-4333-8444-555555555555"
@@ -53,6 +55,23 @@ def _texts(source: Source) -> list[tuple[str, str]]:
     records = list(read_session(source.path, source=source, report=report))
     assert report.conserved
     return [(record.kind, record.text) for record in records]
+
+
+def _transcript(claude: Path, *said: tuple[str, int]) -> Path:
+    """Write the transcript of a session in which a person typed these, at these times."""
+    path = claude / "projects" / PROJECT / f"{KEPT}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    lines = ClaudeLines(session=KEPT)
+    for text, when in said:
+        moment = datetime.fromtimestamp(when / 1000, UTC).isoformat().replace("+00:00", "Z")
+        lines.user(text, cwd=DIRECTORY, timestamp=moment)
+    path.write_bytes(lines.bytes())
+    return path
+
+
+def _components(claude: Path, tmp_path: Path) -> Components:
+    settings = load_settings(data_dir=tmp_path / "memory", projects_dir=claude / "projects")
+    return Components(settings)
 
 
 def test_a_lost_session_is_its_prompts_and_says_so(claude: Path) -> None:
@@ -113,16 +132,9 @@ def test_lost_sessions_go_through_redaction_and_stages_and_are_not_doubled(
     """A secret in a prompt is taken out; chunks are made; a session whose transcript was
     once read is not told again from the history when the transcript goes."""
     old = 1_700_000_000_000
-    transcript = claude / "projects" / PROJECT / f"{KEPT}.jsonl"
-    transcript.parent.mkdir()
-    message = {"role": "user", "content": "look at the flue"}
-    common = {"sessionId": KEPT, "cwd": DIRECTORY, "timestamp": "2026-01-01T10:00:00.000Z"}
-    record = {"type": "user", "uuid": "u1", "parentUuid": None, "message": message, **common}
-    transcript.write_text(json.dumps(record) + "\n")
+    transcript = _transcript(claude, ("look at the flue", old))
     _write(claude, _line(f"export TOKEN={SECRET}", old), _line("look at the flue", old, KEPT))
-    components = Components(
-        load_settings(data_dir=tmp_path / "memory", projects_dir=claude / "projects")
-    )
+    components = _components(claude, tmp_path)
 
     def take_in() -> None:
         for stage in (scan.scan_project, redact_project, chunk_project):
@@ -139,3 +151,43 @@ def test_lost_sessions_go_through_redaction_and_stages_and_are_not_doubled(
     assert len(lake.read(REDACTED_RECORDS, PROJECT, KEPT)) == 1
     assert lake.sessions(TURN_CHUNKS, PROJECT) == [LOST, KEPT]
     assert scan.scan_project(components, PROJECT).changed == 0
+
+
+AT = 1_700_000_000_000
+
+
+def _write_unnamed(claude: Path) -> None:
+    """Write prompts of no session, the last an hour and a half later."""
+    said = (("look at the flue", AT), ("and the grate", AT + 60_000), ("late", AT + 9_000_000))
+    _write(claude, *(_line(text, when, None) for text, when in said))
+
+
+def _prompts(claude: Path, tmp_path: Path) -> list[str]:
+    """All prompts on record after as many runs as it takes."""
+    components = _components(claude, tmp_path)
+    for _ in range(2):
+        scan.scan_project(components, PROJECT)
+        redact_project(components, PROJECT)
+    rows = components.lake.read_partition(REDACTED_RECORDS, PROJECT, ["kind", "text"]).to_pylist()
+    components.catalog.close()
+    return sorted(row["text"] for row in rows if row["kind"] == "prompt")
+
+
+def test_prompts_of_a_transcript_are_not_told_again_by_the_history(
+    claude: Path, tmp_path: Path
+) -> None:
+    """Nor when the transcript has gone since; what only the history has is told."""
+    _write_unnamed(claude)
+    path = _transcript(claude, ("look at the flue", AT + 300), ("and the grate", AT + 60_900))
+    everything = ["and the grate", "late", "look at the flue"]
+    assert _prompts(claude, tmp_path) == everything
+    path.unlink()
+    assert _prompts(claude, tmp_path) == everything
+
+
+def test_prompts_that_no_transcript_has_are_told(claude: Path, tmp_path: Path) -> None:
+    """Though one of the project was written to before and after them."""
+    _write_unnamed(claude)
+    _transcript(claude, ("something else", AT - 600_000), ("and more", AT + 600_000))
+    told = _prompts(claude, tmp_path)
+    assert told == ["and more", "and the grate", "late", "look at the flue", "something else"]

@@ -32,7 +32,7 @@ def test_the_envelope_is_carried_over(claude: ClaudeLines, read: Read) -> None:
     report = found.report
     assert (report.first_cwd, report.agent_versions) == ("/home/ada/engine", {"2.1.38"})
     assert report.first_timestamp == report.last_timestamp == record.timestamp
-    assert (report.parent_session, report.copied) == (None, 0)
+    assert report.parent_session is None
 
 
 def test_blocks_of_one_api_message_share_its_id(claude: ClaudeLines, read: Read) -> None:
@@ -290,7 +290,6 @@ def test_a_fork_names_its_origin_and_keeps_uuids(
     claude.user("and on")
     found = read(claude)
     assert found.report.parent_session == "ffffffff-0000-4000-8000-000000000000"
-    assert found.report.copied == 1
     assert found.prompts[0].record_uuid == copied["uuid"]
     assert found.prompts[0].session_id == build.session
 
@@ -299,7 +298,7 @@ def test_a_renamed_file_is_no_fork(claude: ClaudeLines, read: Read) -> None:
     """Where no record names the file's own session, nothing was copied."""
     claude.user("hello")
     found = read(claude, "renamed.jsonl")
-    assert (found.report.parent_session, found.report.copied) == (None, 0)
+    assert found.report.parent_session is None
 
 
 def test_inline_sidechains_are_marked(claude: ClaudeLines, read: Read) -> None:

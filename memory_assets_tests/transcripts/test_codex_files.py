@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.errors import DamagedTranscript
 from memory_assets.transcripts import ReadReport, Source, Unlisted, discover, read_session
-from memory_assets.transcripts.containers import zstd_library
+from memory_assets.transcripts.content import zstd_library
 from memory_assets_tests.transcripts.conftest import CodexLines
 
 ZSTD = zstd_library()

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from memory_assets.transcripts.authorship import without_reminders
 from memory_assets.transcripts.claude import prompts
 from memory_assets.transcripts.enclosed import enclosed, replaced
-from memory_assets.transcripts.pi.records import prompt_text
 from memory_assets.transcripts.readers import cline, specstory
+from memory_assets.transcripts.readers.pi import prompt_text
 
 _OPENING = re.compile(r"<(a|b)(?: [^<>]*)?>")
 

@@ -254,22 +254,6 @@ def test_no_single_wrong_value_stops_a_reader(reader: Reader, build: Builders) -
 
 @readers
 @FUZZ
-@given(lines=st.lists(objects, max_size=5))
-def test_arbitrary_objects_are_read_or_counted(reader: Reader, lines: Any) -> None:
-    """Any JSON objects with the formats' own names."""
-    check(reader, lines_of(lines), None)
-
-
-@readers
-@FUZZ
-@given(content=st.binary(max_size=400))
-def test_arbitrary_bytes_are_read_or_counted(reader: Reader, content: Any) -> None:
-    """Any bytes at all."""
-    check(reader, content, None)
-
-
-@readers
-@FUZZ
 @given(
     damage=st.lists(
         st.tuples(st.floats(0, 1), st.binary(max_size=6), st.integers(0, 300)), max_size=6

@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts import Account, ReadReport, Source, discover, read_session
-from memory_assets.transcripts.registry import READERS, reader_by_agent
+from memory_assets.transcripts.registry import READERS, reader_of
 from memory_assets_tests.transcripts.other_agents import (
     CWD,
     LINES,
@@ -63,8 +63,9 @@ def test_only_its_own_reader_takes_a_file(tmp_path: Path, agent: str) -> None:
 def test_all_text_of_a_session_is_explained(tmp_path: Path, agent: str) -> None:
     """It is on record, or the reader's table says why not."""
     put(tmp_path, agent)
-    account = Account(reader_by_agent(agent).left_out)
-    read(found(tmp_path, agent)[0], ReadReport(account=account))
+    [source] = found(tmp_path, agent)
+    account = Account(reader_of(source).left_out)
+    read(source, ReadReport(account=account))
     assert account.balance().unexplained == {}
 
 

@@ -112,7 +112,6 @@ def test_a_fork_keeps_ids_and_names_its_origin(build: Builders, read: Read, vers
     first, forked = read(original), read(fork)
     assert forked.prompts[0].record_uuid == first.prompts[0].record_uuid
     assert forked.report.parent_session == "abc-1"
-    assert forked.report.copied == 1
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from memory_assets.transcripts import Account, ReadReport, discover, read_session
 from memory_assets.transcripts.fields import parse_time
-from memory_assets.transcripts.registry import reader_by_agent
+from memory_assets.transcripts.registry import readers_by_agent
 from memory_assets_tests.transcripts.agent_databases import Cursor, OpenCode, insert
 from memory_assets_tests.transcripts.conftest import PiLines, Read
 from memory_assets_tests.transcripts.other_agents import content_of
@@ -139,7 +139,7 @@ def test_rows_of_clines_screen_are_known(tmp_path: Path, kind: str, told: str) -
     row = {"ts": 2, "type": "say", "say": kind, "text": f"{kind}: a retry for each upload"}
     hashed = {**row, "ts": 3, "lastCheckpointHash": "8a" * 20}
     path.write_text(json.dumps([begun, row, hashed]))
-    account = Account(reader_by_agent("cline").left_out)
+    account = Account(readers_by_agent("cline")[0].left_out)
     report = ReadReport(account=account)
     records = list(read_session(path, report=report))
     assert {record.kind for record in records if record.text == row["text"]} == {told}
@@ -176,7 +176,7 @@ def test_opencodes_log_of_changes_repeats_what_is_read(tmp_path: Path) -> None:
         database.commit()
     store.say("Retry the upload.", "Done.")
     [source] = discover({"opencode": (tmp_path,)})
-    report = ReadReport(account=Account(reader_by_agent("opencode").left_out))
+    report = ReadReport(account=Account(readers_by_agent("opencode")[0].left_out))
     list(read_session(source.path, source=source, report=report))
     assert report.account is not None
     assert set(report.account.balance().unexplained) == {"session_input.prompt"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import TranscriptError
-from memory_assets.transcripts import Source, read_session, reader_by_agent
+from memory_assets.transcripts import Source, read_session, readers_by_agent
 from memory_assets_tests.transcripts.conftest import ClaudeLines, CodexLines, PiLines, Write
 
 
@@ -84,7 +84,7 @@ def test_an_empty_file_holds_nothing(write: Write) -> None:
 def test_an_unknown_agent_is_refused() -> None:
     """Asking for a reader that does not exist names those that do."""
     with pytest.raises(TranscriptError, match="claude-code, codex, pi"):
-        reader_by_agent("emacs")
+        readers_by_agent("emacs")
 
 
 def test_ids_come_from_the_source_where_there_is_one(claude: ClaudeLines, write: Write) -> None:

@@ -17,7 +17,7 @@ from memory_assets.transcripts import (
     Source,
     discover,
     read_session,
-    reader_by_agent,
+    reader_of,
 )
 from memory_assets.transcripts import unread as walk
 from memory_assets.transcripts.readers.goose import GooseReader
@@ -31,7 +31,7 @@ from memory_assets_tests.transcripts.agent_databases import (
     Zed,
     insert,
 )
-from memory_assets_tests.transcripts.agent_stores import DATABASES
+from memory_assets_tests.transcripts.agent_files import DATABASES
 
 MUSING = "A kestrel hovered over the motorway while nobody in the cars looked up."
 JSON = '{"mood":"low"}'
@@ -45,7 +45,7 @@ def _unexplained(store: Store) -> dict[str, dict[str, int]]:
     """Return the account of each session of a store."""
     accounts: dict[str, dict[str, int]] = {}
     for source in _sources(store):
-        account = Account(reader_by_agent(store.agent).left_out_of(source))
+        account = Account(reader_of(source).left_out_of(source))
         list(read_session(source.path, source=source, report=ReadReport(account=account)))
         accounts[source.member] = {
             path: tally.bytes for path, tally in account.balance().unexplained.items()

@@ -15,10 +15,11 @@ import pytest
 
 from memory_assets.cli.ingesting import index_runs
 from memory_assets.cli.ingesting.watch_command import WatchRuns
-from memory_assets.documents.walk import RULE_FILES, FoundFile, Walk, found_at, walk
+from memory_assets.documents.ignore_rules import rules_of_state
+from memory_assets.documents.walk import FoundFile, Walk, found_at, walk
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_EMBEDDER
-from memory_assets.pipeline.workspace.state import STAGE
+from memory_assets.pipeline.workspace.files import STAGE
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.stores.under_way.watcher import WORKSPACES, present
@@ -144,11 +145,11 @@ def test_a_switch_of_branch_is_few_walks(
 
     monkeypatch.setattr("memory_assets.pipeline.workspace.files.found_at", noted_look)
     monkeypatch.setattr("memory_assets.pipeline.workspace.files.walk", noted_walk)
-    before = RULE_FILES.parsed
+    before = rules_of_state.cache_info().misses
     write(followed.root, files)
     write(followed.root, {"beacon.md": "# Beacon\n\nA lighthouse.\n"})
     followed.wait_for(lambda: followed.found("lighthouse") == {"beacon.md"})
-    assert len(walks) <= 20 and len(looked) < 150 and RULE_FILES.parsed == before
+    assert len(walks) <= 20 and len(looked) < 150 and rules_of_state.cache_info().misses == before
 
 
 def test_a_save_is_taken_in_before_the_rest_of_many(

@@ -26,7 +26,7 @@ from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
-from memory_assets.transcripts import reader_by_agent
+from memory_assets.transcripts import readers_by_agent
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
 from memory_assets_tests.transcripts.agent_databases import CWD, Crush, OpenCode, Store
 from memory_assets_tests.transcripts.agent_files import Aider, VsCodeLog
@@ -327,13 +327,13 @@ def test_what_an_editor_writes_beside_its_chats_is_not_looked_at(
     followed.refresh()
     followed.directories.stop()
     asked: list[str] = []
-    discover = reader_by_agent("vscode-copilot").discover
+    discover = readers_by_agent("vscode-copilot")[0].discover
 
     def noted(*given: Any) -> Any:
         asked.append("vscode-copilot")
         return discover(*given)
 
-    monkeypatch.setattr(reader_by_agent("vscode-copilot"), "discover", noted)
+    monkeypatch.setattr(readers_by_agent("vscode-copilot")[0], "discover", noted)
     beside = ("History/1a2b/entries.json", "workspaceStorage/w1/state.vscdb", "settings.json")
     assert followed.projects_of(str(store.root / name) for name in beside) == []
     assert asked == []

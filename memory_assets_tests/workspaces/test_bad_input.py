@@ -35,7 +35,8 @@ def index(tmp_path: Path) -> Index:
 
 def test_what_cannot_be_read_is_counted_and_the_others_go_on(tmp_path: Path, index: Index) -> None:
     """Files without text, of unusual names or not well-formed, and links out of the root and in
-    circles: a number for each reason, and documents of all that has text."""
+    circles: a number for each reason, and documents of all that has text; how many are embedded by
+    their name is said."""
     root = tmp_path / "harbor"
     good: dict[str, str | bytes] = {
         "malformed.yaml": "a: [1\nb: }\n",
@@ -44,6 +45,7 @@ def test_what_cannot_be_read_is_counted_and_the_others_go_on(tmp_path: Path, ind
         "tag.yaml": "a: !!python/object/apply:os.abort []\n",
         "new\nline.md": "# Line feed\n",
         "snow ☃ 😀, all.md": "# Snow\n",
+        "fixes/1.patch": "+lamp = 1\n",
     }
     write(root, {**good, "empty.md": "", "blank.md": " \n\t\n", "nul.txt": b"a\0b", "big.txt": ""})
     os.truncate(root / "big.txt", 50_000_000)
@@ -52,13 +54,7 @@ def test_what_cannot_be_read_is_counted_and_the_others_go_on(tmp_path: Path, ind
     code, said = index(root)
     assert code == 0 and said["documents"] == len(good) and said["held_back"] == []
     assert said["skipped"] == {"binary": 1, "empty": 2, "larger than 10 MB": 1, "link": 2}
-    assert said["by_name"] == 0
-
-
-def test_a_document_that_is_embedded_by_its_name_is_counted(tmp_path: Path, index: Index) -> None:
-    """Such as a patch, whose words are indexed like those of others."""
-    write(tmp_path / "harbor", {"a.md": "# Lamps\n", "fixes/1.patch": "+lamp = 1\n"})
-    assert index(tmp_path / "harbor")[1]["by_name"] == 1
+    assert said["by_name"] == 1
 
 
 def test_only_where_nothing_could_be_read_is_it_an_error(tmp_path: Path, index: Index) -> None:

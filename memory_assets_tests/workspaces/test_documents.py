@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from memory_assets.documents.encodings import decoded
 from memory_assets.documents.repository import service_of
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.ingest.passes import DOCUMENTS, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_workspace
 from memory_assets.pipeline.tables.embeddings import embed_project
-from memory_assets.pipeline.workspace import state
+from memory_assets.pipeline.workspace import files
 from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction.known_secrets import value_hash
@@ -148,6 +147,7 @@ def test_only_changed_files_are_read(wordy: Indexed, monkeypatch: pytest.MonkeyP
         return real(path)
 
     monkeypatch.setattr(Path, "read_bytes", noted)
+    assert plan_workspace(wordy.components, wordy.workspace) is None and read == []
     write(wordy.root, {"README.md": "# Harbor\n\n## Run it\n\nNow with `just up`.\n"})
     report = wordy.index()["workspace_documents"]
     assert read == ["README.md"]
@@ -226,29 +226,6 @@ def test_a_workspace_whose_directory_is_gone_keeps_its_documents(wordy: Indexed)
     assert plan_workspace(wordy.components, known) is None
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (b"\xef\xbb\xbfone\r\ntwo\r", "one\ntwo\n"),
-        ("größe".encode("latin-1"), "größe"),
-        ("größe".encode("utf-16"), "größe"),
-    ],
-    ids=["bom-crlf", "latin-1", "utf-16"],
-)
-def test_encodings_and_line_ends_are_made_one(content: bytes, text: str) -> None:
-    """UTF-8 with a mark, Latin-1, UTF-16."""
-    assert decoded(content) == (text, "")
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [(b"", "empty"), (b" \n\t\n", "empty"), (b"ELF\0\0", "binary"), (b"\xff\xfe\0", "binary")],
-)
-def test_what_has_no_text_is_counted(content: bytes, why: str) -> None:
-    """Empty and binary files are noted, so that they are not read again."""
-    assert decoded(content) == (None, why)
-
-
 def test_two_directories_of_one_name_are_kept_apart(tmp_path: Path) -> None:
     """The second one's name has a hash of its path."""
     known = Workspaces(tmp_path)
@@ -267,13 +244,6 @@ def test_a_root_must_be_a_directory(tmp_path: Path, name: str) -> None:
     (tmp_path / "file.txt").write_text("x")
     with pytest.raises(ConfigurationError, match="give the directory of a workspace"):
         Workspaces(tmp_path).add(tmp_path / name)
-
-
-def test_a_plan_costs_no_reading(wordy: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is opened while nothing changed."""
-    wordy.index()
-    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
-    assert plan_workspace(wordy.components, wordy.workspace) is None
 
 
 def test_a_path_that_holds_a_secret_is_only_counted(wordy: Indexed) -> None:
@@ -321,7 +291,7 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(
     assert "bob" not in held.reason and ".memoryignore" in held.remedy
     assert plan_workspace(wordy.components, wordy.workspace) is None
     assert wordy.index()["workspace_documents"].changed == 0
-    monkeypatch.setattr(state, "CHUNKER_VERSION", "one that may cut it so that nothing is found")
+    monkeypatch.setattr(files, "CHUNKER_VERSION", "one that may cut it so that nothing is found")
     assert plan_workspace(wordy.components, wordy.workspace) is not None
     monkeypatch.undo()
     write(wordy.root, {"deploy.md": "# Deploy\n\nBy `make up`.\n"})

@@ -169,7 +169,7 @@ def _brought_up_to_date(
     """Run what the plan asks for, again for as long as that teaches secrets; return the result."""
     from memory_assets.cli.ingesting.index_runs import IndexResult, index_workspace
     from memory_assets.pipeline.plan.plan import plan_workspace
-    from memory_assets.pipeline.workspace.state import made_with
+    from memory_assets.pipeline.workspace.files import made_with
 
     work = plan_workspace(components, workspace)
     result, counts = IndexResult(), Counter[str]()
@@ -200,7 +200,7 @@ def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
 
     started = time.perf_counter()
     table, said = "", False
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console) as bar:
         task = bar.add_task(rendering.escaped(what), total=None)
 
         def show(_: str, name: str, number: int, count: int) -> None:
@@ -224,8 +224,7 @@ def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
 def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     """Return what is on record of a workspace, and what is left out and why."""
     from memory_assets.documents.domains import domains_of
-    from memory_assets.pipeline.workspace.files import files_of
-    from memory_assets.pipeline.workspace.state import STAGE
+    from memory_assets.pipeline.workspace.files import STAGE, files_of
     from memory_assets.stores.catalog.facts import count
     from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 

@@ -163,7 +163,7 @@ def _ingest_once(
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
     gc.enable()
     if works:
-        Thread(target=_load_redactor, args=(components,), name="redactor").start()
+        Thread(target=_load_redactor, args=(components,), daemon=True).start()
         report = _run(settings, works, limit, sources, console)
     works += _redact_affected_again(settings, components, report, sources, console)
     works += _index_other_partitions(settings, components, projects, report)
@@ -187,8 +187,8 @@ def _say_left_out(transcripts: TranscriptsOnDisk, console: Console) -> None:
 
 
 def _load_redactor(components: Components) -> None:
-    """Load the redactor while Dagster is imported: its patterns are compiled once a machine, which
-    takes seconds, and the worker processes wait for that."""
+    """Load the redactor while others are imported: its patterns are compiled once a machine, which
+    takes seconds, and the worker processes wait for that. Ctrl-C does not."""
     with suppress(RedactionUnavailable):  # raised again when it is needed
         components.redactor.redact("ready")
 

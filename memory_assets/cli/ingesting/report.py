@@ -30,7 +30,7 @@ _MARKUP = re.compile(
     r"|^-+|!(?=\[)"
 )
 """What in a title is markup, and no word to search for."""
-_NEWEST = 20
+_NEWEST = 60
 """The number of newest sessions from which a title to search for is taken."""
 _QUESTION_WORDS = 10
 _MEGABYTE = 1e6
@@ -46,7 +46,8 @@ _KIND = re.compile(
 )
 """What begins the subject of a commit and is no word of it."""
 _POLITE = re.compile(r"(?:(?:please|can you|could you|let['’]s|now|ok|then)[ ,]+)+", re.IGNORECASE)
-_CLAUSE = re.compile(r"(?:\S+ ){2,}?\S+(?=[.,;:!?] )")
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
+_CLAUSE = re.compile(r"(?:\S+ ){2,}?\S+(?=[.,;:!?] | [–—] )")
 """The first clause of a title, if it has three words."""
 _ASKS = names("are did do does how is was were what when where which who why")
 _DEEDS = names(
@@ -57,6 +58,14 @@ _DEEDS = names(
     "set simplify speed split support switch unify update upgrade use wire write"
 )
 """Verbs of titles that say what is to be done."""
+_POINTS = names(
+    "above all below everything following he her here his it its latest me my our she "
+    "that their them these they this those your"
+)
+"""Words that point at what only the session's own reader had before their eyes."""
+_NAMED = re.compile(r"[^\W_][-_./+][^\W_]|[A-Z]|\d")
+"""What a name of something has: a capital, a digit, or a sign within it."""
+_QUESTION_MOST = 12
 _LEADS_ON = names("a an and are as at by for from if in into is it of on or that the to two with")
 """Words that no question ends with."""
 _FIRST_QUESTIONS = 3
@@ -131,15 +140,16 @@ def _what_to_type(components: Components, most: int) -> Iterator[str]:
 
 def suggested_questions(components: Components) -> Iterator[str]:
     """Yield searches that have hits, made of titles of the newest sessions, without tags of
-    redaction, elements or signs of Markdown: what reads as a question, of each project one, then
-    the others, then words alone."""
-    ranks: dict[str, tuple[bool, int]] = {}
-    of_project: Counter[str] = Counter()
+    redaction, elements or signs of Markdown: what reads as a question about a named thing, of
+    each project one, then the others, then other questions, then words alone."""
+    ranks: dict[str, tuple[int, int]] = {}
+    of_project: Counter[tuple[str, int]] = Counter()
     for project, session_id in components.catalog.sources.newest_sessions(_NEWEST):
         question = _question(components, project, session_id)
         if question and question not in ranks:
-            ranks[question] = _ASKS.isdisjoint(question.split()[:3]), of_project[project]
-            of_project[project] += 1
+            level = _level(question.split())
+            ranks[question] = level, of_project[project, level]
+            of_project[project, level] += 1
     yield from sorted(ranks, key=ranks.__getitem__)
 
 
@@ -157,6 +167,15 @@ def _question(components: Components, project: str, session_id: str) -> str:
     return ""
 
 
+def _level(words: list[str]) -> int:
+    """Return 0 for a question about a named thing, 1 for another one, 2 for words alone."""
+    if _ASKS.isdisjoint(words[:3]):
+        return 2
+    is_whole = words[0] in _ASKS and len(words) < _QUESTION_MOST
+    points = not _POINTS.isdisjoint(word.lower() for word in words)
+    return 0 if is_whole and not points and _NAMED.search(" ".join(words)) else 1
+
+
 def question_of(title: str) -> list[str]:
     """Return what a title asks for as a question ("how did we add ..."), or its first words where
     it says no deed: without signs that a shell takes for its own, that stand alone, or that end a
@@ -167,6 +186,7 @@ def question_of(title: str) -> list[str]:
     told = words_of(title)
     for start in (_KIND, _POLITE):
         told = told[begin.end() :] if (begin := start.match(told)) else told
+    told = _POSSESSIVE.sub("", told)
     clause = _CLAUSE.match(told)
     words = signs.sub(" ", visible(clause.group() if clause else told)).split()[:_QUESTION_WORDS]
     while words and words[-1].lower() in _LEADS_ON:

@@ -14,17 +14,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from memory_assets.agents import AGENTS
 from memory_assets.cli.installing.jsonc import Step, put, value_at, without
-from memory_assets.cli.installing.other_programs import (
-    memory_program,
-    remove_emptied,
-    replace_file,
-    variables,
-)
+from memory_assets.cli.installing.other_programs import in_a_shell, replace_file
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import listed_paths
 from memory_assets.requests.arguments import chosen
@@ -91,17 +85,14 @@ def change_hook(settings: Settings, agent: str, project: Path | None, uninstall:
         before = path.read_text() if path.exists() else ""
         after = _without_ours(before)
         if not uninstall:
-            after = _with_hook(after, hooks, _command(settings, hooks))
+            command = f"{in_a_shell(settings)} {hooks.arguments}"
+            after = _with_hook(after, hooks, command)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not JSON"
         raise ConfigurationError(f"{path} cannot be changed: {reason}; correct it") from None
-    if after == before:
-        pass
-    elif uninstall and after.strip() in ("", "{}"):
-        remove_emptied(path)
-    else:
+    if after != before:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, after.encode())
+        replace_file(path, b"" if uninstall and _is_empty(after) else after.encode())
     begins = "no longer begin" if uninstall else "begin"
     note = "" if uninstall else hooks.note
     return f"Sessions of {AGENTS[name].title} {begins} with what is remembered ({path}){note}"
@@ -124,7 +115,11 @@ def without_hook(path: Path) -> bytes | None:
         return None
     if left == text:
         return None
-    return b"" if left.strip() in ("", "{}") else left.encode()
+    return b"" if _is_empty(left) else left.encode()
+
+
+def _is_empty(settings: str) -> bool:
+    return settings.strip() in ("", "{}")
 
 
 def _settings_file(hooks: _Hooks, project: Path | None) -> Path:
@@ -134,11 +129,6 @@ def _settings_file(hooks: _Hooks, project: Path | None) -> Path:
         return project / hooks.project_file
     own = os.environ.get(hooks.variable) if hooks.variable else None
     return (listed_paths(own)[0] if own else Path.home() / hooks.home) / hooks.user_file
-
-
-def _command(settings: Settings, hooks: _Hooks) -> str:
-    given = "".join(f"{name}={quote(value)} " for name, value in variables(settings).items())
-    return f"{given}{quote(memory_program())} {hooks.arguments}"
 
 
 def _with_hook(text: str, hooks: _Hooks, command: str) -> str:

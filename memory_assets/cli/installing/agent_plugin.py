@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_assets.cli.installing.other_programs import memory_program, variables
+from memory_assets.cli.installing.other_programs import in_a_shell, memory_program, variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import PLUGIN_DIR
 from memory_assets.settings import Settings, load_settings
@@ -67,8 +67,6 @@ def write_plugin(settings: Settings, target: Path) -> None:
     Raises:
         ConfigurationError: the target is a file, something else is in it, or it cannot be written.
     """
-    environment = variables(settings)
-    given = "".join(f"{name}={quote(value)} " for name, value in environment.items())
     try:
         if target.exists() and not target.is_dir():
             raise ConfigurationError(f"{target} is a file; name a directory")
@@ -76,13 +74,13 @@ def write_plugin(settings: Settings, target: Path) -> None:
             raise ConfigurationError(f"{target} holds something else; name another directory")
         shutil.copytree(PLUGIN_DIR, target, dirs_exist_ok=True)
         server = _read(target / ".mcp.json")
-        server["mcpServers"]["memory"] |= {"command": memory_program(), "env": environment}
+        server["mcpServers"]["memory"] |= {"command": memory_program(), "env": variables(settings)}
         _write(target / ".mcp.json", server)
         hooks = _read(target / "hooks" / "hooks.json")
         for group in hooks["hooks"]["SessionStart"]:
             for hook in group["hooks"]:
                 said = hook["command"].removeprefix("memory ")
-                hook["command"] = f"{given}{quote(memory_program())} {said}"
+                hook["command"] = f"{in_a_shell(settings)} {said}"
         _write(target / "hooks" / "hooks.json", hooks)
     except OSError as error:
         raise ConfigurationError(f"{target} cannot be written: {error.strerror}") from None

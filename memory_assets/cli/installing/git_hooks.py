@@ -17,12 +17,7 @@ from typing import Annotated
 
 import typer
 
-from memory_assets.cli.installing.other_programs import (
-    memory_program,
-    remove_emptied,
-    replace_file,
-    variables,
-)
+from memory_assets.cli.installing.other_programs import in_a_shell, replace_file
 from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.files.shared import locked, replace_text
@@ -74,10 +69,7 @@ def install_hooks(
         _note_checkout(load_settings().data_dir, checkout)
     texts = {hooks / name: _with_lines(hooks / name, _mark(checkout), lines) for name in _HOOKS}
     for path, text in texts.items():
-        if text:
-            replace_file(path, text, 0o755)
-        else:
-            remove_emptied(path)
+        replace_file(path, text, 0o755)
     done = "no longer indexed after" if uninstall else "indexed after"
     typer.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
 
@@ -173,11 +165,11 @@ def _lines(settings: Settings, checkout: Path, directory: Path) -> bytes:
     checkout."""
     known = {workspace.root for workspace in Workspaces(settings.data_dir).all()}
     root = next((parent for parent in (directory, *directory.parents) if parent in known), checkout)
+    program = in_a_shell(settings, "nohup ")
     here = f'"$(pwd -P)" = {quote(str(checkout))}'
-    given = "".join(f"{name}={quote(value)} " for name, value in variables(settings).items())
     return os.fsencode(
         f'if [ "${{0##*/}}:${{3-}}" != post-checkout:0 ] && [ {here} ]\n'
-        f"then {given}nohup {quote(memory_program())} index {quote(str(root))} "
+        f"then {program} index {quote(str(root))} "
         "</dev/null >/dev/null 2>&1 &\nfi\n"
     )
 

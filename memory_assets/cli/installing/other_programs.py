@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from shlex import quote
 
 from memory_assets.paths import DATA_DIR
 from memory_assets.settings import Settings
@@ -25,9 +26,26 @@ def variables(settings: Settings) -> dict[str, str]:
     return {**environment, "MEMORY_TENANT": settings.tenant} if settings.tenant else environment
 
 
+def in_a_shell(settings: Settings, wrapped_in: str = "") -> str:
+    """Return how a shell starts this installation's `memory` with those variables."""
+    given = "".join(f"{name}={quote(value)} " for name, value in variables(settings).items())
+    return f"{given}{wrapped_in}{quote(memory_program())}"
+
+
 def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Replace a file of another program in one step, where a link leads to, and keep its mode; a
-    new one has `mode`, because others than its owner may have to read it."""
+    new one has `mode`, because others than its owner may have to read it.
+
+    Without content the file goes. Where a link leads to one, as from a home directory to a
+    repository of settings, link and file stay, the file without entries: nobody but their owner
+    knows what else reads it."""
+    if not content:
+        if not path.is_symlink():
+            path.unlink(missing_ok=True)
+            return
+        if not path.exists():
+            return
+        content = b"{}\n" if path.suffix == ".json" else b"#!/bin/sh\n"
     path = path.resolve()
     if not path.parent.is_dir():
         for directory in reversed([parent for parent in path.parents if not parent.is_dir()]):
@@ -37,13 +55,3 @@ def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     staging.write_bytes(content)
     staging.chmod(path.stat().st_mode if path.exists() else mode)
     staging.replace(path)
-
-
-def remove_emptied(path: Path) -> None:
-    """Delete a file of another program in which nothing of others is left. Where a link leads to
-    one, as from a home directory to a repository of settings, link and file stay, the file without
-    content: nobody but their owner knows what else reads it."""
-    if not path.is_symlink():
-        path.unlink(missing_ok=True)
-    elif path.exists():
-        replace_file(path, b"{}\n" if path.suffix == ".json" else b"#!/bin/sh\n")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
 from memory_assets.cli.installing.agent_plugin import is_plugin
 from memory_assets.cli.installing.git_hooks import checkouts_with_hooks, hooks_of
 from memory_assets.cli.installing.init_workspace import files_with_entries
-from memory_assets.cli.installing.other_programs import remove_emptied, replace_file
+from memory_assets.cli.installing.other_programs import replace_file
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import (
@@ -40,7 +40,10 @@ from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 
 _MARKS = ("agent_memory.db", "catalog.db", "forgotten.db", "lineage.db", "workspaces.json")
 """Files of which each memory has at least one."""
-_WORKING = ("ingest.lock", "watcher.lock", "index.lock", "dagster/instance.lock", "rebuild.lock")
+_WORKING = (
+    *("ingest.lock", "watcher.lock", "workspaces-watcher.lock", "index.lock"),
+    *("dagster/instance.lock", "rebuild.lock"),
+)
 """Locks of processes that write there."""
 
 
@@ -130,10 +133,7 @@ def remove(settings: Settings, plan: Found) -> None:
         server.stop(settings.data_dir)
     try:
         for path, content in plan.edited.items():
-            if content:
-                replace_file(path, content)
-            else:
-                remove_emptied(path)
+            replace_file(path, content)
         for path in plan.removed:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
@@ -150,18 +150,15 @@ def remove(settings: Settings, plan: Found) -> None:
 def _directories(settings: Settings) -> Iterator[Path]:
     """Yield the directories of the projects, workspaces and checkouts with hooks on record that
     are on this machine."""
-    from memory_assets.stores.catalog.catalog import Catalog
-    from memory_assets.stores.stores import CATALOG_FILE
+    from memory_assets.stores.catalog.catalog import catalog_of
     from memory_assets.stores.workspaces import Workspaces
 
     known: dict[Path, None] = dict.fromkeys([Path.cwd(), *checkouts_with_hooks(settings.data_dir)])
     with suppress(MemoryAssetsError):
         known |= dict.fromkeys(workspace.root for workspace in Workspaces(settings.data_dir).all())
-    if (settings.data_dir / CATALOG_FILE).exists():
-        with suppress(MemoryAssetsError):
-            catalog = Catalog(settings.data_dir / CATALOG_FILE)
-            roots = catalog.rows("SELECT DISTINCT directory FROM sources")
-            known |= {Path(str(root)): None for (root,) in roots if root}
+    with suppress(MemoryAssetsError), closing(catalog_of(settings.data_dir)) as catalog:
+        roots = catalog.rows("SELECT DISTINCT directory FROM sources")
+        known |= {Path(str(root)): None for (root,) in roots if root}
     yield from (directory for directory in known if directory.is_absolute() and directory.is_dir())
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli.printing.layout import WIDEST, Layout, cells, cut, styled, wrapped
 from memory_assets.cli.printing.rendering import printable
-from memory_assets.recall.ids import OF_SESSIONS, short_form
+from memory_assets.recall.names import OF_SESSIONS, short_form
 from memory_assets.serving.answer_lines import (
     age,
     also_there,

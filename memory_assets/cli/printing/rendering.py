@@ -11,7 +11,9 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from shutil import get_terminal_size
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
@@ -41,15 +43,15 @@ def open_console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     # without emoji, because `agent-memory:x:` is a name
-    terminal = Console(stderr=stderr, soft_wrap=True, emoji=False)
+    terminal = Console(stderr=stderr, emoji=False)
     if not terminal.is_terminal:
-        terminal.width = _PIPED_WIDTH
+        terminal.width, terminal.soft_wrap = _PIPED_WIDTH, True
     return terminal
 
 
-def progress_bar(console: Console, *, transient: bool = False) -> Progress:
-    """Return a progress bar with the time that is left, which prints nothing unless the console is
-    a terminal."""
+def progress_bar(console: Console) -> Progress:
+    """Return a progress bar with the time that is left, which goes when it ends, and prints nothing
+    unless the console is a terminal."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -63,7 +65,7 @@ def progress_bar(console: Console, *, transient: bool = False) -> Progress:
         *(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()),
         *(TimeRemainingColumn(), TimeElapsedColumn()),
         console=console,
-        transient=transient,
+        transient=True,
         disable=not console.is_terminal,
     )
 
@@ -138,6 +140,20 @@ def print_answer(
         print_lines(notes, stderr=True)
 
 
+@contextmanager
+def said_if_long(seconds: float = 2.0) -> Iterator[None]:
+    """Say on a terminal that memory is read, if a block takes longer than some seconds."""
+    line = "Looking through what is kept ..."
+    timer = Timer(seconds, print_lines, ([line],), {"stderr": True})
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def print_recalled(
     answer: Mapping[str, Any], as_json: bool, lines: Iterable[str], notes: Iterable[str] = ()
 ) -> None:
@@ -195,4 +211,12 @@ def show_notices() -> None:
         return
     notices = logging.getLogger("memory_assets")
     notices.setLevel(logging.INFO)
-    notices.addHandler(logging.StreamHandler())
+    notices.addHandler(_Notices())
+
+
+class _Notices(logging.Handler):
+    """Writes to standard error as it is at that time: while a line of progress is shown, rich has
+    replaced it, so that a notice stands above that line and not behind it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(f"{self.format(record)}\n")

@@ -14,9 +14,9 @@ from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.layout import Layout, cells, layout_of_output
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall.ids import OF_SESSIONS, short_form
+from memory_assets.recall.names import OF_SESSIONS, parse_id, short_form
+from memory_assets.recall.rows import rows_of
 from memory_assets.requests.times import days_named
-from memory_assets.serving.action_lines import uses
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     RECORD_WORDS,
@@ -26,6 +26,7 @@ from memory_assets.serving.answer_lines import (
     project_name,
     run_lines,
     shortened,
+    uses,
 )
 from memory_assets.serving.visible_text import unlisted
 from memory_assets.status import counted, lasting
@@ -66,8 +67,6 @@ class Terminal:
         """Return an id with its session's id as short as no other session has it."""
         if not any_id or not any_id.startswith(OF_SESSIONS):
             return any_id or ""
-        from memory_assets.recall.ids import parse_id
-
         with suppress(ConfigurationError):
             session = parse_id(any_id).session_id
             if session not in self._short:
@@ -84,10 +83,10 @@ class Terminal:
 
 
 def print_view(
-    view: View, memory: Memory, answer: Mapping[str, Any], *, full: bool, paged: bool = False
+    view: View, memory: Memory, answer: Mapping[str, Any], *, full: bool, paged: bool = True
 ) -> None:
-    """Print an answer for the person at this terminal, through the pager if it is `paged`; into a
-    pipe in full, without wrapping, in the frame of recalled text."""
+    """Print an answer for the person at this terminal, through the pager if it is `paged` and does
+    not fit the screen; into a pipe in full, without wrapping, in the frame of recalled text."""
     lines = view(Terminal(memory, layout_of_output(colours=True, full=full)), answer)
     if sys.stdout.isatty():
         rendering.write_lines(lines, sys.stdout, paged=paged)
@@ -135,7 +134,6 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
 def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
     """Return what was typed in a turn, and the rest of its text; commands and files, which stand
     below, are left out at its end."""
-    from memory_assets.recall.rows import rows_of
     from memory_assets.stores.lake.schemas import USER_PROMPTS
 
     text = "\n".join(row["passages"])
@@ -372,7 +370,7 @@ def _ended_in(error: Mapping[str, Any]) -> str:
 
 def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the commits with the sessions behind them, or the turns that changed a file."""
-    from memory_assets.recall.files.blame import UNPROVEN
+    from memory_assets.recall.files.blame import UNPROVEN, proof_in_words
 
     layout = terminal.layout
     unknown = [entry for entry in answer["commits"] if not entry["sessions"]]
@@ -380,14 +378,13 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         if not commit["sessions"] and len(answer["commits"]) > 1 and not layout.full:
             continue
         lines = f", {counted(len(commit['lines']), 'line')}" if commit["lines"] else ""
-        head = f"{commit['commit'][:12]}  {when(commit['committed_at'])[:10]}  "
+        day = f"{when(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
+        head = f"{commit['commit'][:12]}  {day}"
         yield from layout.hanging(head, f"{commit['subject'] or 'no session is known'}{lines}")
         for session in commit["sessions"]:
             where = terminal.short(session["turn_id"] or f"session::{session['session_id']}")
             yield from layout.hanging("  ", session["title"] or "(no title)", style="bold")
-            yield from layout.hanging(
-                "    ", f"{where} ({session['evidence']}, {session['score']:.2f})"
-            )
+            yield from layout.hanging("    ", f"{where}, {proof_in_words(session)}")
     if unknown and len(answer["commits"]) > 1 and not layout.full:
         yield f"{counted(len(unknown), 'commit')} of no known session; --full lists them"
     for turn in answer["turns"]:

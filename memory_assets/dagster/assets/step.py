@@ -73,17 +73,14 @@ def run_steps(
     with no_text_in_errors():
         selected = {key.to_user_string() for key in context.selected_asset_keys}
         with components.project_lock(project):
-            try:
-                for asset in assets:
-                    if selected:
-                        report = STEPS[asset].run(components, project)
-                    if asset in selected:
-                        yield materialized(components, report, STEPS[asset])
-                    checks = context.selected_asset_check_keys
-                    if not (yield from _check_results(components, project, asset, checks)):
-                        break
-            finally:
-                components.rows_to_check.forget()
+            for asset in assets:
+                if selected:
+                    report = STEPS[asset].run(components, project)
+                if asset in selected:
+                    yield materialized(components, report, STEPS[asset])
+                checks = context.selected_asset_check_keys
+                if not (yield from _check_results(components, project, asset, checks)):
+                    break
 
 
 def _run_many(
@@ -132,22 +129,19 @@ def _check_many(
     partitions = partitions or context.instance.get_dynamic_partitions(definition)
     for partition in partitions:
         with components.project_lock(partition):
-            try:
-                for asset in assets:
-                    selected = context.selected_asset_check_keys
-                    for result in _check_results(components, partition, asset, selected):
-                        evaluation = dg.AssetCheckEvaluation(
-                            asset_key=dg.AssetKey(asset),
-                            check_name=str(result.check_name),
-                            passed=result.passed,
-                            metadata=result.metadata,
-                            severity=result.severity,
-                            description=result.description,
-                            partition=partition,
-                        )
-                        context.log_event(evaluation)
-            finally:
-                components.rows_to_check.forget()
+            for asset in assets:
+                selected = context.selected_asset_check_keys
+                for result in _check_results(components, partition, asset, selected):
+                    evaluation = dg.AssetCheckEvaluation(
+                        asset_key=dg.AssetKey(asset),
+                        check_name=str(result.check_name),
+                        passed=result.passed,
+                        metadata=result.metadata,
+                        severity=result.severity,
+                        description=result.description,
+                        partition=partition,
+                    )
+                    context.log_event(evaluation)
 
 
 def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None) -> set[str]:

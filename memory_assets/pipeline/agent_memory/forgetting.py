@@ -193,7 +193,7 @@ def _leave(components: Components, memory: StoredMemory, forgotten: _Forgotten) 
     with journal.transaction():
         journal.replace_trail(memory.memory_id, trail)
         if left != memory:
-            journal.put_memories(journal.collection_of(memory.memory_id), [left])
+            journal.put_memories([left])
 
 
 def _forgotten(keys: Collection[SessionKey]) -> _Forgotten:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memory_assets.agent_memory.memory import COLLECTION
 from memory_assets.agent_memory.ports import TrailEntry
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.pipeline.stage.components import Components
@@ -72,7 +71,7 @@ def _add_partition(journal: AgentJournal, lake: Lake, partition: str) -> None:
     for name in of_table[AGENT_MEMORY]:
         if journal.place_of(f"{MEMORY_HEAD}{name}") is None:
             memories = list(map(memory_of_row, rows(AGENT_MEMORY, name)))
-            journal.put_memories(COLLECTION, memories)
+            journal.put_memories(memories)
     for name in of_table[MEMORY_TRAIL]:
         _add_trail(journal, name, rows(MEMORY_TRAIL, name))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from memory_assets.agent_memory.memory import FROM_SESSIONS
@@ -17,7 +17,7 @@ from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.procedures.lasting import shown_by
+from memory_assets.procedures.lasting import Lasting, Seen, shown_by
 from memory_assets.procedures.project import Findings, findings, lasting_of
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.sentences import sentences
@@ -35,56 +35,30 @@ _OF_SESSIONS = (_SOURCE, _WHO)
 """Who makes the entries in the trail of a memory that only sessions showed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What may become a memory. `topic` is what it is about: a project has one memory of each."""
-
-    topic: str
-    text: str
-    type: str
-    confidence: float
-    at: datetime | None
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A prompt in which something was said."""
-
-    session_id: str
-    turn_id: str
-    at: datetime | None
-
-
-def candidates(sessions: Iterable[SessionTurns]) -> list[Candidate]:
+def candidates(sessions: Iterable[SessionTurns]) -> list[Lasting]:
     """Return what the sessions of a project show to last, and what their users said to last: the
     surest first."""
     all_findings: list[Findings] = []
-    said: dict[str, list[tuple[str, float, _Said]]] = {}
+    said: dict[str, list[tuple[str, float, Seen]]] = {}
     for session in sessions:
         all_findings += [one] if (one := findings(session)) is not None else []
         for text, kind, confidence, where in _said(session):
             said.setdefault(text, []).append((kind, confidence, where))
-    shown = [
-        Candidate(trait.topic, trait.text, "project", trait.confidence, trait.at, trait.sources)
-        for trait in lasting_of(all_findings)
-    ]
+    shown = lasting_of(all_findings)
     for text, times in said.items():
         kind, confidence, _ = times[0]
-        evidence = shown_by("", text, [where for _, _, where in times])
-        shown.append(
-            Candidate(f"said {text}", text, kind, confidence, evidence.at, evidence.sources)
-        )
-    return sorted(shown, key=lambda candidate: (-candidate.confidence, candidate.topic))
+        lasting = shown_by(f"said {text}", text, [where for _, _, where in times])
+        shown.append(replace(lasting, type=kind, confidence=confidence))
+    return sorted(shown, key=lambda lasting: (-lasting.confidence, lasting.topic))
 
 
-def _said(session: SessionTurns) -> Iterator[tuple[str, str, float, _Said]]:
+def _said(session: SessionTurns) -> Iterator[tuple[str, str, float, Seen]]:
     for turn in session.turns:
         if turn.typed is None or not is_typed(turn.typed.text):
             continue
         for sentence in sentences(turn.typed.text):
             if (promotion := promotable(sentence.text)) is not None:
-                where = _Said(session.session_id, turn.id, turn.typed.timestamp)
+                where = Seen(session.session_id, turn.id, turn.typed.timestamp)
                 yield str(sentence.text), promotion.type, promotion.confidence, where
 
 
@@ -160,13 +134,13 @@ class _Writer:
     def __init__(self, components: Components, project: str) -> None:
         self._components, self._journal = components, components.journal
         self._policy: MemoryPolicy = policy_of(components.settings)
-        self._memory = open_gateway(components, project).memory
+        self._memory = open_gateway(components, project)
         self._partition = partition_of(project)
         self._forgotten = tombstones(components).forgotten()
         self._known = {memory.entities: memory for memory in _promoted(components, project)}
         self.count, self.waiting = 0, False
 
-    def write(self, candidate: Candidate) -> None:
+    def write(self, candidate: Lasting) -> None:
         """Store what is new, renew what was seen again since, and archive what it replaces."""
         if not self._policy.should_store_memory(candidate.confidence, candidate.type):
             return
@@ -190,13 +164,13 @@ class _Writer:
         on_record = self._journal.memories({"memory_id": memory_id})
         return any(FROM_SESSIONS not in memory.tags for memory in on_record)
 
-    def _write(self, candidate: Candidate, topic: str, before: StoredMemory | None) -> None:
+    def _write(self, candidate: Lasting, topic: str, before: StoredMemory | None) -> None:
         now = self._components.clock()
         archived = self._journal.archived()
         if before is not None:
             self._journal.archive(before.memory_id, "said anew, with what was seen since")
         moment = candidate.at or datetime.fromtimestamp(now, UTC)
-        written = self._memory.write(
+        written = self._memory.write_memory(
             candidate.text,
             candidate.type,
             candidate.confidence,

@@ -18,7 +18,13 @@ from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, input_hash
-from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table, expected_input
+from memory_assets.pipeline.tables.derive import (
+    DerivedTable,
+    DueProducts,
+    Made,
+    derive_table,
+    expected_input,
+)
 from memory_assets.redacted_text import compose
 from memory_assets.stores.agents.partitions import AGENT, MEMORY_HEAD, project_in
 from memory_assets.stores.agents.rows import row_of_memory, row_of_turn
@@ -82,7 +88,7 @@ def make_memories(components: Components, partition: str) -> StageReport:
             also=tuple(map(redact, memory.also)),
         )
         if again != memory:
-            journal.put_memories(journal.collection_of(memory.memory_id), [again])
+            journal.put_memories([again])
             replaced.append(again)
         row = row_of_memory(again, content_hash(again.text), rules)
         return [row], {"agent": AGENT, "memory_type": row.type}
@@ -119,15 +125,14 @@ def make_trail(components: Components, partition: str) -> StageReport:
 def outdated(components: Components, partition: str) -> int:
     """Return the number of conversations and memories of a partition whose rows in the lake are
     not made of their present state, or that the journal does not have."""
-    version, count = made_with(components), 0
+    count = 0
     for derived in (HISTORY, MEMORIES, TRAIL):
-        states, table = _states(components, partition, derived), derived.table
-        count += len(set(components.lake.sessions(table, partition)) - states.keys())
-        recorded = components.catalog.products.hashes(table.name, partition)
-        held = components.catalog.quarantine.inputs(partition, table.name)
-        for name, state in states.items():
-            expected = expected_input(state, version)
-            count += expected not in (recorded.get(name, ("", ""))[0], held.get(name))
+        sources, due = (
+            _sources(components, partition, derived),
+            DueProducts(components, partition, derived),
+        )
+        count += len(set(components.lake.sessions(derived.table, partition)) - sources.keys())
+        count += sum(due.standing(source) == "due" for source in sources.values())
     return count
 
 
@@ -142,10 +147,7 @@ def _exported(
     `replaced` has, in the end, what `make` has replaced in the journal."""
     with components.project_lock(partition):
         complete_journal(components)
-        sources = {
-            name: Product(_JOURNAL, partition, name, state, state)
-            for name, state in _states(components, partition, derived).items()
-        }
+        sources = _sources(components, partition, derived)
         components.journal.keep_copy()
         report = derive_table(components, partition, derived, make=make, sources=sources)
         if any(True for _ in replaced):
@@ -153,13 +155,17 @@ def _exported(
     return report
 
 
-def _states(components: Components, partition: str, derived: DerivedTable) -> Mapping[str, str]:
-    """Return the journal's states of a table's conversations or memories, by name."""
+def _sources(
+    components: Components, partition: str, derived: DerivedTable
+) -> Mapping[str, Product]:
+    """Return the journal's conversations or memories of a table, by name, in their states."""
     journal, project = components.journal, project_in(partition)
     if derived is HISTORY:
-        return journal.conversation_states(project)
-    states = journal.memory_states if derived is MEMORIES else journal.trail_states
-    return {name.removeprefix(MEMORY_HEAD): state for name, state in states(project).items()}
+        states = journal.conversation_states(project)
+    else:
+        states_of = journal.memory_states if derived is MEMORIES else journal.trail_states
+        states = {name.removeprefix(MEMORY_HEAD): at for name, at in states_of(project).items()}
+    return {name: Product(_JOURNAL, partition, name, at, at) for name, at in states.items()}
 
 
 def _is_redacted_so(before: Product | None, version: str) -> bool:

@@ -18,9 +18,8 @@ from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.agent_memory.similarity import relation
 from memory_assets.errors import BadArgument, EmbedderUnavailable, RedactionFailed, StoreBusy
-from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
+from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of, vectors_of
 from memory_assets.pipeline.agent_memory.session_promotion import promote_from_sessions
-from memory_assets.pipeline.agent_memory.vector_store import vectors_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.session_analysis.sentences import sentences
@@ -135,7 +134,7 @@ def _merge(components: Engines, project: str) -> int:
         known = memories[same] = said_again(memories[same], memory, merged=True)
         also = tuple(dict.fromkeys((*known.also, *memory.also)))
         memories[same] = replace(known, also=also)
-        journal.put_memories(journal.collection_of(known.memory_id), [memories[same]])
+        journal.put_memories([memories[same]])
         entry = TrailEntry(known.memory_id, components.clock(), "merged", _WHO, (memory.memory_id,))
         journal.note(replace(entry, why="another wording of it was on record"))
         for step in journal.trail(memory.memory_id):
@@ -176,7 +175,7 @@ def promote(components: Components, project: str) -> int:
 
 def _promote(components: Components, project: str) -> int:
     journal, count = components.journal, 0
-    memory = open_gateway(components, project).memory
+    memory = open_gateway(components, project)
     for conversation in sorted(journal.conversation_states(project)):
         turns = journal.unpromoted(conversation)
         for turn in turns:
@@ -187,7 +186,7 @@ def _promote(components: Components, project: str) -> int:
                     continue
                 said = (sentence.text, promotion.type, promotion.confidence, turn.ts, conversation)
                 try:
-                    written = memory.write(*said, source="chat")
+                    written = memory.write_memory(*said, source="chat")
                 except (BadArgument, RedactionFailed):  # of this one; the others are written
                     continue
                 if written.outcome != "refused":

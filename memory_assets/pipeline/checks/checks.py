@@ -21,11 +21,10 @@ from memory_assets.pipeline.indexes.indexed_tables import (
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import NOTED_CHECKS, note_stage
 from memory_assets.pipeline.stage.quarantine import hold_sessions
 from memory_assets.pipeline.stages import EXPECTATIONS
-from memory_assets.pipeline.workspace.state import STAGE as _DOCUMENTS
-from memory_assets.pipeline.workspace.state import hold_back_documents, made_with
+from memory_assets.pipeline.workspace.files import STAGE as _DOCUMENTS
+from memory_assets.pipeline.workspace.files import hold_back_documents, made_with
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import TABLES
@@ -262,7 +261,7 @@ def verify_project(components: Components, project: str) -> Iterator[Verified]:
     raises an error has failed. Every row is read, whatever passed before: a file may have been
     changed and have its size and time still."""
     with components.project_lock(project):
-        forget_notes(components, project)
+        components.catalog.products.drop_notes(project)
         for check in CHECKS:
             try:
                 verdict = check.verdict(components, project)
@@ -270,16 +269,6 @@ def verify_project(components: Components, project: str) -> Iterator[Verified]:
                 reason = safe_reason(error)
                 verdict = Verdict(False, {"error": reason}, reason, warning=check.warning)
             yield Verified(project, check.asset, check.name, verdict)
-
-
-def forget_notes(components: Components, project: str) -> None:
-    """Delete the notes of the sessions that passed, so that all checks read all rows again."""
-    for table in TABLES.values():
-        for stage in (note_stage(check, table) for check in NOTED_CHECKS):
-            for session_id in components.catalog.products.of_project(stage, project):
-                components.catalog.products.drop(stage, project, session_id)
-    for row_key in [key for key in components.rows_found if key[0] == project]:
-        del components.rows_found[row_key]
 
 
 def projects_on_record(components: Components) -> list[str]:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_passed, pending_sessions
+from memory_assets.pipeline.stage.pending_checks import MATCHED, pending, pending_rows
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import Expectations, Table
@@ -70,16 +70,15 @@ def matches_schema(
     """Whether the rows of a project that did not pass yet have exactly the table's columns and
     meet its expectations, by the engine `unmet`; what passes is noted under `note`. Keys are
     compared among these rows."""
-    catalog = components.catalog
     version = matching_version(table, expected)
-    sessions = pending_sessions(components, project, table, note, version)
+    sessions = pending(components, project, table, note, version)
     parts: list[pa.Table] = []
     unlike = 0
-    for batch in components.rows_to_check.batches(project, table, sessions):
+    for batch in pending_rows(components.lake, project, table, sessions):
         if batch.rows.schema.equals(table.schema):
             parts.append(facts(table, batch.rows))
         else:
-            unlike += len(batch.sessions)
+            unlike += len(batch.notes)
     rows = sum(map(len, parts))
     failures: dict[str, int | str] = {}
     if rows:
@@ -88,7 +87,7 @@ def matches_schema(
     if unlike:
         failures["sessions_with_other_columns"] = unlike
     if not failures:
-        note_passed(catalog, sessions, components.run_id)
+        components.catalog.products.put(*sessions, run_id=components.run_id)
     return Verdict(
         not failures,
         {"rows_validated": rows, "sessions_validated": len(sessions), **failures},

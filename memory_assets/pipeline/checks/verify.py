@@ -1,7 +1,8 @@
 """Checks of a project's tables and collections.
 
-Each function returns a `Verdict` with counts, never with text. Nothing is repaired here. The
-watcher runs them after each turn: what passed in its process is not looked at again (`FoundRows`).
+Each function returns a `Verdict` with counts, never with text. Nothing is repaired here. They are
+run after each turn: a session that passed is not looked at again until its state is another one
+(`pending`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,14 +20,9 @@ from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collecti
 from memory_assets.pipeline.indexes.keywords import differences
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.found_rows import FoundRows
-from memory_assets.pipeline.stage.pending_checks import (
-    Batch,
-    FreshRows,
-    note_passed,
-    pending_sessions,
-)
+from memory_assets.pipeline.stage.pending_checks import Batch, fresh_rows, pending, pending_rows
 from memory_assets.pipeline.stage.quarantine import names_held
+from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction import TAG
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
@@ -112,19 +109,18 @@ def scan_pending(
     Many sessions are scanned at once; if anything is reported, each by itself, because a value
     that several have in common is scanned once.
     """
-    sessions = pending_sessions(components, project, table, check, version)
+    sessions = pending(components, project, table, check, version)
     reports: list[Report] = []
     by_name = {session.session_id: session for session in sessions}
-    for batch in components.rows_to_check.batches(project, table, sessions):
-        first = by_name[batch.sessions[0].session_id]
-        fresh = FreshRows(components.catalog, version, batch, first)
-        if fresh.batch is not None and (together := scan(fresh.batch)):
-            reports += [report for part in fresh.batch.split() for report in scan(part)] or together
+    for batch in pending_rows(components.lake, project, table, sessions):
+        fresh, note = fresh_rows(components.catalog, version, batch)
+        if fresh is not None and (together := scan(fresh)):
+            reports += [report for part in fresh.split() for report in scan(part)] or together
         else:
-            by_name[first.session_id] = fresh.noted()
+            by_name[note.session_id] = note
     reported = {report.session_id for report in reports}
     passed = (session for name, session in by_name.items() if name not in reported)
-    note_passed(components.catalog, passed, components.run_id)
+    components.catalog.products.put(*passed, run_id=components.run_id)
     return len(sessions), reports
 
 
@@ -135,7 +131,7 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
     """
 
     def scan(batch: Batch) -> list[Report]:
-        session_id = batch.sessions[0].session_id
+        session_id = batch.notes[0].session_id
         find = components.redactor.find
         values = redacted_values(table, batch.rows)
         return [
@@ -166,15 +162,11 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     unbalanced: list[str] = []
     totals: Counter[str] = Counter()
     products = components.catalog.products.of_project(redact.STAGE, project)
-    checked = FoundRows(
-        components, project, REDACTED_RECORDS, "rows_conserved", dict.fromkeys(products)
-    )
+    entries = components.lake.partition(REDACTED_RECORDS, project).entries()
     for session_id, product in products.items():
         facts = product.facts
         dropped, retained_away = sum(facts["dropped"].values()), facts.get(RETAINED, 0)
-        if session_id in checked.pending:
-            checked.rows[session_id] = _rows_on_disk(components, project, session_id)
-        on_disk = checked.rows[session_id]
+        on_disk = entries[session_id].rows if session_id in entries else 0
         totals.update(
             records=facts["records"],
             kept=facts["kept"],
@@ -192,7 +184,6 @@ def rows_conserved(components: Components, project: str) -> Verdict:
         )
         if not balanced:
             unbalanced.append(session_id)
-    checked.note()
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
@@ -218,8 +209,8 @@ def _compare(
     Sessions that passed are skipped until a file of theirs changes, and those in `but`. `counted`
     names the number of keys in the second table."""
     lake = components.lake
-    pending = pending_sessions(components, project, of[0], check, compared_to=to[0])
-    sessions = [candidate for candidate in pending if candidate.session_id not in but]
+    candidates = pending(components, project, of[0], check, compared_to=to[0])
+    sessions = [candidate for candidate in candidates if candidate.session_id not in but]
     counts = Counter(dict.fromkeys((counted, "missing", "repeated", "extra"), 0))
     differing: set[str] = set()
     for session in sessions:
@@ -234,7 +225,7 @@ def _compare(
         if missing or surplus:
             differing.add(session.session_id)
     passed = (session for session in sessions if session.session_id not in differing)
-    note_passed(components.catalog, passed, components.run_id)
+    components.catalog.products.put(*passed, run_id=components.run_id)
     return Verdict(
         not differing,
         {
@@ -253,6 +244,10 @@ def _rows(lake: Lake, table: Table, project: str, session_id: str, columns: list
         return lake.read(table, project, session_id, columns)
     except NotFound:
         return table.schema.empty_table().select(columns)
+
+
+def _count(lake: Lake, table: Table, project: str) -> int:
+    return sum(entry.rows for entry in lake.partition(table, project).entries().values())
 
 
 def _tuples(rows: pa.Table) -> Iterator[tuple[object, ...]]:
@@ -313,32 +308,33 @@ def prompts_in_one_chunk(components: Components, project: str) -> Verdict:
 
 
 def collection_matches(components: Components, project: str, index: IndexedTable) -> Verdict:
-    """Whether the ids in the collections are exactly those of the table. A session that matched in
-    this process is compared again when its rows were written, or when a collection is another
-    one or has not as many rows as were written to it."""
+    """Whether the ids in the collections are exactly those of the table. A session that matched is
+    compared again when its rows were written, or when a collection is another one or has not as
+    many rows as were written to it."""
     if not components.settings.keeps_collections:
         return _NO_COLLECTIONS if components.embeds else _NO_EMBEDDER
     products = components.catalog.products.of_project(index.stage, project)
     names = sorted({product.facts["collection"] for product in products.values()})
     collections = {name: _collection(components, name) for name in names}
-    incarnations = tuple(
-        collection and collection.incarnation for collection in collections.values()
-    )
-    checked = FoundRows(
-        components, project, index.table, index.stage, dict.fromkeys(products), incarnations
+    incarnations = (one.incarnation if one else "" for one in collections.values())
+    of_all = partial(
+        pending,
+        *(components, project, index.table, index.stage, input_hash(*incarnations)),
+        beside=dict.fromkeys(products),
     )
     written = components.catalog.products.rows_by_collection(index.stage)
     as_written = all(
         collection is not None and collection.count() == written.get(name, 0)
         for name, collection in collections.items()
     )
-    if not as_written or len(checked.pending) > _FEW_SESSIONS:
-        checked.doubt()
+    sessions = of_all()
     which: Where = {"project": project}
-    if checked.rows:
-        which = {"$and": [which, {"session_id": {"$in": checked.pending}}]}
-    wanted: dict[str, set[str]] = {name: set() for name in names if checked.pending}
-    for session_id in checked.pending:
+    if as_written and len(sessions) <= _FEW_SESSIONS:
+        which = {"$and": [which, {"session_id": {"$in": [one.session_id for one in sessions]}}]}
+    else:
+        sessions = of_all(everything=True)
+    wanted: dict[str, set[str]] = {name: set() for name in names if sessions}
+    for session_id in (one.session_id for one in sessions):
         of_session = _rows(components.lake, index.table, project, session_id, ["id", "agent"])
         archived = ProductFacts()
         if components.settings.routes:  # else the agent alone decides
@@ -346,20 +342,18 @@ def collection_matches(components: Components, project: str, index: IndexedTable
         for row_id, agent in _tuples(of_session):
             facts = archived or ProductFacts(agent=str(agent))
             wanted.setdefault(collection_for(components, index, facts), set()).add(str(row_id))
-        checked.rows[session_id] = len(of_session)
     missing = extra = 0
     for name, ids in wanted.items():
         collection = collections.get(name) or _collection(components, name)
         indexed = collection.ids(which) if collection else set()
         missing += len(ids - indexed)
         extra += len(indexed - ids)
-    rows = sum(checked.rows.values()) - missing + extra
-    if missing or extra:
-        checked.doubt()
-    checked.note()
+    if missing == extra == 0:
+        components.catalog.products.put(*sessions, run_id=components.run_id)
+    rows = _count(components.lake, index.table, project)
     return Verdict(
         missing == extra == 0,
-        {"rows": rows, "missing": missing, "extra": extra},
+        {"rows": rows - missing + extra, "missing": missing, "extra": extra},
         f"{_make_again(components, project)}.",
     )
 
@@ -371,17 +365,14 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
         return _NO_EMBEDDER
     wanted = components.embedder.embedder_id
     others: Counter[str] = Counter()
-    check = f"{index.stage}/embedder"
-    checked = FoundRows(components, project, index.embeddings, check, more=wanted)
-    for session_id in checked.pending:
-        ids = _rows(components.lake, index.embeddings, project, session_id, ["embedder_id"])
-        made_by = Counter(str(embedder_id) for (embedder_id,) in _tuples(ids))
-        checked.rows[session_id] = made_by.pop(wanted, 0)
-        others.update(made_by)
-    vectors = sum(checked.rows.values())
-    if others:
-        checked.doubt()
-    checked.note()
+    sessions = pending(components, project, index.embeddings, "embedder", wanted)
+    for session in sessions:
+        where = (index.embeddings, project, session.session_id)
+        ids = _rows(components.lake, *where, ["embedder_id"])
+        others.update(str(made_by) for (made_by,) in _tuples(ids) if made_by != wanted)
+    if not others:
+        components.catalog.products.put(*sessions, run_id=components.run_id)
+    vectors = _count(components.lake, index.embeddings, project) - others.total()
     products = components.catalog.products.of_project(index.stage, project).values()
     kept = components.settings.keeps_collections
     for name in sorted({product.facts["collection"] for product in products if kept}):
@@ -427,13 +418,6 @@ def _collection(components: Components, name: str) -> Collection | None:
         return None
 
 
-def _rows_on_disk(components: Components, project: str, session_id: str) -> int:
-    try:
-        return components.lake.read_footer(REDACTED_RECORDS, project, session_id)[0].rows
-    except NotFound:
-        return 0
-
-
 _LISTED_PLACES = 20
 
 
@@ -460,7 +444,7 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
     names where it does not repeat a header. `lines_left_out` counts lines that are in no chunk:
     extension keys of interfaces (docs/workspace.md)."""
     lake, catalog = components.lake, components.catalog
-    sessions = pending_sessions(
+    sessions = pending(
         components, partition, WORKSPACE_CHUNKS, _CHECK, compared_to=WORKSPACE_DOCUMENTS
     )
     misplaced: set[str] = set()
@@ -482,7 +466,7 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
             for number, line in enumerate(lines, start=1)
         )
     passed = (session for session in sessions if session.session_id not in misplaced)
-    note_passed(catalog, passed, components.run_id)
+    catalog.products.put(*passed, run_id=components.run_id)
     counts: dict[str, int | str] = {
         "documents_compared": len(sessions),
         "chunks": chunks,

@@ -1,24 +1,38 @@
-"""The stage of the Chroma collections: they are made equal to the lake's rows by set difference.
+"""The stage of the Chroma collections, which are made equal to the lake's rows by set difference;
+and rebuilding them: a replacement is filled, then swapped in.
 
 A collection can be deleted at any time. The next one has a new incarnation, so that every
-session counts as not yet indexed.
+session counts as not yet indexed. While one is rebuilt, searches use the old one until the swap.
+Nothing is embedded for any of it: rows and vectors are in the lake.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 
 from filelock import Timeout
 
-from memory_assets.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch, safe_reason
+from memory_assets.errors import (
+    DamagedFile,
+    NotFound,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreMismatch,
+    safe_reason,
+)
 from memory_assets.http.model_endpoint import same_space
 from memory_assets.pipeline.indexes.indexed_tables import (
+    INDEXES,
     CollectionRow,
     IndexedSession,
     IndexedTable,
     catalog_name,
+    collection_for,
     collections_named,
     expected_input_hash,
     indexed_sessions,
@@ -33,7 +47,8 @@ from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.client import ask_again
-from memory_assets.stores.chroma.recover import recover_others
+from memory_assets.stores.chroma.copies import recover_others
+from memory_assets.stores.chroma.files import remove_deleted_collections
 from memory_assets.stores.vector_store import UPSERT_BATCH, Collection
 
 _MANY_SESSIONS = 8
@@ -271,3 +286,151 @@ def set_aside_damaged_files(components: Components, error: StoreError) -> str | 
         ask_again(settings.data_dir)
         components.catalog.collections.forget_all()
     return wrong
+
+
+Progress = Callable[[str, int], None]
+"""Called with what is being done, and how many rows were written since the last call."""
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A rebuilt collection: its rows and sessions, and the number of sessions left to the next
+    ingest because the lake has no vectors of the present embedder for them."""
+
+    collection: str
+    rows: int
+    sessions: int
+    left_out: int
+    seconds: float
+
+
+def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
+    """Return the names of our collections, each with the tables that it mirrors. Collections that
+    still have rows, although the settings name others now, are among them."""
+    products = components.catalog.products
+    indexes: dict[str, list[IndexedTable]] = {}
+    for index in INDEXES:
+        of = products.of_stage(index.archive).values()
+        written = products.of_stage(index.stage).values()
+        names = {collection_for(components, index, product.facts) for product in of}
+        for name in sorted(names | {product.facts["collection"] for product in written}):
+            indexes.setdefault(name, []).append(index)
+    return indexes
+
+
+def rebuild(
+    components: Components, names: Sequence[str] = (), progress: Progress = lambda step, rows: None
+) -> list[Rebuilt]:
+    """Rebuild the named collections, or all, and return what they contain.
+
+    All projects are locked meanwhile; searches are answered. If it is interrupted, the old
+    collection stays, and the next ingest or rebuild cleans up.
+
+    Raises:
+        NotFound: there is no such collection.
+        StoreBusy: a project is being written.
+        StoreError: Chroma cannot be used.
+    """
+    known = collections_of(components)
+    unknown = sorted(set(names) - known.keys())
+    if unknown:
+        raise NotFound(f"no collection {unknown[0]!r}; known are: {', '.join(sorted(known))}")
+    with _all_projects_locked(components):
+        lost = forget_lost_store(components)
+        if lost:
+            progress(lost, 0)
+        try:
+            components.vectors.names()
+        except StoreDamaged as error:  # the files are set aside; the next server begins empty
+            components.catalog.collections.forget_all()
+            progress(str(error), 0)
+        if components.vectors_url is None and (copied := recover_others(components.data_dir)):
+            progress(f"copied collections of other programs: {', '.join(copied)}", 0)
+        rebuilt = []
+        for name in names or sorted(known):
+            with rebuild_lock(components):
+                rebuilt.append(_rebuild(components, name, known[name], progress))
+        if components.vectors_url is None:
+            with chroma_server.closed_files(components.data_dir) as directory:
+                remove_deleted_collections(directory)
+    return rebuilt
+
+
+@contextmanager
+def _all_projects_locked(components: Components) -> Iterator[None]:
+    """Lock every known project against other writers."""
+    with ExitStack() as locks:
+        for project in sorted(components.catalog.projects()):
+            try:
+                locks.enter_context(components.project_lock(project))
+            except StoreBusy as busy:
+                raise StoreBusy(f"{busy}; nothing was rebuilt") from None
+        yield
+
+
+def _rebuild(
+    components: Components, name: str, indexes: Sequence[IndexedTable], progress: Progress
+) -> Rebuilt:
+    """Rebuild one collection from the lake and swap it in; the caller has locked the projects.
+
+    The new collection has a new incarnation, and only sessions that are in it get a product
+    for that incarnation. The next ingest indexes all others.
+    """
+    started = time.perf_counter()
+    versions = components.collection_versions if components.embeds else None
+    collection = components.vectors.begin_replacement(name, versions)
+    rows, products, left_out = 0, [], 0
+    batch: list[CollectionRow] = []
+    for index, project, session in _sessions_in(components, name, indexes):
+        part = _rows_of(components, index, project, session.session_id, collection.embedder_id)
+        if part is None:
+            left_out += 1
+            components.catalog.products.drop(index.stage, project, session.session_id)
+            continue
+        products.append(product_of(components, index, project, session, collection.incarnation))
+        batch += part
+        rows += len(part)
+        if len(batch) >= UPSERT_BATCH:
+            whole = len(batch) - len(batch) % UPSERT_BATCH
+            upsert_rows(collection, batch[:whole])
+            batch = batch[whole:]
+            progress(f"{name}: {rows} rows", whole)
+    upsert_rows(collection, batch)
+    progress(f"{name}: {rows} rows", len(batch))
+    if collection.count() != rows:
+        raise StoreMismatch(
+            f"the new {name} holds {collection.count()} rows of {rows}, so the old one stays; "
+            "run `memory rebuild` again"
+        )
+    components.vectors.replace(name)
+    components.catalog.collections.put(catalog_name(components, name), collection.incarnation)
+    for product in products:
+        components.catalog.products.put(product, run_id=components.run_id)
+    seconds = round(time.perf_counter() - started, 2)
+    return Rebuilt(name, rows, len(products), left_out, seconds)
+
+
+def _sessions_in(
+    components: Components, name: str, indexes: Sequence[IndexedTable]
+) -> Iterator[tuple[IndexedTable, str, IndexedSession]]:
+    for index in indexes:
+        for project in sorted(components.catalog.projects()):
+            for session in indexed_sessions(components, project, index):
+                if session.collection == name:
+                    yield index, project, session
+
+
+def _rows_of(
+    components: Components, index: IndexedTable, project: str, session_id: str, embedder_id: str
+) -> Sequence[CollectionRow] | None:
+    """Return the rows of a session, or None if rows and vectors do not match (a run ended
+    between two stages, a file is damaged) or the vectors are of another embedder."""
+    try:
+        rows = session_rows(components, project, index, session_id)
+        if rows:
+            vectors = components.lake.read(index.embeddings, project, session_id, ["embedder_id"])
+            if set(vectors["embedder_id"].to_pylist()) != {embedder_id}:
+                return None
+    except (NotFound, DamagedFile, KeyError):
+        return None
+    return rows

@@ -36,7 +36,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     collection_metadata,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.found_rows import FoundRows
+from memory_assets.pipeline.stage.pending_checks import pending
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.catalog.products import HashesByStage
@@ -101,7 +101,7 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         batch.write()
         report.rows_written, report.changed = batch.rows_written, len(batch.changed)
         for kind in KINDS:
-            noted = hashes[stage_of(kind)].keys() | index.sessions(kind, project)
+            noted = hashes[stage_of(kind)].keys() | index.places(kind, project).keys()
             vanished = noted - expected[kind].keys()
             _remove(components, project, kind, index, vanished)
             removed |= vanished
@@ -159,8 +159,8 @@ def keywords_reason(
 def differences(components: Components, project: str) -> dict[str, tuple[int, int, int]]:
     """Return by kind the number of a project's rows that are in the lake but not in the index, the
     number of those in the index but not in the lake, and the number of blocks of rows in the index
-    that are not as they were written. A session that matched in this process is not compared again
-    until its rows are written, here or there.
+    that are not as they were written. A session that matched is not compared again until its rows
+    are written, here or there.
 
     Raises:
         StoreError: the index cannot be read.
@@ -178,18 +178,19 @@ def _differences(
     components: Components, project: str, kind: str, index: KeywordIndex | None
 ) -> tuple[int, int, int]:
     table, lake = KINDS[kind].table, components.lake
-    blocks = index.places(kind, project) if index else {}
+    places = index.places(kind, project) if index else {}
     incarnation = index.incarnation if index else ""
-    places = {name: tuple(of_session) for name, of_session in blocks.items()}
-    checked = FoundRows(components, project, table, stage_of(kind), places, incarnation)
-    indexed = index.ids_of(kind, project, checked.pending) if index and checked.pending else {}
+    check = components, project, table, stage_of(kind), incarnation
+    sessions = {note.session_id: note for note in pending(*check, beside=places)}
+    indexed = index.ids_of(kind, project, sessions) if index and sessions else {}
     changed = (
-        index.changed(block for name in checked.pending for block in places.get(name, ()))
+        index.changed(block for name in sessions for block in places.get(name, ()))
         if index
         else set()
     )
     missing = extra = 0
-    for name in checked.pending:
+    matching: list[Product] = []
+    for name, note in sessions.items():
         in_lake: set[str] = set()
         with suppress(NotFound):
             in_lake.update(map(str, lake.read(table, project, name, ["id"])["id"].to_pylist()))
@@ -197,8 +198,8 @@ def _differences(
         missing += len(in_lake - in_index)
         extra += len(in_index - in_lake)
         if in_lake == in_index and changed.isdisjoint(places.get(name, ())):
-            checked.rows[name] = len(in_lake)
-    checked.note()
+            matching.append(note)
+    components.catalog.products.put(*matching, run_id=components.run_id)
     return missing, extra, len(changed)
 
 

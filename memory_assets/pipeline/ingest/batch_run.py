@@ -184,7 +184,8 @@ def metadata_of(components: Components, report: StageReport, step: Step) -> Meta
         **report.details,
     }
     if step.table is not None:
-        metadata["dagster/uri"] = components.lake.partition_dir(step.table, report.project)
+        partition = components.lake.partition(step.table, report.project)
+        metadata |= {"dagster/uri": partition.directory, "bytes": partition.size()}
     return metadata
 
 

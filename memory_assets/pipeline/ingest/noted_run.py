@@ -81,5 +81,4 @@ def note_run_ends(components: Components, runs: RunsById | None = None) -> None:
     ledger.keep_only(live)
     day = datetime.fromtimestamp(components.clock(), UTC).date().isoformat()
     if day not in ledger.sizes():
-        stages = components.catalog.products.totals()
-        ledger.note_sizes(day, sizes_of(components.data_dir, stages))
+        ledger.note_sizes(day, sizes_of(components.data_dir))

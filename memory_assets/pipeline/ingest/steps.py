@@ -34,7 +34,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.workspace.documents import read_documents
-from memory_assets.pipeline.workspace.state import DOCUMENTS_VERSION
+from memory_assets.pipeline.workspace.files import DOCUMENTS_VERSION
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
@@ -113,7 +113,6 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
             if succeeded:
                 version = step.code_version or components.ruleset_version
                 note_run(components, project, step.asset, version, verdicts)
-            components.rows_to_check.forget()
 
 
 def is_blocked(asset: str, failed: Collection[str]) -> bool:

@@ -14,8 +14,7 @@ import numpy as np
 
 from memory_assets.pipeline.ingest.passes import Outcome, Task, run_task
 from memory_assets.pipeline.ownership.session_files import SessionFiles, session_files
-from memory_assets.pipeline.redact.due import DueSessions
-from memory_assets.pipeline.redact.redacted_records import redacted_ahead
+from memory_assets.pipeline.redact.redacted_records import DueSessions, redacted_ahead
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import newest_first, out_of_date, read_facts
@@ -30,7 +29,7 @@ from memory_assets.pipeline.stage.pool import (
     rare_collections,
 )
 from memory_assets.pipeline.stages import STAGES, Stage
-from memory_assets.pipeline.tables.derive import expected_input, in_order, made_ahead
+from memory_assets.pipeline.tables.derive import DueProducts, in_order, made_ahead
 from memory_assets.pipeline.tables.embeddings import embedded_ahead
 from memory_assets.redaction import Redactor
 from memory_assets.settings import Settings
@@ -102,19 +101,13 @@ def _to_make(
 ) -> Iterator[Job]:
     """Yield a job for each session of which some tables, all made of one, are not up to date."""
     products = components.catalog.products
-    on_record = {stage.table.name: products.hashes(stage.table.name, project) for stage in stages}
-    versions = {stage.table.name: stage.derived.version(components) for stage in stages}
+    due = {stage.table.name: DueProducts(components, project, stage.derived) for stage in stages}
     speed = _DOCUMENTS_A_SECOND if source == WORKSPACE_DOCUMENTS.name else _ROWS_A_SECOND
     speed = _VECTORS_A_SECOND if stages[0].embeds else speed
     count = 0
     for product in in_order(products.of_project(source, project).values()):
         session_id = product.session_id
-        wanted = [
-            name
-            for name, version in versions.items()
-            if on_record[name].get(session_id, ("",))[0]
-            != expected_input(product.output_hash, version)
-        ]
+        wanted = [name for name in due if due[name].standing(product) == "due"]
         if not wanted:
             continue
         if components.enough(count):

@@ -74,11 +74,12 @@ def _compare(components: Components, project: str, tables: Mapping[Table, int]) 
         try:
             partition.tidy()
             states[table] = partition.changed()
-            there = partition.output_hashes()
+            there = partition.entries()
             lost[table] = {
                 name
                 for name, product in stored.items()
-                if product.rows and product.output_hash != there.get(name)
+                if product.rows
+                and (name not in there or product.output_hash != there[name].output_hash)
             }
         except (StoreError, OSError):  # which whoever reads it names
             del states[table]

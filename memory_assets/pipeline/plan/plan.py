@@ -37,17 +37,17 @@ from memory_assets.pipeline.indexes.keywords import (
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.plan.lost_tables import forget_lost_rows
-from memory_assets.pipeline.redact.due import DueSessions
+from memory_assets.pipeline.redact.redacted_records import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, pending_sessions
+from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, pending
 from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
-from memory_assets.pipeline.tables.derive import Deferral, DerivedTable, expected_input
-from memory_assets.pipeline.workspace.files import files_of
-from memory_assets.pipeline.workspace.state import (
+from memory_assets.pipeline.tables.derive import DueProducts, expected_input
+from memory_assets.pipeline.workspace.files import (
     STAGE,
+    files_of,
     held_back,
     held_state,
     is_current,
@@ -209,31 +209,6 @@ def _affected(count: int) -> str:
     return f"{count} session{'s hold' if count != 1 else ' holds'} a secret found since"
 
 
-def _not_to_be_made(
-    components: Components, project: str, derived: DerivedTable, expected: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the expected input hashes of the sessions whose product is out of date and not to
-    be made now: held back, or deferred while the session grows."""
-    catalog, deferral = components.catalog, Deferral(components, project)
-    version = derived.version(components)
-    left = {
-        session_id: failed
-        for session_id, failed in catalog.quarantine.inputs(project, derived.table.name).items()
-        if expected.get(session_id) == failed
-    }
-    if derived.deferrable:
-        products = catalog.products
-        sources = products.of_project(derived.upstream.name, project)
-        left |= {
-            session_id: expected[session_id]
-            for session_id, product in products.of_project(derived.table.name, project).items()
-            if session_id in expected
-            and product.input_hash != expected[session_id]
-            and deferral.is_deferred(sources[session_id], product, version)
-        }
-    return left
-
-
 def derived_reason(
     components: Components, project: str, hashes: HashesByStage | None = None
 ) -> str:
@@ -258,9 +233,13 @@ def derived_reason(
         actual = {
             session_id: input_hash for session_id, (input_hash, _) in hashes[table.name].items()
         }
-        if expected != actual:
-            actual |= _not_to_be_made(components, project, stage.derived, expected)
-        if expected != actual:
+        if expected == actual:
+            continue
+        due = DueProducts(components, project, stage.derived)
+        sources = components.catalog.products.of_project(upstream.name, project)
+        if not actual.keys() <= expected.keys() or any(
+            due.standing(sources[session_id]) == "due" for session_id in expected
+        ):
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES if components.settings.keeps_collections else ():
         actual = {
@@ -329,7 +308,7 @@ def _is_newer(components: Components, table: Table, project: str, than_ns: int) 
 def _has_pending(components: Components, table: Table, project: str) -> bool:
     version = matching_version(table, EXPECTATIONS[table.name])
     try:
-        return bool(pending_sessions(components, project, table, MATCHED, version))
+        return bool(pending(components, project, table, MATCHED, version))
     except DamagedFile:  # the checks say so, and other projects go on
         return True
 

@@ -1,18 +1,15 @@
 """The stage of redacted_records (every record of a project, redacted, each in one session
-only) and redaction_audit (what was replaced in it)."""
+only) and redaction_audit (what was replaced in it), and which sessions are to be redacted."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from memory_assets.pipeline.ownership.session_files import SessionFiles, session_files
-from memory_assets.pipeline.redact.due import DueSessions
-from memory_assets.pipeline.redact.full_redaction import redact_both
-from memory_assets.pipeline.redact.session_redaction import SessionRows
-from memory_assets.pipeline.redact.state import state_of
-from memory_assets.pipeline.redact.stored_rows import StoredRows
+from memory_assets.pipeline.redact.session_redaction import SessionRows, redact_both
+from memory_assets.pipeline.redact.stored_rows import StoredRows, state_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.quarantine import hold_back, release_changed
@@ -51,11 +48,13 @@ def redact_project(
         ]
         kept = 0
         for redacted in _redacted(components, batch, sessions, state):
-            published = publish(components, batch, redacted)
-            records.update((product.session_id, product) for product in published)
-            report.changed += len(published)
-            report.rows_written += sum(product.rows for product in published)
-            kept += sum(redaction.kept for redaction in redacted)
+            batch.publish()
+            components.catalog.redactions.put(*redacted)
+            for redaction in redacted:
+                records[redaction.records.session_id] = redaction.records
+                report.changed += 1
+                report.rows_written += redaction.records.rows
+                kept += redaction.kept
         if kept:
             report.details["rows_kept"] = kept
         batch.compact()
@@ -82,7 +81,7 @@ def _redacted(
         expected_hash = session.input_hash(version)
         where = (*session.key, STAGE)
         if not state.is_due(session, expected_hash):
-            if session.session_id in state.held and not state.is_held(session, expected_hash):
+            if session.session_id in state.held and state.is_settled(session, expected_hash):
                 catalog.quarantine.release(*where)
             continue
         try:
@@ -113,17 +112,10 @@ def redacted_ahead(components: Components, session: SessionFiles) -> Results:
 
 def _put(batch: Batch, known: KnownHashes, redaction: Redaction, rows: SessionRows) -> Redaction:
     """Put the rows of a session, whoever redacted it, into a batch."""
-    records, audit = redaction.records, redaction.audit
-    written, traced = (
-        batch.put(table, records.session_id, rows[table])
-        for table in (REDACTED_RECORDS, REDACTION_AUDIT)
-    )
+    for table, own in rows.items():
+        batch.put(table, redaction.records.session_id, own)
     known.add(redaction.found)
-    return replace(
-        redaction,
-        records=replace(records, bytes=written.bytes),
-        audit=replace(audit, bytes=traced.bytes),
-    )
+    return redaction
 
 
 def audit_project(components: Components, project: str) -> StageReport:
@@ -152,22 +144,6 @@ def _add_details(report: StageReport, products: Sequence[Product]) -> None:
         dropped.update(product.facts.get("dropped", {}))
     for reason, number in sorted(dropped.items()):
         report.details[f"dropped_{reason}"] = number
-
-
-def publish(components: Components, batch: Batch, redacted: Iterable[Redaction]) -> list[Product]:
-    """Publish the rows of redacted sessions, note their products, and return those of the
-    records."""
-    sizes = batch.publish()
-
-    def sized(product: Product) -> Product:
-        return replace(product, bytes=sizes.get((product.stage, product.session_id), product.bytes))
-
-    noted = [
-        replace(redaction, records=sized(redaction.records), audit=sized(redaction.audit))
-        for redaction in redacted
-    ]
-    components.catalog.redactions.put(*noted)
-    return [redaction.records for redaction in noted]
 
 
 class KnownHashes:
@@ -219,3 +195,59 @@ def redact_session(
     if redaction.kept:  # these rows were not searched for newer secrets
         through = min(through, components.catalog.known_secrets.checked_through(*session.key))
     return replace(redaction, through=through), rows
+
+
+Hashes = Mapping[str, tuple[str, str]]
+"""Input and output hash of the products of a stage, by session."""
+
+
+@dataclass
+class DueSessions:
+    """What the catalogue says about the redaction of a project, by session: the hashes of both
+    products (`made`, `audited`), the input hashes of sessions held back, and the affected
+    sessions."""
+
+    made: Hashes
+    audited: Hashes
+    held: dict[str, str]
+    affected: set[str]
+
+    @classmethod
+    def of(cls, components: Components, project: str) -> DueSessions:
+        """Return them for a project."""
+        hashes = components.catalog.products.hashes
+        redacted, audited = (
+            hashes(table.name, project) for table in (REDACTED_RECORDS, REDACTION_AUDIT)
+        )
+        return cls.of_hashes(components, project, redacted, audited)
+
+    @classmethod
+    def of_hashes(
+        cls, components: Components, project: str, redacted: Hashes, audited: Hashes
+    ) -> DueSessions:
+        """Return them for a project whose products have these hashes."""
+        catalog = components.catalog
+        held = catalog.quarantine.inputs(project, REDACTED_RECORDS.name)
+        affected = catalog.known_secrets.affected_sessions(project)
+        return cls(redacted, audited, held, {session_id for _, session_id in affected})
+
+    def is_done(self, session_id: str, expected_hash: str) -> bool:
+        """Whether records and audit were made from the input `expected_hash`, and the session
+        is not affected by a secret found since."""
+        records, audit = self.made.get(session_id), self.audited.get(session_id)
+        return (
+            records is not None
+            and audit is not None
+            and records[0] == audit[0] == expected_hash
+            and session_id not in self.affected
+        )
+
+    def is_settled(self, session: SessionFiles, expected_hash: str) -> bool:
+        """Whether nothing is to be made of a session: it is done, or its records are lost."""
+        lost = session.gone and session.session_id not in self.made
+        return lost or self.is_done(session.session_id, expected_hash)
+
+    def is_due(self, session: SessionFiles, expected_hash: str) -> bool:
+        """Whether to redact a session: it is not settled, and not held back."""
+        is_held = self.held.get(session.session_id) == expected_hash
+        return not (is_held or self.is_settled(session, expected_hash))

@@ -1,29 +1,41 @@
-"""Both passes of redaction over the records of one session, and the rows of the two tables that
-result: redacted_records and redaction_audit."""
+"""Redacting a session, in two passes, into the rows of two tables: redacted_records and
+redaction_audit.
+
+The first pass redacts each record and collects the secrets of the session; the second
+removes these from all records, so that a key which only the last record reveals is removed
+from the first one too. Nothing is written before the second pass.
+
+What a record becomes depends on itself, the rules and the secrets. So records that are as they
+were are not redacted again: their rows are taken from the lake, if the session's other records
+give the same secrets away as before, or only such as are in none of these rows.
+"""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
 
+from memory_assets.errors import NotFound
 from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.repeated_prompts import asked_by
 from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
-from memory_assets.pipeline.redact.state import (
+from memory_assets.pipeline.redact.stored_rows import (
     ROW_DTYPE,
+    Kept,
     RecordHashes,
     SessionState,
+    StoredRows,
     hash_of_values,
 )
-from memory_assets.pipeline.redact.stored_rows import Kept, StoredRows
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.redact_composed import applied, as_read
+from memory_assets.pipeline.stage.redact_composed import applied, as_read, traces_of_tags
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
 from memory_assets.status.remembered import source_of
@@ -239,15 +251,15 @@ class SessionRedaction:
         lineage = self._stored.lineage if self._stored and self._kept >= self._stored.count else ""
         facts: ProductFacts = {**self._facts(), "lineage": lineage or written.output_hash}
         redaction = Redaction(
-            product_of(REDACTED_RECORDS, *key, written, about, facts),
-            product_of(REDACTION_AUDIT, *key, audit.facts, about, audit_facts),
+            product_of(REDACTED_RECORDS, *key, written, about, facts, records.nbytes),
+            product_of(REDACTION_AUDIT, *key, audit.facts, about, audit_facts, audit.nbytes),
             0,
             secrets,
             self._state(written.output_hash, audit.facts.output_hash).to_json(),
             self._kept,
         )
         if is_held:
-            self.components.sessions.hold(redaction.records, rows, written.bytes)
+            self.components.sessions.hold(redaction.records, rows, records.nbytes)
         return redaction, {
             REDACTED_RECORDS: replace(records, footer=footer),
             REDACTION_AUDIT: audit,
@@ -294,8 +306,10 @@ def product_of(
     written: FileFacts,
     footer: Mapping[str, str],
     facts: ProductFacts,
+    size: int = 0,
 ) -> Product:
-    """Return the product that a session's file in a table and its footer describe."""
+    """Return the product that a session's file in a table and its footer describe; `size`: bytes
+    of its rows in memory, where that is known."""
     return Product(
         table.name,
         project,
@@ -303,7 +317,98 @@ def product_of(
         input_hash=footer["input_hash"],
         output_hash=written.output_hash,
         rows=written.rows,
-        bytes=written.bytes,
+        bytes=size,
         facts=facts,
         run_id=footer.get("run_id", ""),
     )
+
+
+def redact_both(
+    components: Components,
+    session: SessionFiles,
+    expected_hash: str,
+    known: frozenset[bytes] = frozenset(),
+    before: SessionState | None = None,
+    stored: StoredRows | None = None,
+) -> tuple[Redaction, SessionRows]:
+    """Redact a session; return its redaction and its rows in both tables (records and audit), with
+    the `stored` rows of records that are as they were, where these may stay.
+
+    Secrets that a rule found in this session when it was redacted `before` are first left
+    out of the `known` ones, so that the audit names that rule instead of `known-secret`.
+    If the rules do not find one again, the session is redacted with all known secrets.
+
+    Raises:
+        RedactionFailed, TranscriptError, StoreError, DamagedFile: it cannot be redacted.
+    """
+    own = before.own_values if before else frozenset[bytes]()
+    tries = [(known - own, stored), (known - own, None), (known, None)]
+    for sought, rows in tries if stored is not None else tries[1:]:
+        redaction, final = _first_pass(components, session, sought, before, rows)
+        found_again = not (known & own) - redaction.redactor.known_values.keys()
+        if found_again and redaction.may_keep_rows:
+            break
+    return redaction.finish(final, expected_hash, is_held=isinstance(final, list))
+
+
+def _first_pass(
+    components: Components,
+    session: SessionFiles,
+    known: frozenset[bytes],
+    before: SessionState | None,
+    stored: StoredRows | None,
+) -> tuple[SessionRedaction, Iterable[FirstPass]]:
+    """Return the records after the first pass, once the secrets of all are collected."""
+    redactor = components.redactor.session(session.session_id, known)
+    shown = before.values if before and session.retained is not None else {}
+    redaction = SessionRedaction(components, session, redactor, stored, values=shown)
+    size = sum(row.size for row in session.to_read) - (stored.state.size if stored else 0)
+    if size <= HELD_BYTES:
+        return redaction, list(_once(redaction))
+    for _ in _once(redaction):
+        pass
+    redaction.rewind()
+    return redaction, _once(redaction)
+
+
+def _once(redaction: SessionRedaction) -> Iterator[FirstPass]:
+    to_read = redaction.session.to_read
+    for row in redaction.session.rows:
+        if row in to_read:
+            yield from redaction.read(row)
+        else:
+            yield from _on_record(redaction, row)
+
+
+def _on_record(redaction: SessionRedaction, row: SourceRow) -> Iterator[FirstPass]:
+    """Yield the records that the lake has of a deleted file, redacted under the present
+    rules; only the prompts, if the session is retained."""
+    lake, identity = redaction.components.lake, redaction.components.identity
+    session, copied = redaction.session, redaction.copied
+    retained = session.retained is not None
+    try:
+        old: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, *session.key)
+    except NotFound:
+        if session.gone and row.facts["blocks"] and not retained:
+            raise
+        return
+    others = {file.agent_id for file in session.rows} - {row.agent_id}
+    kept = [
+        record
+        for record in old
+        if (record.agent_id or "") not in others
+        and not (copied and identity.id_of(record.record_uuid) in copied)
+        and (record.kind == "prompt" or not retained)
+    ]
+    prompts = sum(record.kind == "prompt" for record in kept)
+    redaction.note_read(Counts.of_ledger(row, len(kept), prompts, copies=bool(copied)))
+    traces: dict[tuple[str | None, int], list[AppliedRedaction]] = defaultdict(list)
+    with suppress(NotFound):
+        entries: list[AppliedRedaction] = lake.read_rows(REDACTION_AUDIT, *session.key)
+        for entry in entries:
+            traces[entry.agent_id, entry.seq].append(entry)
+    for record in kept:
+        traced: Iterable[AppliedRedaction] = ()
+        if record.redactions:
+            traced = traces.get((record.agent_id, record.seq)) or traces_of_tags(record)
+        yield redaction.redact_again(record, tuple(traced))

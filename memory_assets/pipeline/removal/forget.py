@@ -37,9 +37,9 @@ from memory_assets.pipeline.agent_memory.forgetting import (
 )
 from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from
+from memory_assets.pipeline.indexes.collections import collections_of
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
-from memory_assets.pipeline.indexes.rebuild import collections_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
@@ -61,9 +61,8 @@ from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
+from memory_assets.stores.chroma.copies import recover_others, rewrite_files
 from memory_assets.stores.chroma.files import is_deletable, set_aside_directories
-from memory_assets.stores.chroma.recover import recover_others
-from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.files.sqlite import compact, make_directory_of
 from memory_assets.stores.lake.schemas import (

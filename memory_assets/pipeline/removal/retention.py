@@ -32,8 +32,7 @@ from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.session_files import is_over, session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.redact.due import DueSessions
-from memory_assets.pipeline.redact.redacted_records import redact_project
+from memory_assets.pipeline.redact.redacted_records import DueSessions, redact_project
 from memory_assets.pipeline.removal.forget import forget_vectors, lock_all_writers
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
@@ -209,7 +208,7 @@ def _cut(
         for stage in stages:  # before the rows: no product may lack its rows
             catalog.products.drop(stage, *key)
     for project in sorted({project for project, _ in cut}):
-        lake.remove_leftovers(project)
+        lake.remove_sessions(project, ())  # nor what killed writers left
         for table in _TABLES:
             lake.delete(table, project, *(name for where, name in cut if where == project))
     lost |= {key: int(retained[key][RETAINED]) for key in cut if not is_agent_memory(key[0])}

@@ -31,7 +31,7 @@ from memory_assets.transcripts import (
     Source,
     Unlisted,
     ignore,
-    state_of,
+    reader_of,
 )
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
@@ -202,7 +202,7 @@ def _refreshed(source: Source) -> Source | None:
     if source.path.name == HISTORY_FILE:
         return source  # its size and time are not those of the file
     try:
-        state = state_of(source)
+        state = reader_of(source).state(source)
     except TranscriptError:
         return source
     return replace(source, size=state[0], mtime_ns=state[1]) if state else None

@@ -38,12 +38,9 @@ from memory_assets.transcripts import (
     Rendered,
     Source,
     content_bytes,
-    contents_of,
     is_compressed,
-    is_rendered,
     read_session,
-    reader_by_agent,
-    state_of,
+    reader_of,
     take_fingerprint,
 )
 
@@ -85,7 +82,7 @@ def _is_deleted(row: SourceRow) -> bool:
         return True
     source = source_of(row)
     try:
-        return is_rendered(source) and state_of(source) is None
+        return reader_of(source).renders(source) and reader_of(source).state(source) is None
     except TranscriptError:
         return False
 
@@ -243,7 +240,7 @@ def read_facts(components: Components, source: Source) -> SourceRow:
     keep = components.read_records.has_room(source.size)
     reading = read_file(source, components.identity, keep=keep)
     report, contents, reading.contents = reading.report, reading.contents, ()
-    rendered = is_rendered(source)
+    rendered = reader_of(source).renders(source)
     whole = not rendered and (source.parts or is_compressed(source.path))
     complete = source.size - report.pending_bytes if whole else report.complete_offset
     row = SourceRow(
@@ -398,10 +395,10 @@ def read_file(source: Source, identity: RecordIdentity, *, keep: bool = False) -
     """
     reading = FileReading(records=[] if keep else None)
     report = reading.report
-    account = report.account = Account(reader_by_agent(source.agent).left_out_of(source))
+    account = report.account = Account(reader_of(source).left_out_of(source))
     ids: list[tuple[int, int, int]] = []
     last, opening = None, Opening(identity)
-    contents = reading.contents = contents_of(source)
+    contents = reading.contents = reader_of(source).contents(source)
     for record in read_session(
         source.path, source=source, report=report, end=source.size, contents=contents
     ):

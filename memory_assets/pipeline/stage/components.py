@@ -18,7 +18,6 @@ from memory_assets.errors import StoreBusy
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint
 from memory_assets.http.model_endpoint import RateLimit
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
-from memory_assets.pipeline.stage.pending_checks import RowsToCheck
 from memory_assets.pipeline.stage.pool import Pool
 from memory_assets.pipeline.stage.session_cache import ReadRecords, SessionCache
 from memory_assets.record_identity import RecordIdentity
@@ -83,12 +82,6 @@ class Components(Engines):
         return {}
 
     @opened_once
-    def rows_found(self) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
-        """By project and check: the sessions that passed, with a hash of the state in which they
-        did and the number of their rows (`found_rows.py`)."""
-        return {}
-
-    @opened_once
     def read_records(self) -> ReadRecords:
         """The records of scanned files, for redaction."""
         return ReadRecords()
@@ -105,15 +98,7 @@ class Components(Engines):
     @opened_once
     def runs(self) -> RunLedger:
         """The runs behind the products on record."""
-        ledger = RunLedger(self.data_dir / FILE_NAME)
-        if ledger.missing_columns():
-            ledger.bring_up_to_date()
-        return ledger
-
-    @opened_once
-    def rows_to_check(self) -> RowsToCheck:
-        """The rows that the checks of a step share."""
-        return RowsToCheck(self.lake)
+        return RunLedger(self.data_dir / FILE_NAME)
 
     @opened_once
     def sessions(self) -> SessionCache:

@@ -10,10 +10,11 @@ forgets the notes first.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -29,116 +30,91 @@ from memory_assets.stores.stores import Stores
 MATCHED = "expected"
 """The check of what is expected of a table's rows."""
 
-NOTED_CHECKS = (
-    *("clean", "independent", "great_expectations"),
-    *(MATCHED, "audited", "prompted", "embedded", "placed"),
-)
-"""All checks that note what passed, by their name in the catalogue."""
-
 _BATCH_BYTES = 16 << 20
-_SHARED_BYTES = 64 << 20
 _PART_ROWS = 256
 """Rows of a part of a long session."""
 
 
 @dataclass(frozen=True)
-class PendingSession:
-    """A session whose rows are pending. `stamp` identifies its rows in their present state;
-    `note` is the product to store when they pass."""
-
-    session_id: str
-    stamp: str
-    note: Product
-
-
-@dataclass(frozen=True)
 class Batch:
-    """Rows of several sessions, or of several parts of one, in one table; `starts` has the first
-    row of each, and `firsts` the number of that row in its session."""
+    """Rows of several sessions, or of several parts of one, in one table; `notes` has what is to be
+    noted when each passes, `starts` the first row of each, and `firsts` the number of that row in
+    its session."""
 
     rows: pa.Table
-    sessions: list[PendingSession]
+    notes: list[Product]
     starts: list[int]
     firsts: list[int]
 
     def place_of(self, row: int) -> tuple[str, int]:
         """Return the session of a row, and the row's number in that session."""
         at = bisect_right(self.starts, row) - 1
-        return self.sessions[at].session_id, row - self.starts[at] + self.firsts[at]
+        return self.notes[at].session_id, row - self.starts[at] + self.firsts[at]
 
     def split(self) -> Iterator[Batch]:
         """Yield a batch for each session or part."""
         ends = (*self.starts[1:], len(self.rows))
-        parts = zip(self.sessions, self.starts, ends, self.firsts, strict=True)
-        for session, start, end, first in parts:
-            yield Batch(self.rows.slice(start, end - start), [session], [0], [first])
+        parts = zip(self.notes, self.starts, ends, self.firsts, strict=True)
+        for note, start, end, first in parts:
+            yield Batch(self.rows.slice(start, end - start), [note], [0], [first])
 
 
-def pending_sessions(
+def pending(
     stores: Stores,
     project: str,
     table: Table,
     check: str,
     version: str = "",
+    *,
     compared_to: Table | None = None,
-) -> list[PendingSession]:
+    beside: Mapping[str, object] = MappingProxyType({}),
+    everything: bool = False,
+) -> list[Product]:
     """Return the sessions of a table that did not yet pass this `version` of `check` in their
-    present state. With `compared_to`, a session is pending as a whole when its file in
-    either table changed."""
+    present state, or all: for each what is to be noted when it passes. With `compared_to`, a
+    session is pending as a whole when its file in either table changed. `beside` has what the state
+    of a session depends on apart from its rows; it may have no rows."""
     stage = note_stage(check, table)
-    noted_states = stores.catalog.products.hashes(stage, project)
+    noted = {} if everything else stores.catalog.products.hashes(stage, project)
     tables = (table,) if compared_to is None else (table, compared_to)
-    pending: list[PendingSession] = []
-    stamps_of = {table.name: stores.lake.partition(table, project).stamps() for table in tables}
-    for session_id in sorted({name for stamps in stamps_of.values() for name in stamps}):
+    entries_of = {table.name: stores.lake.partition(table, project).entries() for table in tables}
+    names = {name for entries in entries_of.values() for name in entries}
+    notes: list[Product] = []
+    for session_id in sorted(names | beside.keys()):
         stamps = [
-            f"{name}/{stamp}"
-            for name, of_table in stamps_of.items()
-            if (stamp := of_table.get(session_id)) is not None
+            f"{name}/{entries[session_id].stamp}"
+            for name, entries in entries_of.items()
+            if session_id in entries
         ]
+        if session_id in beside:
+            stamps.append(repr(beside[session_id]))
         state = input_hash(version, *stamps)
-        if session_id in noted_states and noted_states[session_id][0] == state:
-            continue
-        noted = Product(stage, project, session_id, state, "")
-        pending.append(PendingSession(session_id, " ".join(stamps), noted))
-    return pending
+        if session_id not in noted or noted[session_id][0] != state:
+            notes.append(Product(stage, project, session_id, state, ""))
+    return notes
 
 
-class FreshRows:
-    """The rows of a batch that did not pass a check yet. Of a long session they are those of its
-    parts, of some hundred rows each, whose hashes are not noted; of others, all. `session` is
-    the first of the batch, with the note of this check: checks share batches."""
-
-    def __init__(
-        self, catalog: Catalog, version: str, batch: Batch, session: PendingSession
-    ) -> None:
-        self.batch: Batch | None = batch
-        self._version = version
-        self._session = session
-        self._hashes: list[str] = []
-        if len(batch.sessions) > 1 or len(batch.rows) <= _PART_ROWS:
-            return
-        note = self._session.note
-        facts: CheckFacts = catalog.products.facts(note.stage, note.project, note.session_id)
-        known = facts["parts"] if facts.get("version") == version else ()
-        rows = batch.rows.combine_chunks()
-        firsts = _firsts(rows)
-        ends = (*firsts[1:], len(rows))
-        parts = [rows.slice(at, end - at) for at, end in zip(firsts, ends, strict=True)]
-        self._hashes = [_hash(part) for part in parts]
-        passed = frozenset(known)
-        fresh = [at for at, name in enumerate(self._hashes) if name not in passed]
-        self.batch = None
-        if fresh:
-            sessions = [self._session] * len(fresh)
-            self.batch = _batch([parts[at] for at in fresh], sessions, [firsts[at] for at in fresh])
-
-    def noted(self) -> PendingSession:
-        """Return the session with its parts in its note."""
-        if not self._hashes:
-            return self._session
-        facts: ProductFacts = {"version": self._version, "parts": self._hashes}
-        return replace(self._session, note=replace(self._session.note, facts=facts))
+def fresh_rows(catalog: Catalog, version: str, batch: Batch) -> tuple[Batch | None, Product]:
+    """Return the rows of a batch that did not pass a check yet, and what is to be noted of its
+    first session when they pass. Of a long session the rows are those of its parts, of some hundred
+    rows each, whose hashes are not noted; of others, all."""
+    note = batch.notes[0]
+    if len(batch.notes) > 1 or len(batch.rows) <= _PART_ROWS:
+        return batch, note
+    known: CheckFacts = catalog.products.facts(note.stage, note.project, note.session_id)
+    passed = frozenset(known["parts"] if known.get("version") == version else ())
+    rows = batch.rows.combine_chunks()
+    firsts = _firsts(rows)
+    ends = (*firsts[1:], len(rows))
+    parts = [rows.slice(at, end - at) for at, end in zip(firsts, ends, strict=True)]
+    hashes = [_hash(part) for part in parts]
+    facts: ProductFacts = {"version": version, "parts": hashes}
+    note = replace(note, facts=facts)
+    fresh = [at for at, name in enumerate(hashes) if name not in passed]
+    if not fresh:
+        return None, note
+    notes = [note] * len(fresh)
+    return _batch([parts[at] for at in fresh], notes, [firsts[at] for at in fresh]), note
 
 
 def _firsts(rows: pa.Table) -> list[int]:
@@ -166,65 +142,30 @@ def note_stage(check: str, table: Table) -> str:
     return f"{check}/{table.name}"
 
 
-def note_passed(catalog: Catalog, passed: Iterable[PendingSession], run_id: str) -> None:
-    """Note that sessions passed in the state in which they were read; `run_id`: in which run."""
-    catalog.products.put(*(session.note for session in passed), run_id=run_id)
-
-
-class RowsToCheck:
-    """Reads pending rows from disk; the checks of one step share what was read last."""
-
-    def __init__(self, lake: Lake) -> None:
-        self._lake = lake
-        self._key: tuple[str, ...] = ()
-        self._batches: list[Batch] = []
-
-    def batches(
-        self, project: str, table: Table, sessions: list[PendingSession]
-    ) -> Iterator[Batch]:
-        """Yield the pending rows of these sessions, in batches of about 16 MB."""
-        key = (project, table.name, *(session.stamp for session in sessions))
-        if key == self._key:
-            yield from self._batches
-            return
-        self.forget()
-        read: list[Batch] = []
-        size = 0
-        for batch in self._read(project, table, sessions):
-            size += batch.rows.nbytes
-            if size <= _SHARED_BYTES:
-                read.append(batch)
-            yield batch
-        if size <= _SHARED_BYTES:
-            self._key, self._batches = key, read
-
-    def forget(self) -> None:
-        """Drop the rows that were read."""
-        self._key, self._batches = (), []
-
-    def _read(self, project: str, table: Table, sessions: list[PendingSession]) -> Iterator[Batch]:
-        parts: list[pa.Table] = []
-        included: list[PendingSession] = []
-        size = 0
-        for session in sessions:
-            try:
-                rows = self._lake.read(table, project, session.session_id)
-            except NotFound:
-                continue
-            rows = rows.replace_schema_metadata(None)
-            unlike = bool(parts) and not parts[0].schema.equals(rows.schema)
-            if parts and (unlike or size >= _BATCH_BYTES):
-                yield _batch(parts, included)
-                parts, included, size = [], [], 0
-            parts.append(rows)
-            size += rows.nbytes
-            included.append(session)
-        if parts:
+def pending_rows(
+    lake: Lake, project: str, table: Table, notes: Iterable[Product]
+) -> Iterator[Batch]:
+    """Yield the rows of pending sessions as they are on disk, in batches of about 16 MB."""
+    parts: list[pa.Table] = []
+    included: list[Product] = []
+    size = 0
+    for note in notes:
+        try:
+            rows = lake.read(table, project, note.session_id)
+        except NotFound:
+            continue
+        rows = rows.replace_schema_metadata(None)
+        unlike = bool(parts) and not parts[0].schema.equals(rows.schema)
+        if parts and (unlike or size >= _BATCH_BYTES):
             yield _batch(parts, included)
+            parts, included, size = [], [], 0
+        parts.append(rows)
+        size += rows.nbytes
+        included.append(note)
+    if parts:
+        yield _batch(parts, included)
 
 
-def _batch(
-    parts: list[pa.Table], sessions: list[PendingSession], firsts: list[int] | None = None
-) -> Batch:
+def _batch(parts: list[pa.Table], notes: list[Product], firsts: list[int] | None = None) -> Batch:
     starts = list(accumulate((len(part) for part in parts[:-1]), initial=0))
-    return Batch(pa.concat_tables(parts), sessions, starts, firsts or [0] * len(parts))
+    return Batch(pa.concat_tables(parts), notes, starts, firsts or [0] * len(parts))

@@ -13,8 +13,9 @@ from memory_assets.stores.catalog.schema import Product
 
 @dataclass
 class StageReport:
-    """Counts of one stage for one project. `sessions`, `rows` and `bytes` are totals of the
-    partition; `changed`, `removed` (sessions) and `rows_written` are of this run."""
+    """Counts of one stage for one project. `sessions` and `rows` are totals of the partition,
+    `bytes` those of the files that were looked at; `changed`, `removed` (sessions) and
+    `rows_written` are of this run."""
 
     stage: str
     project: str
@@ -40,7 +41,6 @@ class StageReport:
         """Set the totals and the data version from all products of the stage."""
         self.sessions = len(products)
         self.rows = sum(product.rows for product in products)
-        self.bytes = sum(product.bytes for product in products)
         digest = blake2b(digest_size=16)
         for product in sorted(products, key=lambda product: product.session_id):
             digest.update(f"{product.session_id}\0{product.output_hash}\n".encode())

@@ -40,16 +40,22 @@ Outputs = Mapping[tuple[str | None, int], RedactedText]
 """Texts of tool results by subagent and `seq` of their records."""
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A session as it was read: its records, with long tool output cut, and that output, whole."""
+
+    records: Records = ()
+    outputs: Outputs = field(default_factory=dict)
+
+
 class SessionCache:
     """Reads sessions of the lake, and caches those of one project."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._project = ""
-        self._records: dict[str, Records] = {}
+        self._read: dict[str, _Read] = {}
         self._sessions: dict[str, SessionTurns | None] = {}
-        self._outputs: tuple[str, Outputs] = ("", {})
-        self._noted: dict[str, Outputs] = {}
         self._beyond = ""
         """Output hash of the session that is kept though the limit is reached."""
         self._bytes = 0
@@ -58,19 +64,18 @@ class SessionCache:
         """Keep the records of a session that was just redacted, if there is room; `size` is that
         of their Arrow tables in bytes."""
         self._turn_to(source.project)
-        if source.output_hash in self._records or self._bytes + size > _CACHE_BYTES:
+        if source.output_hash in self._read or self._bytes + size > _CACHE_BYTES:
             return
         self._bytes += size
         whole = chain.from_iterable(
             rows_from_arrow(REDACTED_RECORDS, row.rows) if isinstance(row, Stored) else (row,)
             for row in rows
         )
-        records, self._noted[source.output_hash] = _with_ends(whole)
-        self._records[source.output_hash] = records
+        self._read[source.output_hash] = _with_ends(whole)
 
     def holds(self, source: Product) -> bool:
         """Whether the records of a session are kept."""
-        return source.output_hash in self._records
+        return source.output_hash in self._read
 
     def records(self, source: Product) -> Records:
         """Return the records of the redacted_records product `source`, in file order, with long
@@ -79,31 +84,15 @@ class SessionCache:
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
         """
-        self._turn_to(source.project)
-        cached = self._records.get(source.output_hash)
-        if cached is not None:
-            return cached
-        self._drop_beyond()
-        records, size = self._read(source)
-        if self._bytes + size <= _CACHE_BYTES:
-            self._bytes += size
-        else:
-            self._beyond = source.output_hash
-        self._records[source.output_hash] = records
-        return records
+        return self._of(source).records
 
     def whole_outputs(self, source: Product) -> Outputs:
-        """Return the tool output that `records` cuts, whole. Costs nothing right after these
-        records were read, or if they were handed over.
+        """Return the tool output that `records` cuts, whole.
 
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
         """
-        if source.output_hash in self._noted:
-            return self._noted[source.output_hash]
-        if self._outputs[0] != source.output_hash:
-            self._read(source)
-        return self._outputs[1]
+        return self._of(source).outputs
 
     def session(self, source: Product) -> SessionTurns | None:
         """Return a session's turns, its records ordered by source file and without answers
@@ -123,40 +112,42 @@ class SessionCache:
 
     def forget(self) -> None:
         """Empty the cache."""
-        self._records.clear()
+        self._read.clear()
         self._sessions.clear()
-        self._noted.clear()
-        self._outputs = ("", {})
         self._beyond = ""
         self._bytes = 0
-
-    def _drop_beyond(self) -> None:
-        self._records.pop(self._beyond, None)
-        self._sessions.pop(self._beyond, None)
-        self._beyond = ""
 
     def _turn_to(self, project: str) -> None:
         if project != self._project:
             self.forget()
             self._project = project
 
-    def _read(self, source: Product) -> tuple[Records, int]:
+    def _of(self, source: Product) -> _Read:
+        self._turn_to(source.project)
+        if source.output_hash not in self._read:
+            for kept in (self._read, self._sessions):
+                kept.pop(self._beyond, None)
+            read, size = self._from_lake(source)
+            if self._bytes + size <= _CACHE_BYTES:
+                self._bytes += size
+            else:
+                self._beyond = source.output_hash
+            self._read[source.output_hash] = read
+        return self._read[source.output_hash]
+
+    def _from_lake(self, source: Product) -> tuple[_Read, int]:
         try:
             table = self._lake.read(REDACTED_RECORDS, source.project, source.session_id)
         except NotFound:
             if source.rows:
                 raise
-            self._outputs = (source.output_hash, {})
-            return (), 0
+            return _Read(), 0
         parts = (table.slice(at, BATCH_ROWS) for at in range(0, len(table), BATCH_ROWS))
         rows = (rows_from_arrow(REDACTED_RECORDS, part) for part in parts)
-        records, outputs = _with_ends(chain.from_iterable(rows))
-        self._outputs = (source.output_hash, outputs)
-        return records, table.nbytes
+        return _with_ends(chain.from_iterable(rows)), table.nbytes
 
 
-def _with_ends(rows: Iterable[RedactedRecord]) -> tuple[Records, Outputs]:
-    """Return records with long tool output cut to its head and tail, and that output, whole."""
+def _with_ends(rows: Iterable[RedactedRecord]) -> _Read:
     records: list[RedactedRecord] = []
     outputs: dict[tuple[str | None, int], RedactedText] = {}
     for record in rows:
@@ -164,7 +155,7 @@ def _with_ends(rows: Iterable[RedactedRecord]) -> tuple[Records, Outputs]:
             outputs[record.agent_id, record.seq] = record.text
             record = replace(record, text=head_and_tail(record.text, _HEAD, _TAIL))
         records.append(record)
-    return tuple(records), outputs
+    return _Read(tuple(records), outputs)
 
 
 def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Turn]:

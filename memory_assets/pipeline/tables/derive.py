@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from memory_assets.pipeline.stage.components import Components, Enough
 from memory_assets.pipeline.stage.pool import Results
@@ -39,7 +39,7 @@ def expected_input(upstream_hash: str, version: str) -> str:
 class DerivedTable:
     """A table that is made, session by session, from the rows of `upstream`. The version of the
     code is `code_version`, or what `chosen` returns for the present settings. `deferrable`:
-    long sessions may be deferred while they grow (`Deferral`). `make` returns the rows and
+    long sessions may be deferred while they grow (`DueProducts`). `make` returns the rows and
     facts of a session from its upstream product, and only reads, so that another process may do
     it, unless it asks another machine (`is_local`); `written_columns` the values of the table's
     written columns."""
@@ -74,30 +74,25 @@ def derive_table(
     removed; one that fails is quarantined at this stage. `outdated(product)` forces a rebuild when
     an input outside the lake changed. `sources` are upstream products that no table has. When
     `enough` says so, the sessions that are left are left to the next run."""
-    table, version = derived.table, derived.version(components)
-    report, catalog = StageReport(table.name, project), components.catalog
-    deferral, waiting = Deferral(components, project), 0
+    table, catalog = derived.table, components.catalog
+    report, waiting = StageReport(table.name, project), 0
     with components.project_lock(project), timed(report):
         sources = sources or _sources(components, project, derived.upstream)
-        products = catalog.products.of_project(table.name, project)
+        due = DueProducts(components, project, derived)
+        products, held = due.products, due.held
         batch, fresh = Batch(components.lake, project, table), list[Product]()
-        held = catalog.quarantine.inputs(project, table.name)
         for number, source in enumerate(in_order(sources.values())):
             session_id = source.session_id
             components.progress(project, table.name, number, len(sources))
-            expected = expected_input(source.output_hash, version)
-            old = products.get(session_id)
-            if old is not None and old.input_hash == expected and not outdated(old):
-                if session_id in held:
-                    catalog.quarantine.release(project, session_id, table.name)
-                continue
-            if held.get(session_id) == expected:
-                continue
-            deferrable = derived.deferrable and session_id not in held
-            if deferrable and old is not None and deferral.is_deferred(source, old, version):
+            standing = due.standing(source, outdated)
+            if standing == "current" and session_id in held:
+                catalog.quarantine.release(project, session_id, table.name)
+            if standing == "deferred":
                 report.details["waiting"] = waiting = waiting + 1
+            if standing != "due":
                 continue
-            if enough(report.changed + len(fresh)):
+            expected = due.expected(source)
+            if enough(report.changed):
                 report.unfinished = True
                 break
             try:
@@ -106,18 +101,79 @@ def derive_table(
                 hold_back(catalog, project, session_id, table.name, expected, error)
                 continue
             if derived.deferrable:
-                product = with_made_of(product, source, version)
+                product = with_made_of(product, source, due.version)
             fresh.append(product)
+            report.changed += 1
+            report.rows_written += product.rows
             if batch.full:
-                products |= _published(components, batch, fresh, report)
-                fresh = []
-        products |= _published(components, batch, fresh, report)
+                publish(components, batch, fresh, products)
+        publish(components, batch, fresh, products)
         for session_id in sorted(held.keys() - sources.keys()):
             catalog.quarantine.release(project, session_id, table.name)
         report.removed = _remove_all_but(components, table, products, sources)
         batch.compact()
         report.add_products(list(products.values()))
     return report
+
+
+Standing = Literal["current", "held back", "deferred", "due"]
+"""Whether the product of a session is to be made; `current`: it is of its present input."""
+_SHORT_ROWS = 2_000
+"""Sessions with at most so many rows of redacted_records are never deferred."""
+_GROWTH = 1.1
+
+
+class DueProducts:
+    """Decides which sessions of a project are to be made in a table, for whoever makes them, now or
+    ahead, and for the plan; `products` are those there are, `held` the inputs that failed."""
+
+    def __init__(self, components: Components, project: str, derived: DerivedTable) -> None:
+        self._components, self._project, self._derived = components, project, derived
+        self.version = derived.version(components)
+        self.products = components.catalog.products.of_project(derived.table.name, project)
+        self.held = components.catalog.quarantine.inputs(project, derived.table.name)
+        self._grew_at: dict[str, float] | None = None
+
+    def expected(self, source: Product) -> str:
+        """Return the input hash of the product that is to be made of an upstream product."""
+        return expected_input(source.output_hash, self.version)
+
+    def standing(
+        self, source: Product, outdated: Callable[[Product], bool] = lambda product: False
+    ) -> Standing:
+        """Return whether the product of an upstream product is to be made; `outdated`: whether one
+        must be made again though its input is the same."""
+        old, expected = self.products.get(source.session_id), self.expected(source)
+        if old is not None and old.input_hash == expected and not outdated(old):
+            return "current"
+        failed = self.held.get(source.session_id)
+        if failed == expected:
+            return "held back"
+        may_wait = self._derived.deferrable and old is not None and failed is None
+        return "deferred" if may_wait and self._is_deferred(source, old) else "due"
+
+    def _is_deferred(self, source: Product, product: Product | None) -> bool:
+        """Whether a product need not be made again yet, though the redacted records `source`
+        have grown since."""
+        made_of = product.facts.get("made_of") if product is not None else None
+        lineage, rows, made_by = made_of or (None, 0, "")
+        return (
+            made_by == self.version
+            and lineage is not None
+            and lineage == source.facts.get("lineage")
+            and source.rows > _SHORT_ROWS
+            and source.rows < rows * _GROWTH
+            and not self._is_quiet(source.session_id)
+        )
+
+    def _is_quiet(self, session_id: str) -> bool:
+        if self._grew_at is None:
+            self._grew_at = {}
+            for row in self._components.catalog.sources.rows(self._project):
+                at = max(self._grew_at.get(row.session_id, 0.0), row.mtime_ns / 1e9)
+                self._grew_at[row.session_id] = at
+        quiet = self._components.clock() - self._grew_at.get(session_id, 0.0)
+        return quiet >= self._components.settings.rest_minutes * 60
 
 
 def in_order(sources: Iterable[Product]) -> list[Product]:
@@ -150,20 +206,15 @@ def _sources(components: Components, project: str, upstream: Table) -> Mapping[s
     }
 
 
-def _published(
-    components: Components, batch: Batch, fresh: list[Product], report: StageReport
-) -> dict[str, Product]:
-    """Publish the rows of products, note and report these, and return them by session."""
-    sizes = batch.publish()
-    products = [
-        replace(product, bytes=sizes.get((product.stage, product.session_id), product.bytes))
-        for product in fresh
-    ]
-    if products:
-        components.catalog.products.put(*products, run_id=components.run_id)
-    report.changed += len(products)
-    report.rows_written += sum(product.rows for product in products)
-    return {product.session_id: product for product in products}
+def publish(
+    components: Components, batch: Batch, fresh: list[Product], products: dict[str, Product]
+) -> None:
+    """Publish the rows of `fresh` products, note these, also among the `products` by session, and
+    empty the list."""
+    batch.publish()
+    components.catalog.products.put(*fresh, run_id=components.run_id)
+    products.update((product.session_id, product) for product in fresh)
+    fresh.clear()
 
 
 def _remove_all_but(
@@ -195,15 +246,15 @@ def _written(
         key = (source.project, session_id)
         ahead = components.made_ahead(key, (table.name, expected_hash))
     rows, facts = ahead or _made(components, derived, source, expected_hash, make)
-    written = batch.put(table, session_id, rows)
+    batch.put(table, session_id, rows)
     return Product(
         table.name,
         source.project,
         session_id,
         input_hash=expected_hash,
-        output_hash=written.output_hash,
-        rows=written.rows,
-        bytes=written.bytes,
+        output_hash=rows.facts.output_hash,
+        rows=rows.facts.rows,
+        bytes=rows.nbytes,
         facts=facts,
     )
 
@@ -227,43 +278,7 @@ def _made(
     return arrow_rows(derived.table, rows, footer=footer, extra=extra), facts
 
 
-_SHORT_ROWS = 2_000
-"""Sessions with at most so many rows of redacted_records are never deferred."""
-_GROWTH = 1.1
-
-
 def with_made_of(product: Product, source: Product, version: str) -> Product:
     """Return a product with the fact `made_of`: the records and version that it was made from."""
     made_of = (source.facts.get("lineage"), source.rows, version)
     return replace(product, facts={**product.facts, "made_of": made_of})
-
-
-class Deferral:
-    """Decides which products of a project are deferred."""
-
-    def __init__(self, components: Components, project: str) -> None:
-        self._components = components
-        self._project = project
-        self._grew_at: dict[str, float] | None = None
-
-    def is_deferred(self, source: Product, product: Product, version: str) -> bool:
-        """Whether a product need not be made again yet, though the redacted records `source`
-        have grown since."""
-        lineage, rows, made_by = product.facts.get("made_of") or (None, 0, "")
-        return (
-            made_by == version
-            and lineage is not None
-            and lineage == source.facts.get("lineage")
-            and source.rows > _SHORT_ROWS
-            and source.rows < rows * _GROWTH
-            and not self._is_quiet(source.session_id)
-        )
-
-    def _is_quiet(self, session_id: str) -> bool:
-        if self._grew_at is None:
-            self._grew_at = {}
-            for row in self._components.catalog.sources.rows(self._project):
-                at = max(self._grew_at.get(row.session_id, 0.0), row.mtime_ns / 1e9)
-                self._grew_at[row.session_id] = at
-        quiet = self._components.clock() - self._grew_at.get(session_id, 0.0)
-        return quiet >= self._components.settings.rest_minutes * 60

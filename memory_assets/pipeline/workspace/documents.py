@@ -18,10 +18,11 @@ from memory_assets.documents.walk import FoundFile, Walk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.tables.derive import publish
 from memory_assets.pipeline.tables.embeddings import keep_vectors
-from memory_assets.pipeline.workspace.files import files_of
-from memory_assets.pipeline.workspace.state import (
+from memory_assets.pipeline.workspace.files import (
     STAGE,
+    files_of,
     held_back,
     held_state,
     is_current,
@@ -83,9 +84,9 @@ def read_documents(components: Components, partition: str) -> StageReport:
                 continue
             fresh.append(product)
             if batch.full:
-                _publish(components, batch, fresh, products)
+                publish(components, batch, fresh, products)
         report.changed, report.rows_written = reader.changed, reader.rows_written
-        _publish(components, batch, fresh, products)
+        publish(components, batch, fresh, products)
         report.removed = _remove_vanished(components, partition, products, walk, version)
         batch.compact()
         report.add_products(list(products.values()))
@@ -164,7 +165,7 @@ class _Reader:
             rows.append(document)
             facts["redactions"], facts["rules"] = document.redactions, rules
         table = arrow_rows(WORKSPACE_DOCUMENTS, rows, footer={"input_hash": expected})
-        written = batch.put(WORKSPACE_DOCUMENTS, file.path, table)
+        batch.put(WORKSPACE_DOCUMENTS, file.path, table)
         self.changed += 1
         self.rows_written += len(rows)
         return Product(
@@ -172,9 +173,9 @@ class _Reader:
             self._workspace.partition,
             file.path,
             expected,
-            written.output_hash,
+            table.facts.output_hash,
             len(rows),
-            written.bytes,
+            table.nbytes,
             facts,
         )
 
@@ -230,21 +231,6 @@ class _Reader:
             ruleset_version=self._components.ruleset_version,
         )
         return document, Counter(finding.rule for finding in all_findings)
-
-
-def _publish(
-    components: Components, batch: Batch, fresh: list[Product], products: dict[str, Product]
-) -> None:
-    """Publish the documents of `fresh`, note their products, and empty the list."""
-    sizes = batch.publish()
-    noted = [
-        replace(product, bytes=sizes.get((STAGE, product.session_id), product.bytes))
-        for product in fresh
-    ]
-    if noted:
-        components.catalog.products.put(*noted, run_id=components.run_id)
-    products.update((product.session_id, product) for product in noted)
-    fresh.clear()
 
 
 def _remove_vanished(

@@ -28,8 +28,7 @@ from memory_assets.models import RedactedRecord
 from memory_assets.paths import is_gone
 from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
 from memory_assets.recall.documents import NamedDocument, chunk_rows, document_named, state_of_file
-from memory_assets.recall.ids import MemoryId
-from memory_assets.recall.names import id_named
+from memory_assets.recall.names import MemoryId, id_named
 from memory_assets.recall.rows import not_made, rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
@@ -55,9 +54,7 @@ from memory_assets.stores.runs.ledger import KEPT, STARTED, EndedRun, RunLedger,
 from memory_assets.stores.stores import Stores
 from memory_assets.transcripts import (
     Content,
-    contents_of,
-    is_rendered,
-    state_of,
+    reader_of,
     take_fingerprint,
 )
 
@@ -430,9 +427,9 @@ def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, i
     complete = read - row.facts.get("pending_bytes", 0)
     size = None
     try:
-        if is_rendered(source) and state_of(source) is None:
+        if reader_of(source).renders(source) and reader_of(source).state(source) is None:
             return "gone", None, _NO_LINES
-        contents = contents_of(source)
+        contents = reader_of(source).contents(source)
         size = sum(content.size for content in contents)
         same = size >= complete and take_fingerprint(contents, complete, key) == row.fingerprint
         lines = _line_numbers(contents, *span) if same else _NO_LINES

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,12 @@ from memory_assets.errors import NotFound
 from memory_assets.keywords import WEAK_WORDS
 from memory_assets.models import Chunk, RetrievedDocument
 from memory_assets.recall.cross_query.document_sources import DocumentSource, document_source
-from memory_assets.recall.cross_query.shared_space import Space
 from memory_assets.recall.names import projects_named, session_named
-from memory_assets.recall.rows import stored_vectors
+from memory_assets.recall.rows import UNTIMED, stored_vectors
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.excerpts import excerpt
-from memory_assets.recall.sessions.session import UNTIMED
-from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import CrossQueryRequest
+from memory_assets.requests.times import is_within
 from memory_assets.stores.lake.schemas import RETRIEVED_DOCUMENTS, TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets.stores.vector_store import Document
 
@@ -48,64 +46,12 @@ _ALSO_COMMON = (
 _COMMON = WEAK_WORDS.union(_ALSO_COMMON.split())
 
 
-@dataclass(frozen=True)
-class SessionFound:
-    """A session, the reasons why it is listed (it "retrieved" a document or "touched" its file, or
-    is "similar"), and its turns. `title` is "" if it has none."""
-
-    session_id: str
-    title: str
-    project: str
-    agent: str
-    score: float | None
-    why: tuple[str, ...]
-    turns: tuple[dict[str, Any], ...]
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """A document and the most similar turn of a session (cosine), the words that both contain, the
-    document's path if the turn touched that file, and whether the turn retrieved the document. A
-    turn that did either comes before one that is more similar."""
-
-    document: str
-    session_id: str
-    turn_id: str
-    similarity: float
-    shared_terms: tuple[str, ...]
-    touched: str | None
-    retrieved: bool
-
-
-@dataclass(frozen=True)
-class CrossAnswer:
-    """The documents and the sessions found, what was asked of either, and their overlap. `coverage`
-    and `degraded` are those of the search in the sessions."""
-
-    query: str
-    corpus_query: str
-    session_query: str
-    filters: Mapping[str, str]
-    collection: str
-    space: Space
-    documents: tuple[dict[str, Any], ...]
-    sessions: tuple[SessionFound, ...]
-    overlap: tuple[Overlap, ...]
-    coverage: Mapping[str, Any]
-    degraded: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON contract of a cross-query."""
-        answer = asdict(self)
-        about = {"name": self.collection, **answer.pop("space")}
-        return {**answer, "collection": about}
-
-
 def cross_query(
     memory: Searchable, query: str | CrossQueryRequest = "", **arguments: Any
-) -> CrossAnswer:
+) -> dict[str, Any]:
     """Return the documents and sessions found by a `CrossQueryRequest`, or by a query with the
-    request's other arguments.
+    request's other arguments, what was asked of either, and their overlap, as JSON
+    (docs/contracts.md). `coverage` and `degraded` are those of the search in the sessions.
 
     Raises:
         ConfigurationError: the request makes no sense; says what would.
@@ -122,10 +68,7 @@ def cross_query(
             raise NotFound(f"no document {asked.document!r} in {other.name}")
         corpus_query = asked.query.strip() or scored[0][0].text
     elif not (corpus_query := _first(asked.corpus_query, asked.query, asked.session_query)):
-        used = [
-            retrieved_document.document
-            for retrieved_document in retrieved_documents(memory, asked, other.name)
-        ]
+        used = [document_id for document_id, _ in retrieved_documents(memory, asked, other.name)]
         scored = [(own, None) for own in other.documents(list(dict.fromkeys(used))[: asked.n])]
     else:
         scored = other.nearest(corpus_query, asked.n, asked.where)
@@ -140,23 +83,22 @@ def cross_query(
     )
     similar = answer.hits if session_query else ()
     sessions = _sessions(similar, touched, used_by, asked.n, session_query)
-    titles = memory.titles((session.project, session.session_id) for session in sessions)
-    sessions = [replace(session, title=titles.get(session.session_id, "")) for session in sessions]
-    turns = {turn["id"] for session in sessions for turn in session.turns}
-    payload = answer.to_dict()
-    return CrossAnswer(
-        query=asked.query,
-        corpus_query=asked.corpus_query,
-        session_query=asked.session_query,
-        filters=answer.filters,
-        collection=other.name,
-        space=other.space,
-        documents=tuple(_document(*pair, corpus_query) for pair in scored),
-        sessions=tuple(sessions),
-        overlap=tuple(_overlap(memory, other, documents, similar, touched, used_by, turns)),
-        coverage=payload["coverage"],
-        degraded=answer.degraded,
-    )
+    titles = memory.titles((session["project"], session["session_id"]) for session in sessions)
+    for session in sessions:
+        session["title"] = titles.get(session["session_id"], "")
+    turns = {turn["id"] for session in sessions for turn in session["turns"]}
+    return {
+        "query": asked.query,
+        "corpus_query": asked.corpus_query,
+        "session_query": asked.session_query,
+        "filters": dict(answer.filters),
+        "collection": {"name": other.name, **asdict(other.space)},
+        "documents": [_document(*pair, corpus_query) for pair in scored],
+        "sessions": sessions,
+        "overlap": _overlap(memory, other, documents, similar, touched, used_by, turns),
+        "coverage": answer.to_dict()["coverage"],
+        "degraded": answer.degraded,
+    }
 
 
 def _first(*texts: str) -> str:
@@ -195,38 +137,40 @@ def _touched(
 def _sessions(
     hits: Sequence[Hit],
     touched: Mapping[str, Sequence[Hit]],
-    used_by: Sequence[RetrievedBy],
+    used_by: Sequence[_RetrievedBy],
     n: int,
     query: str,
-) -> list[SessionFound]:
+) -> list[dict[str, Any]]:
+    """Return the sessions with the reasons why each is listed (it "retrieved" a document, "touched"
+    its file, or is "similar"), and its turns."""
     by_session: dict[str, list[tuple[str, Hit]]] = {}
     for why, hit in (
-        *(("retrieved", retrieval.hit) for retrieval in used_by),
+        *(("retrieved", hit) for _, hit in used_by),
         *(("touched", hit) for same in touched.values() for hit in same),
         *(("similar", hit) for hit in hits),
     ):
         by_session.setdefault(str(hit.metadata["session_id"]), []).append((why, hit))
-    sessions = []
+    sessions: list[dict[str, Any]] = []
     for session_id, reasons in by_session.items():
         scores = [hit.score for why, hit in reasons if why == "similar"]
         turns = {hit.turn_id: hit for _, hit in reasons}
         sessions.append(
-            SessionFound(
-                session_id=session_id,
-                title="",
-                project=str(reasons[0][1].metadata["project"]),
-                agent=str(reasons[0][1].metadata["agent"]),
-                score=round(max(scores), 4) if scores else None,
-                why=tuple(dict.fromkeys(why for why, _ in reasons)),
-                turns=tuple(_turn(hit, query) for hit in turns.values()),
-            )
+            {
+                "session_id": session_id,
+                "title": "",
+                "project": str(reasons[0][1].metadata["project"]),
+                "agent": str(reasons[0][1].metadata["agent"]),
+                "score": round(max(scores), 4) if scores else None,
+                "why": list(dict.fromkeys(why for why, _ in reasons)),
+                "turns": [_turn(hit, query) for hit in turns.values()],
+            }
         )
     sessions.sort(
         key=lambda session: (
-            "retrieved" not in session.why,
-            -len(session.why),
-            -(session.score or 0.0),
-            session.session_id,
+            "retrieved" not in session["why"],
+            -len(session["why"]),
+            -(session["score"] or 0.0),
+            session["session_id"],
         )
     )
     return sessions[:n]
@@ -247,13 +191,15 @@ def _overlap(
     documents: Sequence[Document],
     hits: Sequence[Hit],
     touched: Mapping[str, Sequence[Hit]],
-    used_by: Sequence[RetrievedBy],
+    used_by: Sequence[_RetrievedBy],
     turns: set[str],
-) -> list[Overlap]:
-    """Return, for each document and session, the most similar turn, most similar first."""
-    retrieving = {(retrieval.document, retrieval.hit.turn_id) for retrieval in used_by}
+) -> list[dict[str, Any]]:
+    """Return, for each document and session, the most similar turn (cosine), most similar first,
+    the words that both contain, the document's path if the turn touched that file, and whether the
+    turn retrieved the document. A turn that did either comes before one that is more similar."""
+    retrieving = {(document_id, hit.turn_id) for document_id, hit in used_by}
     further = (
-        *(retrieval.hit for retrieval in used_by),
+        *(hit for _, hit in used_by),
         *(h for same in touched.values() for h in same),
     )
     everything = {hit.id: hit for hit in (*further, *hits)}
@@ -265,7 +211,7 @@ def _overlap(
     if not passages or not documents:
         return []
     ours = np.stack([vectors[hit.id][1] for hit in passages])
-    best: dict[tuple[str, str], Overlap] = {}
+    best: dict[tuple[str, str], dict[str, Any]] = {}
     for document in documents:
         path = source.path(document)
         touching = {hit.turn_id for hit in touched.get(path or "", ())}
@@ -277,22 +223,22 @@ def _overlap(
             session = str(hit.metadata["session_id"])
             known = best.get((document.id, session))
             if known is None or (retrieved, bool(touches), similarity) > (
-                known.retrieved,
-                bool(known.touched),
-                known.similarity,
+                known["retrieved"],
+                bool(known["touched"]),
+                known["similarity"],
             ):
-                best[document.id, session] = Overlap(
-                    document.id,
-                    session,
-                    hit.turn_id,
-                    round(float(similarity), 4),
-                    shared_terms(document.text, str(hit.text)),
-                    touches,
-                    retrieved,
-                )
+                best[document.id, session] = {
+                    "document": document.id,
+                    "session_id": session,
+                    "turn_id": hit.turn_id,
+                    "similarity": round(float(similarity), 4),
+                    "shared_terms": shared_terms(document.text, str(hit.text)),
+                    "touched": touches,
+                    "retrieved": retrieved,
+                }
     return sorted(
         best.values(),
-        key=lambda overlap: (not overlap.retrieved, not overlap.touched, -overlap.similarity),
+        key=lambda pair: (not pair["retrieved"], not pair["touched"], -pair["similarity"]),
     )
 
 
@@ -303,12 +249,8 @@ def shared_terms(left: str, right: str) -> tuple[str, ...]:
     return tuple(sorted(shared, key=lambda word: (-len(word), word))[:_SHARED_TERMS])
 
 
-@dataclass(frozen=True)
-class RetrievedBy:
-    """A document's id, and the turn that retrieved it, shown by its first passage."""
-
-    document: str
-    hit: Hit
+_RetrievedBy = tuple[str, Hit]
+"""A document's id, and the turn that retrieved it, shown by its first passage."""
 
 
 def retrieved_documents(
@@ -316,10 +258,9 @@ def retrieved_documents(
     asked: CrossQueryRequest,
     collection: str,
     documents: Collection[str] | None = None,
-) -> list[RetrievedBy]:
+) -> list[_RetrievedBy]:
     """Return what sessions that pass the request's filters retrieved of a collection, of these
     documents or of all: the newest turns first, those of at most `n` sessions."""
-    window = SearchRequest("-", since=asked.since, until=asked.until)
     rows: list[RetrievedDocument] = [
         row
         for project, session_id in _that_retrieved(memory, asked)
@@ -327,12 +268,12 @@ def retrieved_documents(
         if row.collection in ("", collection)
         and (documents is None or row.document in documents)
         and asked.agent in (None, row.agent)
-        and window.covers(row.timestamp)
+        and is_within(row.timestamp, asked.since, asked.until)
     ]
     rows.sort(key=lambda row: row.timestamp or UNTIMED, reverse=True)
     kept = list(dict.fromkeys((row.project, row.session_id) for row in rows))[: asked.n]
     turns = {hit.turn_id: hit for key in kept for hit in _turns(memory, *key)}
-    return [RetrievedBy(row.document, turns[row.turn_id]) for row in rows if row.turn_id in turns]
+    return [(row.document, turns[row.turn_id]) for row in rows if row.turn_id in turns]
 
 
 def _that_retrieved(memory: Stores, asked: CrossQueryRequest) -> Iterator[tuple[str, str]]:

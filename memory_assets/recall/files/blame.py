@@ -8,26 +8,38 @@ is proven for any commit of a file, the turns that changed the file are listed i
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.commits import SCORES, Evidence, Repository, uncontested
+from memory_assets.chunking import file_matches
+from memory_assets.commits import (
+    SCORES,
+    Evidence,
+    Repository,
+    RepositoryCommit,
+    attribute,
+    session_work,
+    uncontested,
+)
+from memory_assets.commits.attribution import IN_WORDS, SURE
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.names import is_absolute, only_file, touched_files
-from memory_assets.recall.files.turns import (
-    ChangedBy,
-    attribute_new_commit,
-    projects_in,
-    turns_that_changed,
-)
 from memory_assets.recall.rows import iso, rows_of
+from memory_assets.recall.sessions.records import whole_session
 from memory_assets.recall.sessions.session import session_title
-from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS, TURN_CHUNKS
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import (
+    COMMIT_LINKS,
+    REDACTED_RECORDS,
+    SESSION_COMMITS,
+    TURN_CHUNKS,
+)
+from memory_assets.tool_names import kind_of_tool
 
 if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
@@ -49,52 +61,15 @@ _LINKED = {
 """Columns of session_commits that a link set by a user may lack, with their defaults."""
 
 
-@dataclass(frozen=True)
-class AttributedSession:
-    """A session that a commit is attributed to, with the evidence and its score."""
-
-    session_id: str
-    project: str
-    agent: str
-    turn_id: str | None
-    evidence: str
-    score: float
-    title: str
-    timestamp: str | None
-    pull_request: str = ""
-    commit: str = ""
-
-
-@dataclass(frozen=True)
-class BlamedCommit:
-    """A commit and its sessions, those with the highest score first. `lines` are the lines of the
-    file that this commit was the last to change."""
-
-    commit: str
-    subject: str
-    committed_at: str | None
-    lines: list[int]
-    sessions: list[AttributedSession]
-
-
-@dataclass(frozen=True)
-class Blame:
-    """The answer of `blame`. `kind` is "commit", "file" or "line"; `turns` are the turns that
-    changed the file, newest first, if none of its commits has a session; `notes` say what is not
-    known, and why."""
-
-    target: str
-    kind: str
-    repository: str | None
-    commits: list[BlamedCommit] = field(default_factory=list)
-    turns: list[ChangedBy] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def blame(memory: Stores, target: str, directory: Path) -> Blame:
+def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
     """Return the sessions behind `target`: `PATH`, `PATH:LINE`, or a commit (a SHA of at least
     seven digits, or any revision of the repository that contains `directory`). A path that does
     not exist may be the end of one, or a file's name alone.
+
+    The answer is its JSON (docs/contracts.md): `kind` is "commit", "file" or "line"; `commits` have
+    the lines of the file that each was the last to change, and its sessions with the evidence and
+    its score, those with the highest score first; `turns` are those that changed the file, newest
+    first, if none of its commits has a session; `notes` say what is not known, and why.
 
     Raises:
         ConfigurationError: it is empty, a SHA that is too short or means several commits, or the
@@ -121,6 +96,12 @@ def blame(memory: Stores, target: str, directory: Path) -> Blame:
         if repository is not None and not path.exists():
             path = repository.root / full
     return _blame_file(memory, target, path, line)
+
+
+def proof_in_words(session: Mapping[str, Any]) -> str:
+    """Return why a commit is claimed for a session, with a doubt where there is one."""
+    sure = "" if session["score"] >= SURE else "probably: "
+    return f"{sure}{IN_WORDS.get(session['evidence'], '')}"
 
 
 def _full_path(memory: Stores, name: str, repository: Repository | None) -> str | None:
@@ -171,17 +152,19 @@ def _resolve_commit(memory: Stores, target: str, repository: Repository | None) 
     return longest
 
 
-def _blame_commit(memory: Stores, target: str, commit: str, repository: Repository | None) -> Blame:
+def _blame_commit(
+    memory: Stores, target: str, commit: str, repository: Repository | None
+) -> dict[str, Any]:
     blamed = list(_blamed(memory, {commit: []}, repository))
-    notes = [] if blamed[0].sessions else ["no session is proven to stand behind this commit"]
-    return Blame(target, "commit", _root(repository), blamed, [], notes)
+    notes = [] if blamed[0]["sessions"] else ["no session is proven to stand behind this commit"]
+    return _answer(target, "commit", repository, blamed, [], notes)
 
 
-def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> Blame:
+def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> dict[str, Any]:
     repository = Repository.at(path.resolve())
     kind = "file" if line is None else "line"
     notes: list[str] = []
-    commits: list[BlamedCommit] = []
+    commits: list[dict[str, Any]] = []
     inside = target if line is None else target.rpartition(":")[0]
     if repository is None:
         notes.append("not in a git repository of this machine: only turns that changed it")
@@ -195,20 +178,20 @@ def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> Bl
         if line is not None and not lines and not notes:
             notes.append(_UNCOMMITTED)
         commits = list(_blamed(memory, lines, repository))
-    unexplained = [one for one in commits if not one.sessions]
+    unexplained = [one for one in commits if not one["sessions"]]
     if commits and unexplained:
         notes.append(f"{UNPROVEN}: {len(unexplained)} of {len(commits)}")
-    turns: list[ChangedBy] = []
-    if not any(one.sessions for one in commits):
+    turns: list[dict[str, Any]] = []
+    if not any(one["sessions"] for one in commits):
         turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)
     if not turns and not commits and _UNCOMMITTED not in notes:
         raise NotFound(f"no turn in memory changed {target}, and git has no commit of it")
-    return Blame(target, kind, _root(repository), commits, turns, notes)
+    return _answer(target, kind, repository, commits, turns, notes)
 
 
 def _blamed(
     memory: Stores, lines: dict[str, list[int]], repository: Repository | None
-) -> Iterator[BlamedCommit]:
+) -> Iterator[dict[str, Any]]:
     """Yield the commits, those with most lines first."""
     claims = list(_claims(memory, repository))
     order = sorted(lines, key=lambda sha: (-len(lines[sha]), sha))[:_MOST_COMMITS]
@@ -224,7 +207,13 @@ def _blamed(
         subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
         times = (row["committed_at"] for row in rows if row["committed_at"])
         when = known.committed_at if known is not None else next(times, None)
-        yield BlamedCommit(sha, subject, iso(when), lines[sha], sessions)
+        yield {
+            "commit": sha,
+            "subject": subject,
+            "committed_at": iso(when),
+            "lines": lines[sha],
+            "sessions": sessions,
+        }
 
 
 def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -> bool:
@@ -262,13 +251,15 @@ def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(best.values())
 
 
-def _attributed(memory: Stores, row: dict[str, Any]) -> AttributedSession:
-    names = ("session_id", "project", "agent", "turn_id", "evidence", "score", "pull_request")
-    return AttributedSession(
-        **{name: row[name] for name in (*names, "commit")},
-        title=session_title(memory.lake, row["project"], row["session_id"]),
-        timestamp=iso(row["timestamp"]),
-    )
+def _attributed(memory: Stores, row: dict[str, Any]) -> dict[str, Any]:
+    names = ("session_id", "project", "agent", "turn_id", "evidence", "score")
+    return {
+        **{name: row[name] for name in names},
+        "title": session_title(memory.lake, row["project"], row["session_id"]),
+        "timestamp": iso(row["timestamp"]),
+        "pull_request": row["pull_request"],
+        "commit": row["commit"],
+    }
 
 
 def _same(one: str, other: str) -> bool:
@@ -277,5 +268,145 @@ def _same(one: str, other: str) -> bool:
     return shorter >= _FEWEST_DIGITS and one[:shorter] == other[:shorter]
 
 
-def _root(repository: Repository | None) -> str | None:
-    return str(repository.root) if repository is not None else None
+def _answer(
+    target: str,
+    kind: str,
+    repository: Repository | None,
+    commits: list[dict[str, Any]],
+    turns: list[dict[str, Any]],
+    notes: list[str],
+) -> dict[str, Any]:
+    root = str(repository.root) if repository is not None else None
+    about = {"target": target, "kind": kind, "repository": root}
+    return {**about, "commits": commits, "turns": turns, "notes": notes}
+
+
+_TURN_COLUMNS = ["turn_id", "turn_index", "part", "session_id", "project", "project_root", "agent"]
+_TURN_COLUMNS += ["timestamp", "files", "first_seq", "last_seq"]
+_MOST_SESSIONS = 6
+_MOST_FILES = 12
+_CLOCK = timedelta(minutes=5)
+
+
+def turns_that_changed(
+    memory: Stores, path: str, repository: Repository | None, most: int
+) -> list[dict[str, Any]]:
+    """Return the turns that wrote `path` (relative to the repository's root), newest first: turns
+    of projects in this repository, or, if there are none, of other projects that wrote a path with
+    this end. `here` is True of the former; of others only the end of the path is equal."""
+    lake = memory.lake
+    mine = projects_in(lake, repository)
+    turns = list(touching_turns(lake, mine, [path]))
+    if not turns and "/" in path.strip("/"):
+        turns = list(touching_turns(lake, lake.projects(TURN_CHUNKS), [path]))
+    changes = [
+        {
+            **{name: row[name] for name in ("turn_id", "session_id", "project", "agent")},
+            "timestamp": iso(row["timestamp"]),
+            "title": session_title(lake, row["project"], row["session_id"]),
+            "path": written,
+            "here": row["project"] in mine,
+        }
+        for row in turns
+        if (written := _written_path(lake, row, path))
+    ]
+    changes.sort(key=lambda one: one["timestamp"] or "", reverse=True)
+    return changes[:most]
+
+
+def touching_turns(
+    lake: Lake, projects: Sequence[str], paths: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield one row for each turn of these projects that read or wrote a path which can be one of
+    `paths`."""
+    for project in projects:
+        seen: set[str] = set()
+        for row in lake.read_partition(TURN_CHUNKS, project, _TURN_COLUMNS).to_pylist():
+            touches = any(file_matches(one, path) for one in row["files"] for path in paths)
+            if touches and row["turn_id"] not in seen:
+                seen.add(row["turn_id"])
+                yield row
+
+
+def projects_in(lake: Lake, repository: Repository | None) -> list[str]:
+    """Return the projects whose root is in the repository on this machine."""
+    if repository is None:
+        return []
+    inside = []
+    for project in lake.projects(TURN_CHUNKS):
+        sessions = lake.sessions(TURN_CHUNKS, project)[:1]
+        rows = [lake.read(TURN_CHUNKS, project, one, ["project_root"]) for one in sessions]
+        roots = {str(root) for table in rows for root in table["project_root"].to_pylist()}
+        if any(_is_inside(root, repository.root) for root in roots if root):
+            inside.append(project)
+    return inside
+
+
+def _is_inside(root: str, repository: Path) -> bool:
+    path = on_this_machine(root)
+    real = path.resolve() if os.path.exists(path) else path  # noqa: PTH110
+    return real == repository or repository in real.parents
+
+
+def _written_path(lake: Lake, row: dict[str, Any], path: str) -> str:
+    """Return the path that the turn wrote, as its call has it; "" if it only read the file."""
+    columns = ["kind", "tool_name", "paths", "seq", "agent_id", "cwd", "project_root"]
+    for call in rows_of(lake, REDACTED_RECORDS, row["project"], row["session_id"], columns):
+        if call["kind"] != "tool_use" or kind_of_tool(call["tool_name"]) != "write":
+            continue
+        if call["agent_id"] is None and not row["first_seq"] <= call["seq"] <= row["last_seq"]:
+            continue
+        for one in call["paths"]:
+            if file_matches(one, path):
+                return str(one)
+    return ""
+
+
+def attribute_new_commit(
+    memory: Stores, commit: RepositoryCommit, repository: Repository, around: timedelta
+) -> list[dict[str, Any]]:
+    """Return the attributions of one commit, as rows of session_commits: to sessions that touched
+    its files at most `around` before it was written."""
+    attributions = []
+    for project, session_id in _sessions_of(memory, commit, repository, around):
+        session = whole_session(memory, project, session_id)
+        if session is None:
+            continue
+        try:
+            claims = attribute(session_work(session), repository)
+        except GitFailed:
+            continue
+        attributions += [
+            {
+                "commit": claim.sha,
+                "project": project,
+                "session_id": session_id,
+                "agent": session.agent,
+                "turn_id": claim.turn.id,
+                "evidence": str(claim.evidence),
+                "score": claim.score,
+                "verified": True,
+                "subject": claim.subject,
+                "pull_request": claim.pull_request,
+                "timestamp": claim.timestamp,
+                "committed_at": commit.committed_at,
+            }
+            for claim in claims
+            if claim.sha == commit.sha
+        ]
+    return attributions
+
+
+def _sessions_of(
+    memory: Stores, commit: RepositoryCommit, repository: Repository, around: timedelta
+) -> list[tuple[str, str]]:
+    """Return the sessions of this repository that touched the commit's files in time, latest
+    first."""
+    latest: dict[tuple[str, str], datetime] = {}
+    projects = projects_in(memory.lake, repository)
+    for row in touching_turns(memory.lake, projects, commit.files[:_MOST_FILES]):
+        at: datetime | None = row["timestamp"]
+        if at and commit.authored_at - around <= at <= commit.authored_at + _CLOCK:
+            key = (row["project"], row["session_id"])
+            latest[key] = max(at, latest.get(key, at))
+    return sorted(latest, key=lambda key: latest[key], reverse=True)[:_MOST_SESSIONS]

@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory_assets.keywords import query_terms
-from memory_assets.recall.search.answer import Answer, Hit
+from memory_assets.recall.search.answer import Answer, Hit, with_summaries_last
 from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences, unknown
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
     POOL,
+    asked_relation,
     heading_scores,
     hubness,
+    may_state,
     nearest_code,
+    relation_scores,
     type_scores,
     without_copies,
 )
 from memory_assets.recall.search.excerpts import beside
 from memory_assets.recall.search.filters import allowed_turns
-from memory_assets.recall.search.folding import with_summaries_last
-from memory_assets.recall.search.languages import in_english
 from memory_assets.recall.search.pasted import holds_literally, pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
     KeywordScores,
@@ -39,10 +40,10 @@ from memory_assets.recall.search.ranking import (
     meaning_weight,
     worded_for_meaning,
 )
-from memory_assets.recall.search.relations import asked_relation, may_state, relation_scores
 from memory_assets.recall.search.spelling import (
     Vocabulary,
     corrections,
+    in_english,
     missing_words,
     replaced,
 )

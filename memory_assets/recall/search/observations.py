@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memory_assets.chunking import touched_by
 from memory_assets.errors import NotFound
 from memory_assets.models import Observation
-from memory_assets.recall.rows import stored_vectors
+from memory_assets.recall.rows import UNTIMED, stored_vectors
 from memory_assets.recall.search.answer import Answer, Hit, coverages
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
     from memory_assets.stores.stores import Stores
 
-_FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -45,7 +44,7 @@ def find_observations(
         for row in _rows(memory, name, session_id):
             if _passes(row, request):
                 observations.append(row)
-                heappush(newest, row.timestamp or _FIRST)
+                heappush(newest, row.timestamp or UNTIMED)
                 if len(newest) > request.n:
                     heappop(newest)
     if request.file:

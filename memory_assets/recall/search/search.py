@@ -20,12 +20,18 @@ import numpy as np
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
 from memory_assets.paths import NO_EMBEDDER, NO_VECTORS
-from memory_assets.recall.search.answer import Answer, Coverage, Hit, coverages
+from memory_assets.recall.search.answer import (
+    Answer,
+    Coverage,
+    Hit,
+    coverages,
+    newest_first,
+    with_summaries_last,
+)
 from memory_assets.recall.search.corpus import Corpora, Corpus
-from memory_assets.recall.search.filters import left_out
-from memory_assets.recall.search.hybrid import find
+from memory_assets.recall.search.filters import allowed_turns, files_beginning, left_out
+from memory_assets.recall.search.hybrid import find, hit_ids
 from memory_assets.recall.search.later import with_later
-from memory_assets.recall.search.newest import find_newest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.keyword_index import files as keyword_files
@@ -117,33 +123,26 @@ class Searcher:
         Raises:
             NotFound, StoreError: there is no index, or it cannot be read.
         """
-        corpora = self._open_index(SearchRequest(kinds=(kind,), sort="date"))
+        corpora = self._open_index((kind,))
         with corpora.index.reading():
             return corpora.corpus(kind)
 
     def _answer(self, request: SearchRequest) -> Answer:
         if not request.query.strip():
-            newest = find_newest(request, self._open_index(request))
+            newest = _newest(request, self._open_index(request.kinds))
             return Answer("", "filter", self._coverage(request.kinds)[0], tuple(newest))
         if request.mode != "keyword":
             self._start_model()
-        corpora = self._open_index(request)
+        corpora = self._open_index(request.kinds)
         away = None if request.mode == "keyword" else self._why_no_vectors()
         if away is not None and request.mode == "semantic":
             self._embedder()
             lost = NotFound if self._stores.vectors_url is None else StoreError
             raise lost(f"no search by meaning: {away}")
-        embedder = None
-        if request.mode != "keyword" and away is None:
-            try:
-                embedder = self._embedder()
-            except EmbedderUnavailable as error:
-                if request.mode == "semantic":
-                    raise
-                away = str(error)
+        by_meaning = request.mode != "keyword" and away is None
         try:
-            outcome = find(request, corpora, embedder)
-        except EmbedderUnavailable as error:  # an endpoint that does not answer
+            outcome = find(request, corpora, self._embedder() if by_meaning else None)
+        except EmbedderUnavailable as error:  # also an endpoint that does not answer
             if request.mode == "semantic":
                 raise
             away, outcome = str(error), find(request, corpora, None)
@@ -192,12 +191,10 @@ class Searcher:
         Raises:
             NotFound: there is no keyword index.
         """
-        from memory_assets.recall.search.filters import files_beginning
+        return files_beginning(self._open_index(("sessions",)).index, name)
 
-        return files_beginning(self._open_index(SearchRequest(sort="date")).index, name)
-
-    def _open_index(self, request: SearchRequest) -> Corpora:
-        """Return the corpora of the keyword index.
+    def _open_index(self, kinds: Sequence[str]) -> Corpora:
+        """Return the corpora of the keyword index, to search these kinds.
 
         Raises:
             NotFound, StoreError: it is missing or damaged, or has none of the stored rows.
@@ -214,9 +211,9 @@ class Searcher:
                 self._corpora = Corpora(keyword_files.open_for_reading(path))
                 self._opened = (status.st_ino, status.st_dev)
             corpora = self._corpora
-        if not any(map(corpora.index.holds, request.kinds)):
-            documents = request.kinds == ("workspace",)
-            if self._coverage(request.kinds)[0].rows:
+        if not any(map(corpora.index.holds, kinds)):
+            documents = tuple(kinds) == ("workspace",)
+            if self._coverage(kinds)[0].rows:
                 self._corpora = None
                 command = "index" if documents else "ingest"
                 raise NotFound(f"the keyword index is empty; run `memory {command}`")
@@ -269,6 +266,22 @@ class Searcher:
             index = None if self._keeps_collections or not self._corpora else self._corpora.index
             self._covered = {state: coverages(catalog, kinds, index)}
         return self._covered[state]
+
+
+def _newest(request: SearchRequest, corpora: Corpora) -> list[Hit]:
+    """Return the newest turns of all requested kinds, newest first, each with its first passage."""
+    hits: list[Hit] = []
+    with corpora.index.reading():
+        for kind in request.kinds:
+            corpus = corpora.corpus(kind)
+            allowed = allowed_turns(corpus, corpora.index, request)
+            turns = np.arange(corpus.turns) if allowed is None else np.flatnonzero(allowed)
+            newest = turns[np.lexsort((-turns, -corpus.ts_epoch[turns]))][: request.n]
+            places = np.searchsorted(corpus.turn, newest).tolist()
+            for row in corpus.rows_at(corpora.index, places):
+                if row is not None:
+                    hits.append(Hit(*hit_ids(row), 0.0, row.text, row.metadata))
+    return with_summaries_last(newest_first(hits))[: request.n]
 
 
 def state_of(catalog: Catalog) -> list[tuple[int, int]]:

@@ -4,10 +4,9 @@ the turn that started them, observations and commits beside their turn."""
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
+from functools import lru_cache
 from typing import Any
 
 from memory_assets.chunking.digest import error_head
@@ -103,8 +102,7 @@ class Conversations:
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
-        self._kept: OrderedDict[tuple[str, str], tuple[str, list[Turn]]] = OrderedDict()
-        self._lock = Lock()
+        self._kept = lru_cache(maxsize=_KEPT)(self._read)
 
     def window(
         self, any_id: str, most: int, *, turn: int | None = None, first: int | None = None
@@ -200,20 +198,14 @@ class Conversations:
         """
         products = self._stores.catalog.products.of_session(project, session_id)
         product = products.get(REDACTED_RECORDS.name)
-        state = product.output_hash if product is not None else ""
-        key = (project, session_id)
-        with self._lock:
-            kept = self._kept.get(key)
-        if kept is None or kept[0] != state:
-            kept = (state, session_turns(self._stores, project, session_id, recalled=True))
-        with self._lock:
-            self._kept[key] = kept
-            self._kept.move_to_end(key)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        if not kept[1]:
+        turns = self._kept(project, session_id, product.output_hash if product is not None else "")
+        if not turns:
             raise NotFound(f"session {session_id} has no turns: nobody says anything in it")
-        return kept[1]
+        return turns
+
+    def _read(self, project: str, session_id: str, state: str) -> list[Turn]:
+        """Return the turns of a session, whose records are in a `state`, by which they are kept."""
+        return session_turns(self._stores, project, session_id, recalled=True)
 
     def _shown(self, turn: Turn, beside: list[Item]) -> TurnShown:
         times = (record.timestamp for record in turn.records if record.timestamp is not None)

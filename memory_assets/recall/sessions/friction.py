@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from memory_assets.recall.names import listed_projects
 from memory_assets.recall.rows import one_line
 from memory_assets.recall.sessions.records import calls_and_prompts, whole_session
-from memory_assets.requests.actions import FrictionRequest
+from memory_assets.requests.questions import FrictionRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.files import touched
@@ -40,18 +40,6 @@ _WORD = re.compile(r"[a-z]{2,}")
 
 
 @dataclass(frozen=True)
-class Ending:
-    """How an error ended in one session: the command or tool that worked at last, the commands
-    between the last failure and that (`ran`), and the files changed meanwhile."""
-
-    session_id: str
-    turn_id: str
-    command: str
-    ran: list[str]
-    changed: list[str]
-
-
-@dataclass(frozen=True)
 class _Met:
     """An error as one session met it; `ending` is None if it did not end there."""
 
@@ -62,7 +50,7 @@ class _Met:
     session_id: str
     turn_id: str
     time: str
-    ending: Ending | None
+    ending: dict[str, Any] | None
 
 
 def error_key(line: str) -> str:
@@ -100,7 +88,7 @@ def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
 
 def _answer(group: Sequence[_Met]) -> dict[str, Any]:
     newest = group[0]
-    endings = [asdict(error.ending) for error in group if error.ending is not None]
+    endings = [error.ending for error in group if error.ending is not None]
     return {
         "error": newest.error,
         "command": newest.command,
@@ -167,8 +155,10 @@ def _errors_of(session: SessionTurns) -> Iterator[_Met]:
         )
 
 
-def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> Ending | None:
-    """Return how the failure of a run ended: by the first later run that covers it and worked."""
+def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> dict[str, Any] | None:
+    """Return how the failure of a run ended: by the first later run that covers it and worked, with
+    its `command`, those between the last failure and that (`ran`), and the files `changed`
+    meanwhile."""
     failed, later = runs[place], runs[place + 1 :]
     success = next((run for run in later if not run.failed and run.covers(failed)), None)
     if success is None:
@@ -183,13 +173,13 @@ def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> Ending | 
     places = {(row.agent_id, row.seq): at for at, row in enumerate(session.records)}
     first, end = (places[run.record.agent_id, run.record.seq] for run in (failed, success))
     changed = touched(session, session.records[first:end]).modified
-    return Ending(
-        session.session_id,
-        success.turn.id,
-        one_line(worked, _COMMAND_LIMIT),
-        list(dict.fromkeys(ran))[-_LISTED:],
-        [str(path) for path in changed[:_LISTED]],
-    )
+    return {
+        "session_id": session.session_id,
+        "turn_id": success.turn.id,
+        "command": one_line(worked, _COMMAND_LIMIT),
+        "ran": list(dict.fromkeys(ran))[-_LISTED:],
+        "changed": [str(path) for path in changed[:_LISTED]],
+    }
 
 
 def _only_looks(segment: Segment) -> bool:

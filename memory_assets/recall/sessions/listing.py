@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
 from memory_assets.recall.names import listed_projects, session_named, short_id
 from memory_assets.recall.pins import pin_key, pins_by_session
-from memory_assets.recall.rows import answering_models, plain, rows_of
+from memory_assets.recall.rows import UNTIMED, answering_models, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
 from memory_assets.stores.catalog.session_counts import (
@@ -36,7 +36,6 @@ _SUMMARY_COLUMNS = [
 ]
 _Span = tuple[str, str, datetime | None, datetime | None]
 """Project, id, beginning and end of a session."""
-_FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
@@ -68,7 +67,7 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         row for row in passing if asked.machine or (row["project"], row["session_id"]) in of_persons
     ]
     of_programs = len(passing) - len(listed)
-    listed.sort(key=lambda row: (row["ended_at"] or _FIRST, row["session_id"]), reverse=True)
+    listed.sort(key=lambda row: (row["ended_at"] or UNTIMED, row["session_id"]), reverse=True)
     return {
         "project": listed_projects(projects),
         "total": len(listed),
@@ -179,7 +178,7 @@ def _passes(row: Mapping[str, Any], asked: SessionsRequest) -> bool:
         return False
     if asked.agent is not None and row["agent"] != asked.agent:
         return False
-    if asked.since is not None and (row["ended_at"] or _FIRST) < asked.since:
+    if asked.since is not None and (row["ended_at"] or UNTIMED) < asked.since:
         return False
     if asked.until is not None and not (row["started_at"] and row["started_at"] < asked.until):
         return False

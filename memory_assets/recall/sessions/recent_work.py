@@ -12,13 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from memory_assets.errors import NotFound
 from memory_assets.recall.names import short_id, with_worktrees, worktrees_of
-from memory_assets.recall.rows import one_line, rows_of
+from memory_assets.recall.rows import UNTIMED, iso, one_line, rows_of
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
 from memory_assets.stores.catalog.session_counts import sessions_of_persons
@@ -75,7 +75,6 @@ _STEM = 6
 _ALIKE = 2
 """Words of an open end that a later session has where it may have resolved it."""
 _MORE = "More: `memory show ID` or get(ids=[ID]), `memory sessions --project .`"
-_FIRST = datetime.min.replace(tzinfo=UTC)
 _ENDS = (*".?!…",)
 
 
@@ -124,7 +123,7 @@ class _Session:
     def commits(self) -> list[dict[str, Any]]:
         """The rows of its commits and pull requests, the last one last."""
         rows = rows_of(self.stores.lake, SESSION_COMMITS, *self.key)
-        return sorted(rows, key=lambda row: row["timestamp"] or _FIRST)
+        return sorted(rows, key=lambda row: row["timestamp"] or UNTIMED)
 
     @cached_property
     def branch(self) -> str:
@@ -250,7 +249,7 @@ def _newest(stores: Stores, names: Sequence[str]) -> list[_Session]:
             break
         for row in rows_of(stores.lake, SESSION_SUMMARIES, name, session_id):
             sessions.append(_Session(stores, row))
-    sessions.sort(key=lambda project: project.row["ended_at"] or _FIRST, reverse=True)
+    sessions.sort(key=lambda project: project.row["ended_at"] or UNTIMED, reverse=True)
     return sessions
 
 
@@ -343,21 +342,17 @@ def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
     return f'{many} "{one_line(last["subject"], _TITLE)}"{f" ({state})" if state else ""}'
 
 
-@dataclass(frozen=True)
-class OpenEnd:
-    """What a session left open: `turn` is the short id of its last turn, `text` a quotation."""
-
-    session_id: str
-    turn: str
-    ended_at: datetime | None
-    text: str
-
-
-def left_open(stores: Stores, projects: Sequence[str]) -> list[tuple[str, OpenEnd]]:
+def left_open(stores: Stores, projects: Sequence[str]) -> list[dict[str, Any]]:
     """Return what the newest sessions of each project and of its working trees left open and no
-    later one of them may have resolved, with the project."""
+    later one of them may have resolved: `project`, the quoted `text`, when the session `ended_at`,
+    and the short id of its last `turn`."""
     return [
-        (project, OpenEnd(session.key[1], session.last_turn, session.row["ended_at"], text))
+        {
+            "project": project,
+            "text": text,
+            "ended_at": iso(session.row["ended_at"]),
+            "turn": session.last_turn,
+        }
         for project, names in worktrees_of(stores.catalog, projects).items()
         for session, text in _open(_newest(stores, names))
     ]
@@ -449,7 +444,7 @@ def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
     said: list[int] = []
     commands = [record["command"] for record in records if record["kind"] == "tool_use"]
     for place, record in enumerate(records):
-        kind, call, at = record["kind"], record["tool_use_id"], record["timestamp"] or _FIRST
+        kind, call, at = record["kind"], record["tool_use_id"], record["timestamp"] or UNTIMED
         if kind == "tool_use" and _pushes(record):
             calls.add(call)
         elif kind == "tool_result" and call in calls and not record["is_error"]:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from memory_assets.commits.attribution import SURE
 from memory_assets.recall.names import session_named
 from memory_assets.recall.rows import (
     LINE_CHARACTERS,
+    UNTIMED,
     iso,
     not_made,
     one_line,
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
 
 _AFTER_ALL = 1 << 30
 _PULL_REQUEST = "pull request "
-_SURE = 0.9
-"""From this score on a commit is a session's without a word of doubt (docs/commits.md)."""
 _SAID = ("prompts", "turns")
 _RANK: dict[str, int] = {kind: rank for rank, kind in enumerate(ITEM_KINDS)}
 _TURN_COLUMNS = [
@@ -52,7 +52,6 @@ _OTHER_TABLES = {
 
 Order = tuple[datetime, str, int, int, int]
 
-UNTIMED = datetime.min.replace(tzinfo=UTC)
 _LISTED = tuple(kind for kind in ITEM_KINDS if kind not in ("prompts", "summaries"))
 _HIDDEN = frozenset({"content_hash", "text"})
 
@@ -196,7 +195,7 @@ def _commit_text(row: Mapping[str, Any]) -> str:
     if "linked_at" in row:
         how = row.get("evidence", "by-hand").replace("-", " ")
         return " ".join(filter(None, (name, row.get("subject"), f"(linked {how})")))
-    sure = "" if row["score"] >= _SURE else "probably its own"
+    sure = "" if row["score"] >= SURE else "probably its own"
     replaced = str(row.get("replaced_by") or "")
     if replaced not in ("", "amended", "reset"):
         replaced = f"replaced by {replaced[:12]}"

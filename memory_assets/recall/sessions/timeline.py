@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import id_named, rows_of_commit, session_beginning, with_worktrees
-from memory_assets.recall.rows import iso, not_made
+from memory_assets.recall.rows import UNTIMED, iso, not_made
 from memory_assets.recall.sessions.session import Item, missing_kinds, session_items, session_title
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach, parse_time
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 200
 """Most items a side when a length of time is requested."""
-_FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -165,7 +164,7 @@ class _Window:
     def shown(self) -> Timeline:
         """Return the timeline; see `timeline`."""
         item = self._anchor_item()
-        moment = item.at if item is not None else self._anchor.time or _FIRST
+        moment = item.at if item is not None else self._anchor.time or UNTIMED
         middle: tuple[Any, ...] = item.order if item is not None else (moment,)
         earlier, more_before = self._side(self._asked.before, moment, middle, before=True)
         later, more_after = self._side(self._asked.after, moment, middle, before=False)
@@ -173,7 +172,7 @@ class _Window:
         sides = (("before", more_before), ("after", more_after))
         return Timeline(
             anchor=self._anchor,
-            anchor_time=moment if moment > _FIRST else None,
+            anchor_time=moment if moment > UNTIMED else None,
             anchor_id=item.id if item is not None else None,
             scope=self._scope,
             detail=self._asked.detail,
@@ -266,7 +265,7 @@ def _spans(memory: Searchable, anchor: Anchor, scope: str, asked: Sequence[str])
     hidden = memory.hidden.all() - {(anchor.project or "", anchor.session_id or "")}
     return [
         _Span(
-            datetime.fromisoformat(first) if first else _FIRST,
+            datetime.fromisoformat(first) if first else UNTIMED,
             datetime.fromisoformat(last) if last else _LAST,
             of_project,
             of_session,

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.recall.names import listed_projects
-from memory_assets.recall.rows import iso, one_line
+from memory_assets.recall.rows import UNTIMED, iso, one_line
 from memory_assets.recall.sessions.records import calls_and_prompts, whole_session
-from memory_assets.recall.sessions.session import UNTIMED
-from memory_assets.requests.actions import HowRequest
+from memory_assets.requests.questions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.session import POLLING
 from memory_assets.session_analysis.shell import Segment, form_of, segments, shown

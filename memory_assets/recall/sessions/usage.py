@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.names import listed_projects, short_id
 from memory_assets.recall.rows import rows_of
 from memory_assets.requests.questions import UsageGroup, UsageRequest
+from memory_assets.requests.times import is_within
 from memory_assets.session_analysis.usage import PRICES_OF
 from memory_assets.stores.catalog.session_counts import counted_sessions
 from memory_assets.stores.lake.lake import Lake
@@ -92,19 +92,10 @@ def _with_titles(memory: Searchable, groups: Sequence[dict[str, Any]]) -> list[d
     ]
 
 
-@dataclass(frozen=True)
-class UsageOverTime:
-    """What all sessions took: the entries of `usage` by model and by project, and by local Monday
-    the tokens of each model and the dollars of each project, the one with most first."""
-
-    models: list[dict[str, Any]]
-    projects: list[dict[str, Any]]
-    tokens_by_week: dict[str, Counter[date]]
-    dollars_by_week: dict[str, Counter[date]]
-
-
-def usage_over_time(memory: Searchable) -> UsageOverTime:
-    """Return what all sessions took, from one reading of the table."""
+def usage_over_time(memory: Searchable) -> dict[str, Any]:
+    """Return what all sessions took, from one reading of the table: the entries of `usage` by model
+    and by project (`models`, `projects`), and by local Monday the tokens of each model and the
+    dollars of each project, the one with most first (`tokens_by_week`, `dollars_by_week`)."""
     rows = list(_rows(memory, None))
     tokens: dict[str, Counter[date]] = {}
     dollars: dict[str, Counter[date]] = {}
@@ -116,12 +107,12 @@ def usage_over_time(memory: Searchable) -> UsageOverTime:
         week = day - timedelta(days=day.weekday())
         tokens.setdefault(row["model"], Counter())[week] += sum(row[name] for name in _TOKENS)
         dollars.setdefault(row["project"], Counter())[week] += row["dollars"] or 0
-    return UsageOverTime(
-        _entries(rows, "model"),
-        _entries(rows, "project"),
-        _most_first(tokens),
-        _most_first(dollars),
-    )
+    return {
+        "models": _entries(rows, "model"),
+        "projects": _entries(rows, "project"),
+        "tokens_by_week": _most_first(tokens),
+        "dollars_by_week": _most_first(dollars),
+    }
 
 
 def _most_first(counts: Mapping[str, Counter[date]]) -> dict[str, Counter[date]]:
@@ -147,12 +138,8 @@ def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[s
 
 
 def _passes(row: Mapping[str, Any], asked: UsageRequest) -> bool:
-    time: datetime | None = row["timestamp"]
-    if asked.agent is not None and row["agent"] != asked.agent:
-        return False
-    if asked.since is not None and (time is None or time < asked.since):
-        return False
-    return asked.until is None or (time is not None and time < asked.until)
+    is_agents = asked.agent in (None, row["agent"])
+    return is_agents and is_within(row["timestamp"], asked.since, asked.until)
 
 
 def _group(row: Mapping[str, Any], by: str) -> str:

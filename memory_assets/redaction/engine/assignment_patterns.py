@@ -22,7 +22,7 @@ from memory_assets.redaction.engine.byte_patterns import (
 )
 from memory_assets.redaction.engine.triggers import ASSIGNED, Trigger
 from memory_assets.redaction.rules import assignments
-from memory_assets.redaction.rules.judging.names import KEYWORDS, PASSWORDS, SPEAKING
+from memory_assets.redaction.rules.judging.names import KEYWORDS, NUMBERS, PASSWORDS, SPEAKING
 
 _KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
 _NAME = r"[\w.\-?]"
@@ -31,7 +31,7 @@ _NO_VALUE = r"""\s"'`<>,;(){}\[\]|\\&"""
 _BARE = f"[^{_NO_VALUE}]"
 _BARE_NO_DIGIT = f"[^{_NO_VALUE}0-9]"
 _QUOTE = (
-    r"(?:\[\]byte\(|\s{0,24}string\([0-9]{1,4}\) "
+    r"(?:\[\]byte\(|(?:un|from)hex\(|\s{0,24}string\([0-9]{1,4}\) "
     r"|(?:new )?[A-Z][\w?]{0,24}(?:(?:::|\.)[\w?]{1,16})?\(|[rRbBfFuUN@]{0,2})"
     r"""(?:\\{0,3}["'`]|&quot;)"""
 )
@@ -42,7 +42,7 @@ _WORD_VALUE = "|".join(
         r"[A-Za-z\-]{3}[ \t]",
         *(f"[0-9]{{{digits}}}{_BARE_NO_DIGIT}{_BARE}{{{3 - digits}}}" for digits in (1, 2)),
         f"{_BARE_NO_DIGIT}{_BARE}{{3}}",
-        f"[0-9]{{3,60}}{_BARE_NO_DIGIT}",
+        "[0-9]{4}",
     )
 )
 _ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
@@ -78,6 +78,7 @@ def assignment_triggers() -> tuple[Trigger, ...]:
         Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
         Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
         Trigger(rb"(?:PASSWORD|password)[ \t]{1,8}['\"]", ASSIGNED, 24),
+        Trigger(rb"[:(][A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
         Trigger(rb"#define [A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
     ]
     try:
@@ -97,7 +98,10 @@ def _after_names() -> Iterator[Trigger]:
     called = rf"[\"'`]{_NAME}*"  # not from `(` on: Vectorscan overlooks that pair of characters
     token = f"{_QUOTE}\\S{{{TOKEN_START}}}|[^\\s\"'`]{{{TOKEN_START}}}"
     for before, listed, group, value in (
-        ("", PASSWORDS, "", _WORD_VALUE),
+        ("", PASSWORDS | {"secret", "psk"}, "", _WORD_VALUE),
+        ("", NUMBERS, "", f"(?:{_QUOTE})?[0-9]{{3}}"),
+        *((f"-{_NAME}*", NUMBERS, group, "[0-9]{4}") for group in ("item", "space")),
+        ("", NUMBERS, "typed", f"{_QUOTE}[0-9]{{3}}"),
         ("", SPEAKING - PASSWORDS, "", token),
         ("", SPEAKING - PASSWORDS, "", f"(?:{_QUOTE})?{scheme}"),
         (called, SPEAKING, "pair", _QUOTED_VALUE),

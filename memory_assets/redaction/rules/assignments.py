@@ -14,19 +14,21 @@ from typing import NamedTuple
 
 from memory_assets.redaction.rules.anchored.rule import (
     likely_password,
-    login_password,
     mixed_password,
     spoken_password,
-    typed_password,
 )
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.given import Place, is_given, is_number
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind, name_of_service
+from memory_assets.redaction.rules.judging.names import (
+    NameKind,
+    name_kind,
+    names_number,
+    says_secret,
+)
 from memory_assets.redaction.rules.judging.phrases import (
     Look,
     is_mixture,
-    is_one_word,
-    is_said,
     is_words,
     look_of,
 )
@@ -42,11 +44,12 @@ _NAME_BEFORE = re.compile(r"[\w.\-]{0,48}")
 _AFTER = re.compile(
     r"""(?x)
     (?P<name> [\w.\-]{2,60} )
-    (?P<close> \\{0,3} (?: ["'`] | &quot; | \*\* )? (?: :protected | :private )? [\])]{0,2} )
+    (?P<close> \\{0,3} (?: ["'`] | &quot; | \*\* )? (?: \[\d{0,4}\] | :protected | :private )?
+      [\])]{0,2} )
     (?:
         (?P<typed> : [ \t]{0,24} [A-Za-z&][\w.\[\]<>|?\ ]{0,40} = [ \t]{0,24} (?=["'`]) )
       | [ \t]{0,24}
-        (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]{1,2}= | !={1,2} | : | =>? | -[ ] ) [ \t]{0,24}
+        (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]{1,2}= | !={1,2} | <- | : | =>? | -[ ] ) [ \t]{0,24}
         (?: \\?\r?\n [ \t]{1,24} (?=["']) )?
       | (?P<pair> [ \t]{0,8} , \s{0,24} (?=\\{0,3}["'`]) )
       | (?P<serial> ;s:\d{1,4}: (?=\\?") )
@@ -62,8 +65,8 @@ _AFTER = re.compile(
 )
 _QUOTES = frozenset("'\"")
 _QUOTE = re.compile(
-    r"(?:\[\]byte\(|\s{0,24}string\(\d{1,4}\)[ ]|(?:new )?[A-Z]\w{0,24}(?:(?:::|\.)\w{1,16})?\("
-    r"|[rRbBfFuUN@]{0,2})(\\{0,3}[\"'`]|&quot;)"
+    r"(?:\[\]byte\(|(?:un|from)hex\(|\s{0,24}string\(\d{1,4}\)[ ]"
+    r"|(?:new )?[A-Z]\w{0,24}(?:(?:::|\.)\w{1,16})?\(|[rRbBfFuUN@]{0,2})(\\{0,3}[\"'`]|&quot;)"
 )
 SCHEMES = words(
     "bearer basic token apikey api-key key digest negotiate oauth ssws splunk geniekey bot discogs"
@@ -72,10 +75,9 @@ SCHEMES = words(
 _SCHEME = re.compile(
     rf"(?i)(?:{'|'.join(SCHEMES)})[ \t]{{1,4}}(?:(?:token|key|api_key|access_token)=)?(?=\S)"
 )
-_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";"))
-_ENDS_SETTING = frozenset(("", " ", "\t", "\n", "\r", '"', "'", ",", "]", ";"))
-"""What stands before and after a setting that is one of several, or a line of its own."""
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&]{1,2000}")
+_ELEMENT = re.compile(r"(?=[^<>\s]{0,100}&(?:\w{2,5}|#\d{2,5});)[^<>\s]{4,200}(?=</)")
+"""A value with entities in it, all of an element."""
 _LINE_VALUE = re.compile(
     r"(?!\d{4})[^\s\"'`<>,;(){}\[\]|\\&=]{4}(?=[^\s\"'`=]{0,95}[<>,;(){}\[\]|\\&])"
     r"[^\s\"'`=]{4,96}(?<![,;])(?=[,;]?[ \t]*(?:\r?\n|$))"
@@ -93,7 +95,10 @@ _BESIDE_USER = re.compile(
     r"(?i)(?<![a-z])(?:host|server|user(?:name)?|uid|login)[\"']?\s?[:=]\s?[\"'][^\"'\n]{1,60}[\"'],"
     r"\s{0,24}[\"']?$"
 )
-_OF_PHRASES = re.compile(r"(?i)(?:salt|pepper|shared_?secret|signing_?secret|signing_?key)$")
+_OF_PHRASES = re.compile(
+    r"(?i)(?:salt|pepper|(?:shared|signing|jwt|client|session|app|webhook|cookie)[_-]?secret"
+    r"|signing_?key|secret_?key(?:_base)?)$"
+)
 _LONG_WORDS = re.compile(r"(?:[^\W\d_]+[-_.]){2}")
 """Three words or more, which are given to names of drawn values as passwords are."""
 _WEAK_NAMES = frozenset({"key", "pw", "keys", "auth", "pass", "token", "tokens", "secrets"})
@@ -156,13 +161,19 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return None
     kind = name_kind(name.strip(".-"))
     around = text[max(position - 80, 0) : position + len("key")]
-    if kind is NameKind.PLAIN or (name.endswith("key") and values.is_key_of_element(around)):
+    of_number = kind is NameKind.PLAIN and names_number(name)
+    if kind is NameKind.PLAIN and not of_number:
+        return None
+    if name.endswith("key") and values.is_key_of_element(around):
         return None
     span = _value_span(text, first, after.end())
     if span is None:
         return None
     start, end, quoted = span
     value = text[start:end]
+    if of_number:
+        found = (start, end, RULES[NameKind.PASSWORD]) if is_number(value) else ()
+        return Assignment(end if found else after.end(), *found)
     if ")" in after["close"] and values.is_checksum(text[max(first - 140, 0) : first], value):
         return None
     if quoted and (kind is NameKind.PASSWORD or end - start >= _SHORTEST_TOKEN):
@@ -177,6 +188,10 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         or not is_generated(value, _CALL_BITS)
     ):
         return Assignment(after.end())
+    if name.startswith("-") and _OPTION.fullmatch(value):
+        return Assignment(after.end())
+    if _is_given(text, first, (name, kind), after, (start, end), quoted):
+        return Assignment(end, start, end, RULES[kind])
     is_long = not quoted and end - start > _LONG_VALUE
     passed = Assignment(end if is_long else after.end())
     if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
@@ -184,15 +199,6 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
         or (_OF_PHRASES.search(name) is not None and _is_of_words(value, quoted))
-        or (
-            kind is NameKind.PASSWORD
-            and (
-                _is_element(text, first, name, value, end)
-                or (quoted and _is_capital_word(text, first, name, value))
-                or _is_word_in_query(text, first, value)
-                or _is_in_settings(text, first, name, value, after["sep"])
-            )
-        )
     ):
         return passed
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
@@ -241,6 +247,80 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
     return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
 
 
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+_SETTING_BEGINS = re.compile(
+    r"[ \t>$#+*|-]*(?:\d{1,5}[→:|][ \t]*)?"
+    r"(?:(?:export|set|ENV|ARG|-e|env|local|readonly|setenv|declare -x|var) )?$"
+)
+"""What stands before a setting on its line."""
+_LINE_ENDS = re.compile(r"[ \t]*(?:$|\r?\n|[ \t](?:#|;|//|--|\(|<))")
+_ARGUMENT_ENDS = re.compile(r"$|[ \t]*[\n\r|;&<>\"'`\\)]|[ \t]+[-/]")
+_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";", "+", "#", "→"))
+_IN_A_ROW = re.compile(
+    r"^[^(){}\[\],;]*(?:\w=[^\s=(]{1,40}[ ]|-[eFd] [\"']?|--\w[\w-]{1,20} [\"']?)$"
+)
+"""What stands before one of several settings without brackets and commas."""
+_VARIABLE_ENDS = re.compile(r"$|[\s;,\]\"']")
+
+
+def _is_given(
+    text: str,
+    first: int,
+    named: tuple[str, NameKind],
+    after: re.Match[str],
+    span: tuple[int, int],
+    quoted: bool,
+) -> bool:
+    """Return True if the value is a secret because its name says so, and its place lets little else
+    be there."""
+    name, kind = named
+    if not (says_secret(name.strip(".-")) or (name == "PASS" and after["sep"] == "=")):
+        return False
+    place = _place(text, first, name, after, span, quoted)
+    if kind is not NameKind.PASSWORD:
+        if values.is_hex(text[slice(*span)]):
+            return False
+        is_label = place is Place.LITERAL and (after["sep"] or ":") in (":", "=>")
+        if is_label and name.lower().endswith("secret"):
+            return False
+        place = place and Place.LINE
+    return place is not None and is_given(text[slice(*span)], place)
+
+
+def _place(
+    text: str, first: int, name: str, after: re.Match[str], span: tuple[int, int], quoted: bool
+) -> Place | None:
+    """Return where the value stands; None among code."""
+    end = span[1]
+    if after["xml"] is not None or after["label"] is not None:
+        closed = text[end : end + 40].lstrip().startswith(f"</{name}>")
+        return Place.ELEMENT if closed else None
+    if quoted:
+        return Place.LITERAL
+    if text[first - 1 : first] in ("?", "&"):
+        return Place.ALONE
+    if name.startswith("-"):
+        if after["sep"] == "=":
+            return Place.ALONE
+        return Place.LINE if _ARGUMENT_ENDS.match(text, end) is not None else None
+    line = text[max(text.rfind("\n", 0, first) + 1, first - 240) : first]
+    if after["sep"] == "=" and _CONNECTION.search(line) is not None:
+        return Place.ALONE
+    if after["sep"] == "=" and after.end() - after.end("close") == 1 and name.upper() == name:
+        is_own = line[-1:] in _BEGINS_SETTING and _VARIABLE_ENDS.match(text, end)
+        return Place.ALONE if is_own else None
+    if _IN_A_ROW.search(line) is not None and after["sep"] == "=":
+        return Place.LINE if _VARIABLE_ENDS.match(text, end) else None
+    if _SETTING_BEGINS.match(line) is None or after["sep"] not in (":", "="):
+        return None
+    spaced = after.end() - after.end("close") > 1
+    if _LINE_ENDS.match(text, end) is None:
+        return None
+    if after["sep"] == ":":
+        return (Place.ALONE if name.isupper() else Place.LINE) if spaced else None
+    return None if spaced and (line[:1].isspace() or "." in name) else Place.LINE
+
+
 def _is_query_value(text: str, first: int, value: str, kind: NameKind) -> bool:
     """Return True if the value is in a URL's query and mixes letters and digits."""
     if text[first - 1 : first] not in ("?", "&"):
@@ -260,25 +340,9 @@ def _is_header_value(name: str, separator: str | None, value: str) -> bool:
         separator == ":"
         and ("-" in name or name.lower() == "authorization")
         and len(value) >= _SHORTEST_TOKEN
+        and (" " not in value or (value.isascii() and name.lower() == "authorization"))
         and spoken_password(value)
         and not (values.is_slug(value) or values.is_joined(value))
-    )
-
-
-def _is_element(text: str, first: int, name: str, value: str, end: int) -> bool:
-    """Return True if the value is all of an XML element, and can be the password that it names."""
-    return (
-        text[first - 1 : first] == "<"
-        and text[end : end + 40].lstrip().startswith(f"</{name}>")
-        and typed_password(value)
-    )
-
-
-def _is_capital_word(text: str, first: int, name: str, value: str) -> bool:
-    """Return True if `value` is a word with a capital, and its name, or the one before it, says
-    whose password it is: labels are such words, too."""
-    return is_one_word(value) and (
-        name_of_service(name) or _BESIDE_USER.search(text[max(first - 100, 0) : first]) is not None
     )
 
 
@@ -291,37 +355,6 @@ def _is_of_words(value: str, quoted: bool) -> bool:
         and _LONG_WORDS.search(value) is not None
         and is_words(value)
     )
-
-
-def _is_word_in_query(text: str, first: int, value: str) -> bool:
-    """Return True if the password in a URL's query is a word, and none that stands for another."""
-    return text[first - 1 : first] in ("?", "&") and typed_password(value) and len(value) >= 5
-
-
-def _is_in_settings(text: str, first: int, name: str, value: str, separator: str | None) -> bool:
-    """Return True if even a word can be the password, because little else can be in this place: in
-    a connection string, a command's option, or a line `DB_PASSWORD=word` of a settings file."""
-    if separator not in ("=", ":", None) or not 5 <= len(value) <= 64 or not value.isprintable():
-        return False
-    if values.is_placeholder(value) or values.is_reference(value):
-        return False
-    is_option = name.startswith("-") and text[first - 1 : first].isspace()
-    if is_option and (typed_password(value) if separator == "=" else is_mixture(value)):
-        return True
-    line = text[text.rfind("\n", max(first - 240, 0), first) + 1 : first]
-    if _CONNECTION.search(line[-240:]) is not None:
-        return True
-    end = text.index(value, first + len(name)) + len(value)
-    if separator == ":" and not line.strip() and is_words(value) and "." in value:
-        return text[end : end + 1] in ("", "\n", "\r")
-    if separator == ":" and line.isspace() and name.isupper():
-        return value.isalpha() and value.islower() and text[end : end + 1] in ("", "\n", "\r")
-    if separator != "=" or text[end : end + 1] not in _ENDS_SETTING:
-        return False
-    if name.isupper() and line[-1:] in _BEGINS_SETTING:
-        alone = line in ("", "export ", "# ", "#", "ENV ") and value.isalpha() and value.islower()
-        return alone or (not is_said(value) and login_password(value))
-    return is_words(value) and line[-1:] in _BEGINS_SETTING and "(" not in line
 
 
 def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool:
@@ -353,6 +386,8 @@ def _is_flag(name: str, text: str, start: int) -> bool:
     end = start + len(name)
     if text[end : end + 2] not in (" '", ' "'):
         return False
+    if text[start - 1 : start] in (":", "(") and (says_secret(name) or names_number(name)):
+        return True  # `:pin "..."`, `set(NAME "...")`
     return name in ("PASSWORD", "password") or text.startswith("#define ", max(start - 8, 0))
 
 
@@ -370,6 +405,9 @@ def _value_span(text: str, first: int, start: int) -> tuple[int, int, bool] | No
     scheme = _SCHEME.match(text, start)
     if scheme is not None:
         start = scheme.end()
+    element = _ELEMENT.match(text, start) if text[start - 1] == ">" else None
+    if element is not None:
+        return start, element.end(), False
     line = _LINE_VALUE.match(text, start)
     if (
         line is not None

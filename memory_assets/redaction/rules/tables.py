@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 from memory_assets.redaction.rules.anchored.rule import (
     mixed_password,
-    spoken_password,
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.given import Place, is_given, is_number
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.judging.phrases import is_mixture, is_one_word, is_words
+from memory_assets.redaction.rules.judging.phrases import is_type
 from memory_assets.redaction.rules.wordlist import word_set
 
 _LONGEST_LINE = 1_000
@@ -38,21 +38,32 @@ _INSERT = re.compile(
 COLUMN = (
     rb"(?i:(?:[a-z]{2,12}[ _-])?(?:passw(?:or[dt]s?|d)|pwd?|pass|passphrase|kennwort|senha"
     rb"|secrets?(?:[ _-]key)?"
-    rb"|(?:api|auth|access)[ _-]?(?:keys?|tokens?)|tokens?|credentials?))"
+    rb"|pin|psk|puk|key|code|(?:api|auth|access|admin)[ _-]?(?:keys?|tokens?)|tokens?"
+    rb"|credentials?))"
 )
 _SEPARATED = re.compile(r"\"?[\w .#/-]{1,40}\"?(?:(?P<sign>[,;\t])\"?[\w .#/-]{1,40}\"?){1,30}\r?")
 _ALIGNED = re.compile(r"\S+(?:[ ]\S+)*")
 _WORD = re.compile(r"\S+")
-_HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}")
+_HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}(?<!\.)")
 _RULES = re.compile(r"[-=+ \t]+\r?")
 _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""
 _OF_NAMES = re.compile(r"(?i)(?:secret|credential|token|password|api key)s?(?: name)?")
 """Columns of names of secrets, if another one has their values."""
-_LOGINS = word_set("user username login account email name host server service system")
+_LOGINS = word_set(
+    "user username login account email name host server service system adminlogin device device"
+    " user benutzer nutzer konto usuario utilisateur who ssid"
+)
 """Columns beside which one called "pass" has passwords."""
-_USERS = word_set("user username login account email")
-"""Columns beside which a word in one for passwords is one."""
+_OF_LOGINS = re.compile(
+    r"(?:(?:admin|default|login|user|web|root|device|service|wifi|wlan|unlock|door|access)[ _-]?)?"
+    r"(?:pass|secret|key|pin|code|psk|puk)"
+)
+"""Columns that have passwords beside those."""
+_OF_CODES = word_set("name service server email")
+"""Columns beside which codes, keys and tests are listed as well."""
+_TYPES = word_set("type value required description default example")
+_NUMBERED = re.compile(r"(?i)(?<![a-z])(?:pin|puk|code)s?$")
 _SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
 _OF_SECRETS = re.compile(r"(?i)credential|secret|token|password|api_?key")
 _LITERAL = re.compile(
@@ -93,8 +104,9 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
     names = [line[start:stop].strip(' \r"') for start, stop in heads]
     if len(names) < 2 or not all(map(_HEAD.fullmatch, names)):
         return None
-    kinds = [_kind(name) for name in names]
-    _judge_pass(names, kinds)
+    if not sign and any(map(is_type, names)):  # fields of a structure
+        return None
+    kinds = _judge_columns(names)
     if max(kinds) < NameKind.TOKEN:
         return None
     secrets = []
@@ -156,8 +168,7 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
         return [], ruler
     header = text[header_start : ruler - 1].translate(_BOX)
     names = [name.strip(" \t\r`*+") for name in header.split("|")]
-    kinds = [_kind(name) for name in names]
-    _judge_pass(names, kinds)
+    kinds = _judge_columns(names)
     first = names[0] or (names[1:] or [""])[0]
     if _OF_NAMES.fullmatch(first) and "value" in map(str.lower, names):
         kinds = [NameKind.TOKEN if name.lower() == "value" else NameKind.PLAIN for name in names]
@@ -183,32 +194,31 @@ def _secret_cells(
     cells: list[tuple[int, int, str]], kinds: list[NameKind], names: list[str]
 ) -> list[tuple[int, int]]:
     """Return the ranges of those cells, each with its column's number and where it begins, that are
-    secrets: beside users, or among passwords in a table of logins, also words."""
+    secrets: in a table of logins, all but stand-ins."""
     heads = {name.lower() for name in names}
-    certain = [_is_cell(value, kinds[number]) for number, _, value in cells]
-    with_words: set[int] = set()
-    if not _USERS.isdisjoint(heads):
-        with_words.update(range(len(kinds)))
-    elif not _LOGINS.isdisjoint(heads):
-        with_words.update(cell[0] for cell, secret in zip(cells, certain, strict=True) if secret)
-    if "type" in heads:
-        with_words.clear()
+    place = Place.LINE if _LOGINS.isdisjoint(heads) or "type" in heads else Place.ALONE
     return [
         (begin, begin + len(value))
-        for (number, begin, value), secret in zip(cells, certain, strict=True)
-        if secret
-        or (number in with_words and kinds[number] is NameKind.PASSWORD and is_one_word(value))
+        for number, begin, value in cells
+        if _is_cell(value, kinds[number], place)
+        or (_NUMBERED.search(names[number]) is not None and is_number(value))
     ]
 
 
-def _judge_pass(names: list[str], kinds: list[NameKind]) -> None:
-    """Take a column called "pass" or "secret" beside users as one of passwords, and not the number
-    of tests."""
+def _judge_columns(names: list[str]) -> list[NameKind]:
+    """Return the kind of each column's name: one called "pass", "key" or "PIN" beside users is one
+    of passwords, and not the number of tests or names of entries."""
     lower = [name.lower() for name in names]
-    of_users = NameKind.TOKEN if _USERS.isdisjoint(lower) else NameKind.PASSWORD
-    for name, kind in (("pass", of_users), ("secret", NameKind.PASSWORD)):
-        if name in lower and _LOGINS.intersection(lower):
-            kinds[lower.index(name)] = kind
+    kinds = [_kind(name) for name in names]
+    if "pass" in lower:
+        kinds[lower.index("pass")] = NameKind.TOKEN
+    if "secret" in lower and not _LOGINS.isdisjoint(lower):
+        kinds[lower.index("secret")] = NameKind.PASSWORD
+    if _TYPES.isdisjoint(lower) and not _OF_CODES.issuperset(_LOGINS.intersection(lower)):
+        for number, name in enumerate(lower):
+            if _OF_LOGINS.fullmatch(name) is not None:
+                kinds[number] = NameKind.PASSWORD
+    return kinds
 
 
 def _undecorated(cell: str) -> str:
@@ -233,22 +243,14 @@ def _kind(name: str) -> NameKind:
     return NameKind.PASSWORD if _FOREIGN.match(name) else name_kind(name.replace(" ", "_"))
 
 
-def _is_cell(value: str, kind: NameKind) -> bool:
+def _is_cell(value: str, kind: NameKind, place: Place = Place.LINE) -> bool:
     """Return True if `value` is a secret under a column of this kind."""
+    if kind is NameKind.PASSWORD:
+        return is_given(value, place)
     if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
         return False
     if values.is_hyphenated(value):
         return typed_password(value)
-    if kind is NameKind.PASSWORD:
-        if is_words(value) or is_mixture(value):
-            return True
-        return spoken_password(value) and (
-            values.is_joined(value)
-            or is_generated(value, _ORDINARY)
-            or values.is_chosen(value)
-            or values.is_worded(value, quoted=False)
-            or (values.is_hex(value) and len(value) >= 16)
-        )
     return typed_password(value) and (
         is_generated(value, _DRAWN)
         or values.is_joined(value)

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memory_assets.errors import MemoryAssetsError
 from memory_assets.requests.agent_memory import MemoriesRequest
-from memory_assets.serving.http_api import status_of
-from memory_assets.serving.pages.form import fields, given_arguments
-from memory_assets.serving.pages.lineage import lineage_url
-from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.form import fields, given_arguments, refused
+from memory_assets.serving.pages.rendering import lineage_url, page
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -22,19 +19,13 @@ def memories_page(memory: Memory, request: Request) -> Response:
     """Return the memories of agents, to be filtered by type, conversation and project."""
     from memory_assets.recall.agent_rows import memories
 
-    problem, listed = "", list[dict[str, Any]]()
     given = given_arguments(request.query_params)
-    try:
-        asked = MemoriesRequest.given("http", given)
-        listed = memories(memory, asked)
-    except MemoryAssetsError as error:
-        if status_of(error)[0] >= 500:
-            raise
-        problem = str(error)
-    shown = _shown(memory, listed) | {"problem": problem}
+    shown = _shown(memory, [])
+    with refused(shown):
+        shown |= _shown(memory, memories(memory, MemoriesRequest.given("http", given)))
     shown["fields"] = fields(MemoriesRequest, request.query_params)
     shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
-    return page(request, "memories.html", **shown)
+    return page(request, "memories.html", **shown | {"status": 200})
 
 
 def memory_page(memory: Memory, request: Request) -> Response:

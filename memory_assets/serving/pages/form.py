@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import ConfigurationError
+from memory_assets.errors import ConfigurationError, MemoryAssetsError
 from memory_assets.requests.arguments import Argument, Arguments, declared
 from memory_assets.requests.times import parse_time
 from memory_assets.serving.answer_lines import project_name
+from memory_assets.serving.http_api import status_of
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -40,6 +42,19 @@ class Field:
 def given_arguments(query: Mapping[str, str]) -> dict[str, str]:
     """Return the arguments of a form that were filled in."""
     return {name: value for name, value in query.items() if value.strip()}
+
+
+@contextmanager
+def refused(shown: dict[str, Any]) -> Iterator[None]:
+    """Put why a form cannot be answered as it was filled in into what its page shows: `problem`, ""
+    where it can, and the `status` of the page. Other errors are raised."""
+    shown |= {"problem": "", "status": 200}
+    try:
+        yield
+    except MemoryAssetsError as error:
+        if (status := status_of(error)[0]) >= 500:
+            raise
+        shown |= {"problem": str(error), "status": status}
 
 
 def listed_values(memory: Memory) -> dict[str, list[tuple[str, str]]]:

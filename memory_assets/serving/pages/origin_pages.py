@@ -10,8 +10,7 @@ from starlette.responses import Response
 from memory_assets.requests.questions import AuditRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.serving.pages.charts import span_bar, sparkline
-from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.status import (
     chroma_notes,
     in_words,

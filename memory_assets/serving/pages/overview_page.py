@@ -1,9 +1,11 @@
 """What the first page shows before anything is asked: what was done when, what it took, the files
-that change most, what was decided, fixed and left open; and the newest sessions beside it."""
+that change most, what was decided, fixed and left open; the newest sessions beside it; and what
+sessions took, by day, model and project, as a page of its own."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -11,8 +13,11 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memory_assets.requests.questions import UsageGroup, UsageRequest
 from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.answer_lines import usage_notes, with_directories
 from memory_assets.serving.pages.charts import heat_map, hours_of_week, stacked_weeks
+from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
 from memory_assets.serving.pages.project_pages import last_day
 from memory_assets.serving.pages.rendering import page
 from memory_assets.serving.pages.search_page import newest_listed
@@ -20,7 +25,7 @@ from memory_assets.serving.pages.search_page import newest_listed
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
-_ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 8
+_ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 24
 
 
 def side_list(memory: Memory, request: Request) -> Response:
@@ -57,10 +62,10 @@ def _overview(memory: Memory) -> dict[str, Any]:
         "pinned": pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
         "hours": hours_of_week(hours, "turns"),
-        "tokens": stacked_weeks(usage.tokens_by_week, last, "tokens"),
-        "dollars": stacked_weeks(usage.dollars_by_week, last, "dollars"),
-        "models": usage.models[:_ROWS],
-        "projects": usage.projects[:_ROWS],
+        "tokens": stacked_weeks(usage["tokens_by_week"], last, "tokens"),
+        "dollars": stacked_weeks(usage["dollars_by_week"], last, "dollars"),
+        "models": usage["models"][:_ROWS],
+        "projects": usage["projects"][:_ROWS],
         "files": most_changed_files(memory, _FILES),
         "decided": _newest_of_type(memory, "decision"),
         "fixed": _newest_of_type(memory, "bugfix"),
@@ -85,13 +90,43 @@ def _left_open(memory: Memory, projects: list[str]) -> list[dict[str, Any]]:
     from memory_assets.recall.sessions.recent_work import left_open
 
     ends = left_open(memory, projects)
-    ends.sort(key=lambda pair: str(pair[1].ended_at or ""), reverse=True)
-    return [
-        {
-            "project": project,
-            "text": end.text,
-            "ended_at": end.ended_at.isoformat() if end.ended_at else None,
-            "address": f"/page/session/{quote(end.turn)}",
-        }
-        for project, end in ends[:_OPEN]
-    ]
+    ends.sort(key=lambda end: end["ended_at"] or "", reverse=True)
+    return [{**end, "address": f"/page/session/{quote(end['turn'])}"} for end in ends[:_OPEN]]
+
+
+_MOST, _MOST_OF_EACH = 25, 10
+"""Rows of a table, and of each where there are several."""
+
+
+def usage_page(memory: Memory, request: Request) -> Response:
+    """Return tokens, prices and time: of the days as a chart, and in a table for the group that is
+    asked for, else by model, by project and by session."""
+    given = given_arguments(request.query_params)
+    most = _MOST if "by" in given else _MOST_OF_EACH
+    shown: dict[str, Any] = {"answer": None, "most": most}
+    with refused(shown):
+        asked = UsageRequest.given("http", given)
+        shown |= _answers(memory, asked, chosen="by" in given)
+    shown["fields"] = fields(UsageRequest, request.query_params, listed_values(memory))
+    shown["given"] = given
+    shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
+    return page(request, "usage.html", **shown)
+
+
+def _answers(memory: Memory, asked: UsageRequest, *, chosen: bool) -> Mapping[str, Any]:
+    from memory_assets.recall.sessions.usage import usages
+
+    wanted: list[UsageGroup] = [asked.by] if chosen else ["model", "project", "session"]
+    by_day, *answers = usages(memory, asked, ["day", *wanted], titled=_MOST)
+    days: Counter[date] = Counter()
+    for entry in by_day["groups"]:
+        if entry["name"]:
+            days[date.fromisoformat(entry["name"])] += entry["tokens"]
+    return {
+        "answer": answers[0],
+        "answers": answers,
+        "heat": heat_map(days, last_day(days), "tokens"),
+        "notes": list(
+            usage_notes(with_directories(answers[0], memory.catalog.sources.project_roots))
+        ),
+    }

@@ -12,18 +12,20 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memory_assets.errors import MemoryAssetsError, NotFound
-from memory_assets.requests.actions import ExportRequest
-from memory_assets.requests.questions import MAX_SESSIONS, SessionsRequest, TimelineRequest
+from memory_assets.errors import NotFound
+from memory_assets.requests.questions import (
+    MAX_SESSIONS,
+    ExportRequest,
+    SessionsRequest,
+    TimelineRequest,
+)
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.exports import exported
-from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.charts import heat_map, stacked_weeks
-from memory_assets.serving.pages.form import fields, given_arguments, listed_values
-from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
+from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.pages.search_page import by_session, shown_hits, turn_address
 
 if TYPE_CHECKING:
@@ -82,24 +84,19 @@ def project_page(memory: Memory, request: Request) -> Response:
 def sessions_page(memory: Memory, request: Request) -> Response:
     """Return the sessions that pass the filters of a form, the one that ended last first."""
     given = given_arguments(request.query_params)
-    shown: dict[str, Any] = {"answer": None, "problem": "", "more": ""}
-    status = 200
-    try:
+    shown: dict[str, Any] = {"answer": None, "more": ""}
+    with refused(shown):
         asked = SessionsRequest.given("http", given, n=_SESSIONS)
         shown["answer"] = answer = memory.ask(asked)
         if answer["total"] > asked.n < MAX_SESSIONS:
             further = {**given, "n": min(4 * asked.n, MAX_SESSIONS)}
             shown["more"] = f"/page/sessions?{urlencode(further)}"
-    except MemoryAssetsError as error:
-        status, shown["problem"] = status_of(error)[0], str(error)
-        if status >= 500:
-            raise
     shown["fields"] = fields(SessionsRequest, request.query_params, listed_values(memory))
     shown["filtered"] = [f"{name} {value}" for name, value in given.items() if name != "n"]
     also = ("project", "agent", "since", "until")
     kept: dict[str, str] = {name: value for name, value in given.items() if name in also}
     shown["saved"] = urlencode(kept)
-    return page(request, "sessions.html", status, **shown)
+    return page(request, "sessions.html", **shown)
 
 
 def sessions_file(memory: Memory, request: Request) -> Response:
@@ -121,20 +118,15 @@ def timeline_page(memory: Memory, request: Request) -> Response:
     day = date_of(given["anchor"]) if "anchor" in given else max(days, default=None)
     if not given and day is not None:
         given = _of_day(day)
-    shown: dict[str, Any] = {"answer": None, "problem": "", **_steps(days, day)}
-    status = 200
-    try:
+    shown: dict[str, Any] = {"answer": None, **_steps(days, day)}
+    with refused(shown):
         if given:
             answer = memory.ask(TimelineRequest.given("http", given))
             shown["answer"], shown["notes"] = answer, list(timeline_notes(answer))
             shown["further"] = list(_further(answer, given))
-    except MemoryAssetsError as error:
-        status, shown["problem"] = status_of(error)[0], str(error)
-        if status >= 500:
-            raise
     shown["fields"] = fields(TimelineRequest, request.query_params, listed_values(memory))
     shown["roots"] = memory.catalog.sources.project_roots()
-    return page(request, "timeline.html", status, turn_address=turn_address, **shown)
+    return page(request, "timeline.html", turn_address=turn_address, **shown)
 
 
 def _days(memory: Memory) -> list[date]:

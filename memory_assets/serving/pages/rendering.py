@@ -1,20 +1,26 @@
 """Templates to HTML. Every value is made visible and escaped, whatever it is; only text that a
-function of `tags.py` or `prose.py` made HTML is not."""
+function of `prose.py` made HTML is not. And addresses in Dagster's UI, of which those that nobody
+would answer are left out."""
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from memory_assets.recall.rows import one_line
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     age,
@@ -26,16 +32,22 @@ from memory_assets.serving.answer_lines import (
     told_apart,
     unsure,
 )
+from memory_assets.serving.http_server import LOOPBACK
 from memory_assets.serving.pages.charts import agent_mark
-from memory_assets.serving.pages.lineage import answers
-from memory_assets.serving.pages.tags import (
+from memory_assets.serving.pages.prose import (
     breakable,
+    diff_lines,
+    prose,
+    said_inline,
     with_plain_tags,
     with_tags,
     without_dagster_links,
 )
 from memory_assets.serving.visible_text import Frame, unlisted, unmarked, visible
 from memory_assets.status import lasting
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
 
 _HERE = Path(__file__).parent
 STATIC = {
@@ -83,8 +95,6 @@ def _ago(time: str | None) -> str:
 
 @cache
 def _environment() -> Environment:
-    from memory_assets.serving.pages.prose import diff_lines, prose, said_inline
-
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -130,8 +140,6 @@ _HEAD, _LEAST_QUESTION = 100, 20
 def head(text: str) -> str:
     """Return the beginning of a text on one line; of a question and its answer, which an arrow
     joins, the answer, and as much of the question as there is room for."""
-    from memory_assets.recall.rows import one_line
-
     question, arrow, answer = text.partition(" → ")
     room = _HEAD - len(arrow) - len(answer)
     if not arrow or len(text) <= _HEAD or "\n" in question or room < _LEAST_QUESTION:
@@ -173,3 +181,46 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     if 'rel="noreferrer"' in body and not answers(url):
         body = Markup(without_dagster_links(body))
     return HTMLResponse(body, status, {"cache-control": "no-store"})
+
+
+_REMEMBERED_SECONDS, _PATIENCE_SECONDS = 10.0, 0.2
+_asked: dict[str, tuple[float, bool]] = {}
+"""When each address was asked last, and whether it answered."""
+
+
+def answers(url: str) -> bool:
+    """Return whether Dagster's UI answers at an address. Only this machine is asked, and every ten
+    seconds at most; what is elsewhere is taken to answer, and what is no address not to."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return False
+    if parts.hostname not in LOOPBACK:
+        return True
+    at, answered = _asked.get(url, (float("-inf"), False))
+    if time.monotonic() - at > _REMEMBERED_SECONDS:
+        answered = False
+        with suppress(OSError):
+            socket.create_connection((parts.hostname, port), _PATIENCE_SECONDS).close()
+            answered = True
+        _asked[url] = time.monotonic(), answered
+    return answered
+
+
+def lineage_url(memory: Memory, asset: str, partition: str = "") -> str:
+    """Return the address of an asset, or of one of its partitions: its materializations, and the
+    way to its lineage."""
+    url = f"{_dagster_url(memory)}/assets/{asset}"
+    # The page of an asset shows a partition in this view alone.
+    return f"{url}?view=partitions&partition={quote(partition, safe='')}" if partition else url
+
+
+def lineage_links(memory: Memory) -> dict[str, Any]:
+    """Return what templates make addresses of: that of Dagster's UI (`dagster`), without a slash at
+    its end, and `lineage_url(asset, partition)`."""
+    return {"dagster": _dagster_url(memory), "lineage_url": partial(lineage_url, memory)}
+
+
+def _dagster_url(memory: Memory) -> str:
+    return memory.settings.dagster_url.rstrip("/")

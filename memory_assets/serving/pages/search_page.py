@@ -1,8 +1,9 @@
-"""The first page: a search, and before anything is asked the newest sessions."""
+"""The first page: a search, and before anything is asked the newest sessions; and what the palette
+(Ctrl-K) offers for what is typed: pages, projects, sessions and files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -10,13 +11,16 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memory_assets.errors import MemoryAssetsError
+from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.answer_lines import later_lines, search_notes
-from memory_assets.serving.http_api import status_of
-from memory_assets.serving.pages.form import fields, given_arguments, listed_values
-from memory_assets.serving.pages.lineage import lineage_url
-from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.answer_lines import (
+    later_lines,
+    project_name,
+    search_notes,
+    told_apart,
+)
+from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
+from memory_assets.serving.pages.rendering import NAVIGATION, lineage_url, page
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -65,34 +69,28 @@ def _answered(
     """Return what the templates show: the form, and the answer or why there is none. `usual` are
     arguments that hold unless they are given."""
     given = {**(usual or {}), **given_arguments(request.query_params)}
-    shown = {
+    shown: dict[str, Any] = {
         "fields": fields(SearchRequest, request.query_params, listed_values(memory)),
         "given": given,
         "filtered": [f"{name} {given[name]}" for name in given if name != "q"],
-        "problem": "",
-        "notes": [],
+        **{"notes": [], "answer": None, "hits": [], "older": ""},
     }
     if given and "q" not in given:  # filters alone: the newest that pass them
         given = {**given, "sort": "date"}
-    try:
+    with refused(shown):
         asked = SearchRequest.given("http", given) if given else _newest()
-        answer = memory.search(asked).to_dict()
-    except MemoryAssetsError as error:
-        if status_of(error)[0] >= 500:
-            raise
-        return {**shown, "problem": str(error), "answer": None, "hits": [], "older": ""}
-    notes = [note for note in search_notes(answer) if "--" not in note]
-    hits = by_session(shown_hits(memory, answer))
-    older = _older(request, asked, answer["hits"])
+        shown["answer"] = memory.search(asked).to_dict()
+    del shown["status"]  # the page is there, whatever is wrong with what was typed
+    if (answer := shown["answer"]) is None:
+        return shown
     return {
         **shown,
         **({} if given else newest_listed(memory)),
-        "answer": answer,
-        "hits": hits,
+        "hits": by_session(shown_hits(memory, answer)),
         "found": len(answer["hits"]),
         "machine": answer["machine"],
-        "notes": notes,
-        "older": older,
+        "notes": [note for note in search_notes(answer) if "--" not in note],
+        "older": _older(request, asked, answer["hits"]),
     }
 
 
@@ -193,3 +191,71 @@ def turn_address(turn_id: str, query: str = "") -> str:
     number = turn.partition("::")[0]
     asked = f"&q={quote(query)}" if query else ""
     return f"/page/session/{quote(session)}?turn={number}{asked}#turn-{number}"
+
+
+_OF_A_KIND = 8
+_LONGEST = 200
+Offer = tuple[str, str, str]
+"""Address, name, and what it is."""
+
+
+def palette(memory: Memory, request: Request) -> Response:
+    """Return what fits the text that is typed, a few of each kind; the pages and the newest
+    sessions if there is none."""
+    typed = request.query_params.get("q", "").strip()[:_LONGEST]
+    offers = [
+        *_pages(typed),
+        *_projects(memory, typed),
+        *_sessions(memory, typed),
+        *_files(memory, typed),
+    ]
+    if typed:
+        offers.append((f"/?{urlencode({'q': typed})}", typed, "search"))
+    return page(request, "palette.html", offers=offers)
+
+
+def _pages(typed: str) -> Iterator[Offer]:
+    for address, name in NAVIGATION:
+        if typed.lower() in name.lower():
+            yield address, name, "page"
+
+
+def _projects(memory: Memory, typed: str) -> Iterator[Offer]:
+    if not typed:
+        return
+    roots = memory.catalog.sources.project_roots()
+    named = {
+        key: project_name({"project": key, "project_root": root}) for key, root in roots.items()
+    }
+    fitting = [key for key, name in named.items() if typed.lower() in name.lower()]
+    fitting.sort(key=lambda key: (len(named[key]), key))
+    rows = [{"project": key, "project_root": roots[key]} for key in fitting[:_OF_A_KIND]]
+    for row, name in zip(rows, told_apart(rows), strict=True):
+        yield f"/page/project/{quote(row['project'])}", name, "project"
+
+
+def _sessions(memory: Memory, typed: str) -> Iterator[Offer]:
+    """Yield the sessions whose summary has the words, or the newest ones."""
+    if typed:
+        asked = SearchRequest(typed, kinds=("summaries",), mode="keyword", n=_OF_A_KIND)
+    else:
+        asked = SearchRequest(kinds=("summaries",), sort="date", n=_OF_A_KIND)
+    try:
+        hits = memory.search(asked).hits
+    except MemoryAssetsError:
+        return
+    for hit in hits:
+        session_id = hit.metadata["session_id"]
+        yield f"/page/session/{quote(session_id)}", hit.metadata["title"] or session_id, "session"
+
+
+def _files(memory: Memory, typed: str) -> Iterator[Offer]:
+    """Yield files that turns touched whose name begins so."""
+    if not typed:
+        return
+    try:
+        paths = memory.files_beginning(typed)
+    except NotFound:
+        return
+    for path in paths[:_OF_A_KIND]:
+        yield f"/page/timeline?{urlencode({'anchor': f'file:{path}'})}", path, "file"

@@ -1,21 +1,26 @@
 """A session as a page: windows of its turns, one record in full, all of it as Markdown or as one
-HTML file."""
+HTML file; and the form that pins it, the one that writes."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from memory_assets.errors import BadArgument, MemoryAssetsError
-from memory_assets.serving.exports import one_file, session_title
-from memory_assets.serving.pages.lineage import lineage_links
-from memory_assets.serving.pages.markdown_copy import session_lines
-from memory_assets.serving.pages.rendering import page
+from memory_assets.requests.agent_memory import PinRequest
+from memory_assets.serving.agent_memory import AgentMemory
+from memory_assets.serving.exports import one_file, session_lines, session_title
+from memory_assets.serving.http_api import status_of
+from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.visible_text import visible
+from memory_assets.settings import Settings
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -31,7 +36,7 @@ _PLACES = 200
 _OUTLINED = 200
 """Turns of the list beside a session."""
 _MAY_GO_ON = timedelta(hours=6)
-"""A session that ended longer ago is not asked for further turns."""
+"""A session that ended longer ago is asked for further turns once a minute alone."""
 
 
 def session_page(memory: Memory, request: Request) -> Response:
@@ -179,3 +184,43 @@ def _links(memory: Memory, conversation: Conversation) -> dict[str, Any]:
 
 def _plain_text(text: str) -> Response:
     return PlainTextResponse(visible(text), headers={"cache-control": "no-store"})
+
+
+PIN_PATH = "/page/pin"
+_MOST_BYTES = 100_000
+
+
+def pinning(settings: Settings) -> Callable[[Request], Awaitable[Response]]:
+    """Return the handler of the form: it pins, or removes what is pinned, and leads back.
+
+    It is there only where a token is asked for, as the writing routes of the API are: what is noted
+    is told to agents. The guard of all pages refuses requests of other sites by host, origin and
+    fetch metadata, and the browser sends the cookie with none of their forms (`login.py`).
+    """
+    agents = AgentMemory(settings)
+
+    async def pinned(request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > _MOST_BYTES:
+                return _problem(request, 413, f"the note has more than {_MOST_BYTES} bytes")
+        given = {
+            name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()
+        }
+        session, turn = given.pop("session", ""), given.pop("turn", "")
+        try:
+            asked = PinRequest.given(
+                "http", {**given, "id": f"{session}:{turn}" if turn else session}
+            )
+            await run_in_threadpool(agents.answer, asked)
+        except MemoryAssetsError as error:
+            return _problem(request, status_of(error)[0], str(error))
+        at = f"?turn={quote(turn)}#turn-{quote(turn)}" if turn else ""
+        return RedirectResponse(f"/page/session/{quote(session)}{at}", 303)
+
+    return pinned
+
+
+def _problem(request: Request, status: int, message: str) -> Response:
+    return page(request, "problem.html", status, title="This was not pinned", message=message)

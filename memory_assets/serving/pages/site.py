@@ -1,16 +1,21 @@
-"""One ASGI application of pages and API: routes of the pages, what guards them, and their errors
-as pages."""
+"""One ASGI application of pages and API: routes of the pages, what guards them, their errors as
+pages, and the files of docs/ as pages, for whoever follows a link from Dagster's UI."""
 
 from __future__ import annotations
 
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from http.client import HTTPException as HTTPError
+from itertools import pairwise
 from threading import Semaphore
 from typing import TYPE_CHECKING
 
 import orjson
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,16 +24,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory_assets.errors import MemoryAssetsError, NotFound, unexpected
+from memory_assets.paths import SHIPPED
 from memory_assets.serving.http_api import AT_ONCE, MAX_BYTES, build_app, status_of
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard, Header
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.pages.agent_pages import conversation_page, memories_page, memory_page
 from memory_assets.serving.pages.login import STATIC_PATH, SignIn
-from memory_assets.serving.pages.manual import MANUAL_PATH, manual_page
 from memory_assets.serving.pages.origin_pages import audit_page, health_page, tag_page
-from memory_assets.serving.pages.overview_page import overview_page, overview_part, side_list
-from memory_assets.serving.pages.palette import palette
-from memory_assets.serving.pages.pinning import PIN_PATH, pinning
+from memory_assets.serving.pages.overview_page import (
+    overview_page,
+    overview_part,
+    side_list,
+    usage_page,
+)
 from memory_assets.serving.pages.project_pages import (
     document_page,
     project_page,
@@ -38,16 +46,22 @@ from memory_assets.serving.pages.project_pages import (
     timeline_page,
 )
 from memory_assets.serving.pages.rendering import STATIC, page, static_file
-from memory_assets.serving.pages.search_page import hits_fragment, observations_page, search_page
+from memory_assets.serving.pages.search_page import (
+    hits_fragment,
+    observations_page,
+    palette,
+    search_page,
+)
 from memory_assets.serving.pages.session_page import (
+    PIN_PATH,
     live_turns,
+    pinning,
     record_text,
     session_export,
     session_markdown,
     session_page,
     turns_fragment,
 )
-from memory_assets.serving.pages.usage_page import usage_page
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -215,3 +229,37 @@ def _http_error(request: Request, error: Exception) -> Response | Awaitable[Resp
     status = error.status_code if isinstance(error, HTTPException) else 500
     message = "There is no such page." if status == 404 else f"HTTP {status}"
     return _problem(request, status, message, lost=status == 404)
+
+
+MANUAL_PATH = "/docs/"
+_NAME = re.compile(r"[a-z-]+\.md")
+_PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_NOT_OF_WORDS = re.compile(r"[^\w\- ]")
+
+
+def manual_page(request: Request) -> Response:
+    """Return the file of docs/ that the path names, as HTML."""
+    name = request.url.path.removeprefix(MANUAL_PATH)
+    file = SHIPPED / "docs" / name
+    if not (_NAME.fullmatch(name) and file.is_file()):
+        message = "There is no such document."
+        return page(request, "problem.html", 404, title="Not in docs", message=message)
+    body = _html(file.read_text(encoding="utf-8"))
+    return page(request, "manual.html", title=name, body=body)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _html(text: str) -> Markup:
+    """Return Markdown of ours as HTML, with an id at each heading by which links name it, and
+    without pictures: an installed package has none."""
+    parser = _markdown()
+    tokens = parser.parse(_PICTURE.sub("", text))
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open":
+            words = _NOT_OF_WORDS.sub("", inline.content.lower())
+            opening.attrSet("id", words.replace(" ", "-"))
+    return Markup(parser.renderer.render(tokens, parser.options, {}))

@@ -124,13 +124,7 @@ class AgentJournal(SqliteStore):
 
     def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
         """Return the last `n` turns of a conversation in order; fewer where there are fewer."""
-        rows = self.rows(
-            f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ?"
-            " ORDER BY turn_index DESC LIMIT ?",
-            conversation_id,
-            max(n, 0),
-        )
-        return [_turn(row) for row in reversed(rows)]
+        return self.turns_after(conversation_id, -1, max(n, 0))
 
     def turns(self, conversation_id: str) -> list[ConversationTurn]:
         """Return all turns of a conversation in order."""
@@ -213,7 +207,7 @@ class AgentJournal(SqliteStore):
         """Return a state of each memory of a project by id, which differs after every change."""
         return dict(self.select("memories", "memory_id, CAST(changed AS TEXT)", project=project))
 
-    def put_memories(self, collection: str, memories: Sequence[StoredMemory]) -> None:
+    def put_memories(self, memories: Sequence[StoredMemory]) -> None:
         """Store memories, in place of those with their ids. One with another text has no vector any
         more.
 
@@ -226,7 +220,7 @@ class AgentJournal(SqliteStore):
             for memory in memories:
                 if self.find("memories", "text", memory_id=memory.memory_id) != memory.text:
                     self.delete("vectors", memory_id=memory.memory_id)
-                self.put("memories", **_as_values(memory), collection=collection, changed=number)
+                self.put("memories", **_as_values(memory), collection="memory", changed=number)
 
     def memories(
         self,
@@ -236,7 +230,7 @@ class AgentJournal(SqliteStore):
         sort: str = "-stored_at",
         archived: bool = True,
     ) -> list[StoredMemory]:
-        """Return the memories whose fields (and `collection`) are as `where` says, in the order of
+        """Return the memories whose fields are as `where` says, in the order of
         a field, descending with a dash before it; `archived`: also those."""
         conditions, values = ["1"], list[object]()
         if not archived:
@@ -315,14 +309,6 @@ class AgentJournal(SqliteStore):
                 return str(rows[0][0]), str(rows[0][1])
         return None
 
-    def collection_of(self, memory_id: str) -> str:
-        """Return the collection of a memory."""
-        return str(self.find("memories", "collection", memory_id=memory_id))
-
-    def collections(self) -> list[str]:
-        """Return the names of the collections that have memories, sorted."""
-        return [row[0] for row in self.rows("SELECT DISTINCT collection FROM memories ORDER BY 1")]
-
     def vectors(self, embedder_id: str) -> dict[str, Vector]:
         """Return the vectors of memories by id that an embedder made."""
         import numpy as np
@@ -395,7 +381,7 @@ class AgentJournal(SqliteStore):
 
 
 def _require_column(name: str) -> str:
-    if name not in (*_MEMORY, "collection"):
+    if name not in _MEMORY:
         raise ConfigurationError(f"a memory has no field {name!r:.40}")
     return name
 

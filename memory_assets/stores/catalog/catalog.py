@@ -12,6 +12,9 @@ from memory_assets.stores.catalog.products import STAGES, Products, Quarantine
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import Sources
 from memory_assets.stores.catalog.vectors import Collections, KeptVectors, VectorPlaces
+from memory_assets.stores.files.sqlite import IN_MEMORY
+
+CATALOG_FILE = "catalog.db"
 
 _PROJECTS = f"""{STAGES}, made (stage, project) AS (
     SELECT stage, (SELECT MIN(project) FROM products WHERE stage = stages.stage) FROM stages
@@ -73,8 +76,7 @@ class Catalog:
         with self.transaction():
             for source in sources:
                 self.sources.put(replace(source, gone_at=now()))
-            for product in products:
-                self.products.adopt(product)
+            self.products.put(*products)
 
     def mirror(
         self,
@@ -91,9 +93,8 @@ class Catalog:
                 (row.stage, row.session_id): row.made_at
                 for row in self.products.of_partition(project)
             }
-            for key, product in theirs.items():
-                if before.get(key) != product.made_at:
-                    self.products.adopt(product)
+            changed = (key for key in theirs if before.get(key) != theirs[key].made_at)
+            self.products.put(*map(theirs.__getitem__, changed))
             for stage, session_id in before.keys() - theirs.keys():
                 if stage not in own:
                     self.products.drop(stage, project, session_id)
@@ -102,3 +103,9 @@ class Catalog:
                 self.sources.put(replace(source, gone_at=now()))
         there = {session_id for _, session_id in theirs}
         return {session_id for _, session_id in before if session_id not in there}
+
+
+def catalog_of(data_dir: Path) -> Catalog:
+    """Return the catalogue of a data directory for reading; an empty one if there is none."""
+    path = data_dir / CATALOG_FILE
+    return Catalog(path if path.exists() else IN_MEMORY)

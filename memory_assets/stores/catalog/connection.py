@@ -61,11 +61,6 @@ class CatalogConnection(SqliteStore):
                     own_lake.tidy_all()
                 connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
-    def state(self) -> tuple[int, int]:
-        """Return what changes when this connection or another one writes."""
-        with self.lock:
-            return int(self.value("PRAGMA data_version")), self.connection.total_changes
-
 
 def _lake_at(directory: Path) -> Lake | None:
     """Return the lake in a directory, if there is one; what needs none does not import it."""

@@ -164,7 +164,7 @@ class KnownSecrets(CatalogPart):
 
 class Redactions(CatalogPart):
     """What is remembered of the redaction of each session: JSON of numbers and keyed hashes
-    (`pipeline/redact/state.py`)."""
+    (`pipeline/redact/stored_rows.py`)."""
 
     def __init__(
         self, connection: CatalogConnection, products: Products, known_secrets: KnownSecrets

@@ -101,11 +101,7 @@ class Products(CatalogPart):
     def hashes(self, stage: str, project: str) -> dict[str, tuple[str, str]]:
         """Return input and output hash of a stage's products by session, at a third of the cost
         of `of_project`."""
-        columns = "session_id, input_hash, output_hash"
-        rows = self._connection.select("products", columns, stage=stage, project=project)
-        return {
-            session_id: (input_hash, output_hash) for session_id, input_hash, output_hash in rows
-        }
+        return self.hashes_by_stage(project, [stage])[stage]
 
     def hashes_by_stage(self, project: str, stages: Iterable[str]) -> HashesByStage:
         """Return what `hashes` returns for each of these stages, by one query for all."""
@@ -162,13 +158,6 @@ class Products(CatalogPart):
             connection.executemany(_PUT, rows)
             connection.executemany(_RELEASE, rows)
 
-    def adopt(self, product: Product) -> None:
-        """Insert or replace a product that was read from a file's footer after the catalogue was
-        lost."""
-        made_at = product.made_at or now()
-        row = {**vars(product), "facts": to_json(product.facts), "made_at": made_at}
-        self._connection.put("products", **row)
-
     def drop(self, stage: str, project: str, session_id: str) -> None:
         """Forget one product."""
         self._connection.delete("products", stage=stage, project=project, session_id=session_id)
@@ -181,6 +170,12 @@ class Products(CatalogPart):
             project,
             session_id,
             json.dumps(stages),
+        )
+
+    def drop_notes(self, project: str) -> None:
+        """Forget which checks the sessions of a project passed, so that all rows are read again."""
+        self._connection.write(
+            "DELETE FROM products WHERE project = ? AND stage LIKE '%/%'", project
         )
 
     def outdate(self, stage: str, project: str, session_id: str) -> None:
@@ -216,12 +211,12 @@ class Products(CatalogPart):
         return self._connection.value(sql, stage, project) is not None
 
     def totals(self) -> dict[str, dict[str, Any]]:
-        """Return, per stage of the pipeline (the checks' own notes left out): sessions,
-        rows, bytes, newest made_at; turns of turn_chunks; redactions, prompts and withheld
+        """Return, per stage of the pipeline (the checks' own notes left out): sessions, rows,
+        newest made_at; turns of turn_chunks; redactions, prompts and withheld
         records of redacted_records; documents of workspace_chunks that are embedded by name."""
         counted = "SUM(CASE WHEN stage = '{}' THEN json_extract(facts, '$.{}') END) AS {},"
         rows = self._connection.rows(
-            f"{STAGES} SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
+            f"{STAGES} SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows,"
             f" {counted.format('turn_chunks', 'turns', 'turns')}"
             f" {counted.format('redacted_records', 'redactions', 'redactions')}"
             f" {counted.format('redacted_records', 'prompts', 'prompts')}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
 from typing import Literal
 
-from memory_assets.stores.catalog.connection import CatalogConnection, CatalogPart, now
+from memory_assets.stores.catalog.connection import CatalogPart, now
 from memory_assets.stores.catalog.facts import source_facts, to_json
 from memory_assets.stores.catalog.schema import SOURCE_COLUMNS, SOURCE_FACTS, SourceRow
 
@@ -28,31 +27,9 @@ def source_key(row: SourceRow) -> SourceKey:
 class Sources(CatalogPart):
     """The source files: what each looked like when it was read, and its records."""
 
-    def __init__(self, connection: CatalogConnection) -> None:
-        super().__init__(connection)
-        self._by_project: dict[str, list[SourceRow]] = {}
-        self._read_in: tuple[int, int] | None = None
-        """The state of the catalogue in which `_by_project` has all rows."""
-
     def rows(self, project: str | None = None) -> list[SourceRow]:
         """Return the known source files, of one project or of all, in a fixed order;
-        without their `records`. What was read for all projects is not read again until the
-        catalogue changes."""
-        with self._connection.lock:
-            state = self._connection.state()
-            if state != self._read_in and project is not None:
-                return self._rows(project)
-            if state != self._read_in:
-                self._by_project = {
-                    name: list(rows)
-                    for name, rows in groupby(self._rows(None), key=lambda row: row.project)
-                }
-                self._read_in = state
-            if project is not None:
-                return list(self._by_project.get(project, ()))
-            return list(chain.from_iterable(self._by_project.values()))
-
-    def _rows(self, project: str | None) -> list[SourceRow]:
+        without their `records`."""
         order = "project, agent, session_id, agent_id"
         rows = self._connection.select("sources", SOURCE_FACTS, order, project=project)
         return [_source_row(row) for row in rows]

@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
 from memory_assets.errors import NotFound
-from memory_assets.redacted_text import RedactedText, require_redacted
 from memory_assets.stores.chroma.client import ChromaClient, ChromaRefused, NotFoundError
 from memory_assets.stores.vector_store import (
     UPSERT_BATCH,
@@ -229,24 +226,16 @@ class ChromaCollection(Collection):
             rows = int(self.ask("count"))
         return rows
 
-    def upsert(
+    def put_batch(
         self,
         ids: Sequence[str],
         vectors: Vector,
-        texts: Sequence[RedactedText],
+        texts: Sequence[str],
         metadatas: Sequence[Metadata],
     ) -> None:
-        """Insert or replace rows, in batches; repeating it changes nothing."""
-        require_redacted(texts)
-        for start in range(0, len(ids), UPSERT_BATCH):
-            some = slice(start, start + UPSERT_BATCH)
-            self.ask(
-                "upsert",
-                ids=list(ids[some]),
-                embeddings=np.ascontiguousarray(vectors[some], np.float32),
-                documents=[str(text) for text in texts[some]],
-                metadatas=list(metadatas[some]),
-            )
+        """Insert or replace rows by one request."""
+        rows = {"ids": list(ids), "documents": list(texts), "metadatas": list(metadatas)}
+        self.ask("upsert", **rows, embeddings=vectors)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are ignored."""
@@ -275,24 +264,17 @@ class ChromaCollection(Collection):
         """Return any `n` rows."""
         return _documents(self.ask("get", limit=n, include=_EVERYTHING))
 
-    def nearest(
-        self, vector: Vector, n: int, where: Mapping[str, Any] | None = None
-    ) -> list[tuple[Document, float]]:
-        """Return the `n` rows nearest to a unit vector with their cosine similarities,
-        most similar first, whatever distance the collection measures by."""
+    def nearest_documents(self, vector: Vector, n: int, where: Mapping[str, Any]) -> list[Document]:
+        """Return the `n` rows nearest to a unit vector."""
         page: Mapping[str, Any] = self.ask(
             "query",
             query_embeddings=vector.reshape(1, -1),
             n_results=n,
-            where=dict(where) if where else None,
+            where=dict(where) or None,
             include=_EVERYTHING,
         )
         columns = ("ids", *_EVERYTHING)
-        documents = _documents(
-            {name: page[name][0] for name in columns if page.get(name) is not None}
-        )
-        scored = [(document, float(document.vector @ vector)) for document in documents]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
+        return _documents({name: page[name][0] for name in columns if page.get(name) is not None})
 
 
 def _leftovers(name: str) -> set[str]:

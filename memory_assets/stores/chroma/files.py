@@ -133,7 +133,7 @@ class Others:
 
 def others_in(aside: Path) -> Others | None:
     """Return what became of the collections of others in a directory that was set aside; None if
-    `recover.py` has not looked yet."""
+    `recover_others` has not looked yet."""
     try:
         return Others(**json.loads((aside / OTHERS_FILE).read_text()))
     except (OSError, ValueError, TypeError):

@@ -79,7 +79,7 @@ def condition(where: Where) -> dict[str, Any] | None:
     return {"$and": parts} if len(parts) > 1 else next(iter(parts), None)
 
 
-HISTORY = "history"
+HISTORY, MEMORY = "history", "memory"
 _NAMED_BEFORE = "agents."
 """Names of collections began so in version 0.3, after the tenant's name."""
 _NO_COLLECTIONS = "__NO_COLLECTIONS_FOUND__"
@@ -146,28 +146,25 @@ class ChromaMcpVectorStoreAdapter:
             if name.startswith(self._prefix) and name != _NO_COLLECTIONS
         )
 
-    def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
+    def add(self, memories: Sequence[StoredMemory]) -> None:
         """Store memories, in place of those with their ids."""
         for memory in memories:
             require_redacted([memory.text, *memory.entities, *memory.tags, *memory.also])
         self._put(
-            collection,
-            [(memory.memory_id, metadata_of(memory), str(memory.text)) for memory in memories],
+            [(memory.memory_id, metadata_of(memory), str(memory.text)) for memory in memories]
         )
 
-    def query(
-        self, collection: str, text: RedactedText, k: int, where: Where | None = None
-    ) -> list[Found]:
+    def query(self, text: RedactedText, k: int, where: Where) -> list[Found]:
         """Return the `k` memories that are most similar to a text, best first."""
         require_redacted([text])
         if k < 1:
             return []
         page = self._one(
             "chroma_query_documents",
-            collection,
+            MEMORY,
             query_texts=[str(text)],
             n_results=k,
-            where=condition(where or {}),
+            where=condition(where),
         )
         columns = (page["metadatas"][0], page["documents"][0], page["distances"][0])
         memories = [
@@ -176,33 +173,13 @@ class ChromaMcpVectorStoreAdapter:
         ]
         return sorted(memories, key=lambda one: (-one.similarity, one.memory.memory_id))
 
-    def get(
-        self,
-        collection: str,
-        where: Where | None = None,
-        limit: int | None = None,
-        sort: str = "-stored_at",
-    ) -> list[StoredMemory]:
-        """Return memories in the order of a field, descending with a dash before it."""
-        rows = self._rows(collection, where=condition(where or {}))
+    def get(self, where: Where, limit: int | None = None) -> list[StoredMemory]:
+        """Return memories, those that were stored last first."""
+        rows = self._rows(MEMORY, where=condition(where))
         memories = [memory_from(metadata, text) for _, metadata, text in rows]
         memories.sort(key=lambda memory: memory.memory_id)
-        try:
-            memories.sort(
-                key=lambda memory: getattr(memory, sort.removeprefix("-")),
-                reverse=sort.startswith("-"),
-            )
-        except AttributeError:
-            raise ConfigurationError(f"a memory has no field {sort!r:.40}") from None
+        memories.sort(key=lambda memory: memory.stored_at, reverse=True)
         return memories if limit is None else memories[:limit]
-
-    def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
-        """Delete memories, and return their number. Chroma rewrites no file: bytes of them stay
-        in its log until it is compacted."""
-        there = [row_id for row_id, _, _ in self._rows(collection, ids=list(memory_ids))]
-        if there:
-            self._call("chroma_delete_documents", collection, ids=there)
-        return len(there)
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Keep other writers that share the lock file out of the store for a block."""
@@ -289,22 +266,22 @@ class ChromaMcpVectorStoreAdapter:
         self._last_turns[conversation_id] = low
         return low
 
-    def _put(self, collection: str, rows: Sequence[_Row]) -> None:
+    def _put(self, rows: Sequence[_Row]) -> None:
         """Add rows, and update those that are there with another text or other metadata."""
         ids = [row_id for row_id, _, _ in rows]
         for _ in range(2):
-            there = {row[0]: row for row in self._rows(collection, ids)}
+            there = {row[0]: row for row in self._rows(MEMORY, ids)}
             new = [row for row in rows if row[0] not in there]
             changed = [row for row in rows if row[0] in there and there[row[0]] != row]
             try:
                 if new:
-                    self._call("chroma_add_documents", collection, **_columns(new))
+                    self._call("chroma_add_documents", MEMORY, **_columns(new))
             except _AlreadyThere:
                 continue  # compared with what is there now
             if changed:
-                self._call("chroma_update_documents", collection, **_columns(changed))
+                self._call("chroma_update_documents", MEMORY, **_columns(changed))
             return
-        raise StoreError(f"memories of {self._prefix}{collection} are there and are not found")
+        raise StoreError(f"memories of {self._prefix}{MEMORY} are there and are not found")
 
     def _rows(self, collection: str, ids: list[str] | None = None, **asked: Any) -> list[_Row]:
         if ids is not None and not ids:

@@ -240,11 +240,6 @@ class KeywordIndex:
         )
         return int(rows or 0)
 
-    def sessions(self, kind: str, project: str) -> set[str]:
-        """Return the sessions of a project that have rows."""
-        rows = self._file.select("blocks", "DISTINCT session_id", kind=kind, project=project)
-        return {session_id for (session_id,) in rows}
-
     def blocks(self, kind: str) -> list[Block]:
         """Return all blocks of a kind, session after session, in reading order."""
         columns = "block, project, session_id, agent, columns"

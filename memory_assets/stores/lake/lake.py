@@ -17,7 +17,6 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -85,7 +84,7 @@ class Lake:
 
     def partition_dir(self, table: Table, project: str) -> Path:
         """Return the directory of a project's files of one table."""
-        return _partition_dir(self.root, table.name, project)
+        return self.root / table.name / f"{_PARTITION_PREFIX}{encoded(project)}"
 
     def lock_path(self, project: str) -> Path:
         """Return the file whose lock a writer of this project holds."""
@@ -106,7 +105,7 @@ class Lake:
 
     def sessions(self, table: Table, project: str) -> list[str]:
         """Return the sessions of a project that have rows in this table, sorted."""
-        return sorted(self.partition(table, project).stamps())
+        return sorted(self.partition(table, project).entries())
 
     def write(
         self,
@@ -127,8 +126,8 @@ class Lake:
             StoreError: the directory cannot be written; the old file is untouched.
         """
         arrow = arrow_rows(table, rows, footer=footer, extra=extra)
-        size = self.partition(table, project).publish({session_id: arrow})
-        return dataclasses.replace(arrow.facts, bytes=size)
+        self.partition(table, project).publish({session_id: arrow})
+        return arrow.facts
 
     def read(
         self,
@@ -287,10 +286,6 @@ class Lake:
                 with suppress(DamagedFile):
                     self.partition(table, project).tidy()
 
-    def remove_leftovers(self, project: str) -> None:
-        """Remove what killed writers of a project left."""
-        self.remove_sessions(project, ())
-
     def remove_project(self, project: str) -> None:
         """Remove a project's directories, whatever is in them, and its lock. Of one that is a link
         only the link goes: what else is where it leads is not ours."""
@@ -317,11 +312,6 @@ class Lake:
         with self.opened(table, project, session_id) as rows:
             amended = ArrowRows(list(rows.parts()), footer, rows.facts)
         self.partition(table, project).publish({session_id: amended})
-
-
-@lru_cache(maxsize=1024)  # asked for some 200 times for one more turn
-def _partition_dir(root: Path, table: str, project: str) -> Path:
-    return root / table / f"{_PARTITION_PREFIX}{encoded(project)}"
 
 
 def _project_of(directory: Path) -> str | None:
@@ -379,40 +369,31 @@ class Batch:
         waited = time.monotonic() - self._since
         return self._bytes >= SEGMENT_BYTES or (self._bytes > 0 and waited > _MOST_SECONDS)
 
-    def put(self, table: Table, session_id: str, rows: ArrowRows) -> FileFacts:
-        """Replace a session's rows: now, if there are many, else when the batch is published. The
-        bytes of a session that is collected are those in memory, and 0 if it has no rows."""
-        facts = rows.facts
-        if facts.bytes > SMALL_SESSION_BYTES:
-            size = self._lake.partition(table, self._project).publish({session_id: rows})
-            return dataclasses.replace(facts, bytes=size)
+    def put(self, table: Table, session_id: str, rows: ArrowRows) -> None:
+        """Replace a session's rows: now, if there are many, else when the batch is published."""
+        if rows.nbytes > SMALL_SESSION_BYTES:
+            self._lake.partition(table, self._project).publish({session_id: rows})
+            return
         self._collected[table][session_id] = rows
         self._since = self._since if self._bytes else time.monotonic()
-        self._bytes += facts.bytes
-        return facts
+        self._bytes += rows.nbytes
 
     def discard(self, session_id: str) -> None:
         """Drop what is collected of a session, which failed."""
         for sessions in self._collected.values():
             sessions.pop(session_id, None)
 
-    def publish(self) -> dict[tuple[str, str], int]:
-        """Write what is collected, a segment a table; return the bytes on disk of each session's
-        rows, by table and session.
+    def publish(self) -> None:
+        """Write what is collected, a segment a table.
 
         Raises:
             StoreError, DamagedFile: not all is written; it is to be made again.
         """
-        sizes: dict[tuple[str, str], int] = {}
         for table, sessions in self._collected.items():
             if sessions:
-                size = self._lake.partition(table, self._project).publish(sessions)
-                held = {name: rows.facts.bytes for name, rows in sessions.items()}
-                total = max(sum(held.values()), 1)
-                sizes |= {(table.name, name): size * own // total for name, own in held.items()}
+                self._lake.partition(table, self._project).publish(sessions)
                 sessions.clear()
         self._bytes = 0
-        return sizes
 
     def compact(self) -> None:
         """Pack small segments together, if there are many."""

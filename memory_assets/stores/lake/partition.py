@@ -23,7 +23,7 @@ from memory_assets.errors import DamagedFile, StoreError, environment
 from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
 from memory_assets.stores.lake import segments
 from memory_assets.stores.lake.parquet_files import STAGING, Extent, SessionRows
-from memory_assets.stores.lake.rows import OUTPUT_HASH, ArrowRows
+from memory_assets.stores.lake.rows import ArrowRows
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.lake.segments import (
     HASHED,
@@ -62,23 +62,19 @@ class Partition:
         self._project = project
         self._cache = cache
 
-    def stamps(self) -> dict[str, str]:
-        """Return for each session what identifies its rows in their present state."""
-        return {session_id: entry.stamp for session_id, entry in self._entries().items()}
+    def entries(self) -> dict[str, Entry]:
+        """Return what is known of each session's rows without reading them."""
+        return self._of_one_state(lambda held, files: held, _all_entries)
 
-    def output_hashes(self) -> dict[str, str]:
-        """Return the output hash of each session's rows."""
-        entries = self._entries().items()
-        return {session_id: entry.footer.get(OUTPUT_HASH, "") for session_id, entry in entries}
+    def size(self) -> int:
+        """Return the bytes of the files."""
+        return sum(identity[2] for _, identity in segments.listed(self.directory))
 
     def changed(self) -> int:
         """Return when a file was added or removed last, in nanoseconds since 1970."""
         with suppress(FileNotFoundError):
             return self.directory.stat().st_mtime_ns
         return 0
-
-    def _entries(self) -> dict[str, Entry]:
-        return self._of_one_state(lambda held, files: held, _all_entries)
 
     def _of_one_state(
         self,
@@ -189,15 +185,15 @@ class Partition:
                 yield segment.path, extent
             newer |= segment.entries.keys()
 
-    def publish(self, sessions: Mapping[str, ArrowRows]) -> int:
+    def publish(self, sessions: Mapping[str, ArrowRows]) -> None:
         """Replace the rows of sessions by those in one new segment; a session without rows is
-        removed. Return the segment's bytes."""
+        removed."""
         packed = [
             Packed(name, _new_stamp(), rows.footer, rows.parts)
             for name, rows in sorted(sessions.items())
             if rows.parts
         ]
-        return self._replace(sessions.keys(), packed)
+        self._replace(sessions.keys(), packed)
 
     def remove(self, session_ids: Collection[str]) -> int:
         """Remove sessions, and what killed writers left; return how many files had them."""
@@ -262,16 +258,14 @@ class Partition:
             self._rewrite(segment, elsewhere)
             elsewhere |= segment.entries.keys()
 
-    def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> int:
-        """Replace the rows of sessions by those in a new segment; return its bytes."""
-        size = 0
+    def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> None:
+        """Replace the rows of sessions by those in a new segment."""
         with self._changing(self.directory):
             path = segments.next_path(self.directory)
             if packed:
                 with writing(path, self._project):
-                    size = segments.write(path, self._table.schema, packed)
+                    segments.write(path, self._table.schema, packed)
             self._drop_from_segments(set(session_ids), but=path)
-        return size
 
     def _drop_from_segments(self, session_ids: Set[str], but: Path | None = None) -> int:
         """Rewrite the segments that list any of these sessions without them; return how many."""

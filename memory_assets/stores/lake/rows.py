@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from itertools import chain, repeat
 from operator import attrgetter
@@ -27,21 +27,24 @@ OUTPUT_HASH = "output_hash"
 
 @dataclasses.dataclass(frozen=True)
 class FileFacts:
-    """Rows of a file, its bytes on disk, and a hash of its content."""
+    """The number of a session's rows, and a hash of their content."""
 
     rows: int
-    bytes: int
     output_hash: str
 
 
 @dataclasses.dataclass(frozen=True)
 class ArrowRows:
-    """A session's rows of a table as they are to be written, with their footer; the bytes of
-    `facts` are those in memory."""
+    """A session's rows of a table as they are to be written, with their footer."""
 
     parts: Sequence[pa.Table]
     footer: Mapping[str, str]
     facts: FileFacts
+
+    @cached_property
+    def nbytes(self) -> int:
+        """The bytes of the rows in memory; on disk they are about a quarter of that."""
+        return sum(part.nbytes for part in self.parts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,8 +73,7 @@ def arrow_rows(
         whole = part.combine_chunks()  # equal rows give equal bytes, however they came here
         _add_content(content, table, whole)
         parts.append(whole)
-    size = sum(part.nbytes for part in parts)
-    facts = FileFacts(sum(map(len, parts)), size, content.hexdigest())
+    facts = FileFacts(sum(map(len, parts)), content.hexdigest())
     return ArrowRows(parts, {**(footer or {}), OUTPUT_HASH: facts.output_hash}, facts)
 
 

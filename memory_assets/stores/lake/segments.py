@@ -89,6 +89,11 @@ class Entry:
     stamp: str
     footer: Mapping[str, str]
 
+    @property
+    def output_hash(self) -> str:
+        """The hash of the session's rows."""
+        return self.footer.get(OUTPUT_HASH, "")
+
 
 @dataclass(frozen=True)
 class Packed:
@@ -174,8 +179,7 @@ class SegmentCache:
         """Return a session's rows in a segment; `files` closes it."""
         entry = segment.entries[session_id]
         extent = self.extent(segment, entry.first, entry.rows, files)
-        share = segment.identity[2] * entry.rows // max(segment.metadata.num_rows, 1)
-        facts = FileFacts(entry.rows, share, entry.footer.get(OUTPUT_HASH, ""))
+        facts = FileFacts(entry.rows, entry.output_hash)
         return SessionRows(segment.path, extent, facts, entry.footer)
 
     def extent(self, segment: Segment, first: int, rows: int, files: ExitStack) -> Extent:
@@ -228,14 +232,14 @@ def next_path(directory: Path) -> Path:
     return directory / f"segment+{newest + 1}.parquet"
 
 
-def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> int:
-    """Write a segment of these sessions to `path`, which is a new one; return its bytes."""
+def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> None:
+    """Write a segment of these sessions to `path`, which is a new one."""
     directory = [
         _listed_as(session.session_id, sum(map(len, session.parts)), session.stamp, session.footer)
         for session in sessions
     ]
     parts = (part for session in sessions for part in session.parts)
-    return _write(path, schema, parts, directory)
+    _write(path, schema, parts, directory)
 
 
 def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
@@ -277,17 +281,15 @@ def _listed_as(
 
 def _write(
     path: Path, schema: pa.Schema, parts: Iterable[pa.Table], directory: Sequence[object]
-) -> int:
-    """Replace the segment at `path` by one of these rows; return its bytes."""
+) -> None:
+    """Replace the segment at `path` by one of these rows."""
     written = time.time_ns()
     with staged(path) as staging:
         about = {_WRITTEN: str(written), _SESSIONS: json.dumps(directory)}
         about[_CHECKSUM] = _checksum(about, column_names(schema))
         write_file(staging, schema, parts, about)
         os.utime(staging, ns=(written, written))
-        size = staging.stat().st_size
         staging.replace(path)
-    return size
 
 
 def _open(path: Path, identity: Identity, files: ExitStack) -> pa.OSFile:

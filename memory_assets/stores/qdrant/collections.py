@@ -26,7 +26,6 @@ from memory_assets.errors import (
     StoreError,
     StoreUnanswering,
 )
-from memory_assets.redacted_text import RedactedText, require_redacted
 from memory_assets.stores.vector_store import (
     UPSERT_BATCH,
     Collection,
@@ -233,28 +232,21 @@ class _Collection(Collection):
     def count(self) -> int:
         return int(self._ask("count", exact=True).count)
 
-    def upsert(
+    def put_batch(
         self,
         ids: Sequence[str],
         vectors: Vector,
-        texts: Sequence[RedactedText],
+        texts: Sequence[str],
         metadatas: Sequence[Metadata],
     ) -> None:
         from qdrant_client import models
 
-        require_redacted(texts)
         payloads = [
-            {"id": row_id, "text": str(text), "metadata": metadata}
+            {"id": row_id, "text": text, "metadata": metadata}
             for row_id, text, metadata in zip(ids, texts, metadatas, strict=True)
         ]
-        for start in range(0, len(ids), UPSERT_BATCH):
-            some = slice(start, start + UPSERT_BATCH)
-            points = models.Batch(
-                ids=_points(ids[some]),
-                vectors=np.asarray(vectors[some], np.float32).tolist(),
-                payloads=payloads[some],
-            )
-            self._ask("upsert", points=points)
+        points = models.Batch(ids=_points(ids), vectors=vectors.tolist(), payloads=payloads)
+        self._ask("upsert", points=points)
 
     def delete(self, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), UPSERT_BATCH):
@@ -287,20 +279,18 @@ class _Collection(Collection):
         points, _ = self._ask("scroll", limit=n, with_payload=True, with_vectors=True)
         return list(map(_document, points))
 
-    def nearest(
-        self, vector: Vector, n: int, where: Mapping[str, Any] | None = None
-    ) -> list[tuple[Document, float]]:
+    def nearest_documents(
+        self, vector: Vector, n: int, where: Mapping[str, Any]
+    ) -> Iterator[Document]:
         answer = self._ask(
             "query_points",
             query=np.asarray(vector, np.float32).tolist(),
-            query_filter=_filter(where or {}),
+            query_filter=_filter(where),
             limit=n,
             with_payload=True,
             with_vectors=True,
         )
-        documents = map(_document, answer.points)
-        scored = [(document, float(document.vector @ vector)) for document in documents]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
+        return map(_document, answer.points)
 
 
 def _points(ids: Sequence[str]) -> list[int | str | uuid.UUID]:

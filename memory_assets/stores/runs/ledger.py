@@ -12,11 +12,13 @@ import os
 import socket
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memory_assets.errors import StoreReadOnly
 from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, compact, open_shared
 from memory_assets.stores.runs.events import AssetEvent, Evaluation, from_json, to_json
 from memory_assets.stores.runs.names import (
@@ -130,16 +132,13 @@ class RunLedger(SqliteStore):
     def __init__(self, path: Path) -> None:
         connection = open_shared(path, _SCHEMA, _REMEDY)
         super().__init__(path, connection, _REMEDY)
+        if self._lacking():
+            with self.transaction():
+                for name in sorted(self._lacking()):
+                    column = f"{name} TEXT NOT NULL DEFAULT {_ADDED[name]}"
+                    connection.execute(f"ALTER TABLE runs ADD COLUMN {column}")
 
-    def bring_up_to_date(self) -> None:
-        """Add the columns that a file of an earlier version lacks."""
-        with self.transaction() as connection:
-            for name in sorted(self.missing_columns()):
-                connection.execute(
-                    f"ALTER TABLE runs ADD COLUMN {name} TEXT NOT NULL DEFAULT {_ADDED[name]}"
-                )
-
-    def missing_columns(self) -> set[str]:
+    def _lacking(self) -> set[str]:
         """Return the columns that a file of an earlier version lacks."""
         return _ADDED.keys() - {row[1] for row in self.rows("PRAGMA table_info(runs)")}
 
@@ -379,11 +378,9 @@ def ledger_of(data_dir: Path) -> RunLedger:
     """Return the ledger of a data directory for reading; an empty one if there is none, or if it is
     of an earlier version and cannot be written."""
     path = data_dir / FILE_NAME
-    ledger = RunLedger(path if path.exists() else IN_MEMORY)
-    if ledger.missing_columns():
-        ledger.close()
-        return RunLedger(IN_MEMORY)
-    return ledger
+    with suppress(StoreReadOnly):
+        return RunLedger(path if path.exists() else IN_MEMORY)
+    return RunLedger(IN_MEMORY)
 
 
 def _shown(run: EndedRun) -> dict[str, Any]:

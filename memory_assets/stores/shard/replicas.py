@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog
 from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
-from memory_assets.stores.stores import CATALOG_FILE
 from memory_assets.stores.tombstones import travelling_name
 
 FOLDER = "shards"

@@ -77,7 +77,6 @@ class HistorySession(Session):
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the prompt of a line, if it is this session's; before the first, a title."""
-        self._report.see_type("history")
         if self._sessions.of(record)[1] != self._source.session_id:
             return self._resolve("other-session")
         return self._resolve(self._prompt(record, start, end))

@@ -142,7 +142,6 @@ class ClaudeSession(Session):
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
         name = type_name(record.get("type"))
-        self._report.see_type(name)
         told = self._told_of_subagent(record) if name == "progress" else None
         self._is_told = told is not None
         if told is not None:
@@ -165,11 +164,11 @@ class ClaudeSession(Session):
         return self._resolve(self._unknown(name))
 
     def end(self) -> list[Record]:
-        """Return the prompts still in the queue, and decide which records were copied."""
+        """Return the prompts still in the queue, and whether it is a fork."""
         report = self._report
         if not self._forked and self._source.session_id not in report.own_session_ids:
             # No record is the file's own: it was renamed, not forked.
-            report.copied, report.parent_session = 0, None
+            report.parent_session = None
         return self._release(self._queue.end())
 
     def _envelope(self, record: JsonObject, start: int, end: int) -> Frame:
@@ -217,7 +216,6 @@ class ClaudeSession(Session):
         forked_from = safe_id(object_field(record, "forkedFrom").get("sessionId"))
         origin = forked_from or safe_id(record.get("sessionId"))
         if forked_from or (origin and origin != self._source.session_id):
-            self._report.copied += 1
             self._report.see_parent(origin)
             self._forked = self._forked or bool(forked_from)
 

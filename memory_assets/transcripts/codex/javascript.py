@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memory_assets.transcripts.fields import names as words
 from memory_assets.transcripts.lines import clean_text
@@ -19,23 +19,8 @@ _ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "", "\n": ""}
 _SIMPLE["\r\n"] = ""
 FUNCTIONS = words("arrow_function function_expression function_declaration")
+_PATTERNS = words("array_pattern object_pattern")
 _NAMES = words("identifier shorthand_property_identifier_pattern")
-
-
-class Bound(NamedTuple):
-    """A name that a parameter or a declaration binds to a part of a value, or by the key "" to all
-    of it; and what it is where that is missing."""
-
-    key: str
-    name: str
-    default: Node | None = None
-
-
-class Pattern(NamedTuple):
-    """The names that a parameter or a declaration binds, and what is bound where all is missing."""
-
-    names: list[Bound]
-    default: Node | None = None
 
 
 @cache
@@ -90,34 +75,23 @@ def code_in(template: Node) -> list[Node]:
     return [part for part in template.named_children if part.type == "template_substitution"]
 
 
-def parameters_of(function: Node | None) -> list[Pattern]:
-    """Return the names in each parameter of a function."""
-    if alone := part(function, "parameter"):
-        return [pattern_of(alone)]
-    parameters = items(part(function, "parameters"))
-    return [pattern_of(parameter) for parameter in parameters[:MOST_PARAMETERS]]
+def parameters_of(function: Node) -> list[Node]:
+    """Return the parameters of a function, names and patterns."""
+    alone = part(function, "parameter")
+    return [alone] if alone else items(part(function, "parameters"))[:MOST_PARAMETERS]
 
 
-def pattern_of(node: Node | None) -> Pattern:
-    """Return the names that a parameter, or the left side of a declaration, binds."""
-    whole = None
-    if kind(node) == "assignment_pattern":
-        node, whole = part(node, "left"), part(node, "right")
-    if node is None or node.type not in ("array_pattern", "object_pattern"):
-        return Pattern([Bound("", name_of(node))], whole)
-    names, place = list[Bound](), 0
-    for child in node.children:
-        if not child.is_named:
-            place += child.type == ","
-            continue
-        bound = part(child, "value") if child.type == "pair_pattern" else child
-        name = name_of(part(bound, "left") or bound)
-        key = str(place) if node.type == "array_pattern" else name
+def parts_of(pattern: Node) -> Iterator[tuple[str, Node | None]]:
+    """Yield the names and patterns in a pattern that takes a list or an object apart, each with the
+    key of the part that it stands for."""
+    place = 0
+    for child in pattern.children if pattern.type in _PATTERNS else ():
+        place += child.type == ","
         if child.type == "pair_pattern":
-            key = key_of(part(child, "key"))
-        if name:
-            names.append(Bound(key, name, part(bound, "right")))
-    return Pattern(names, whole)
+            yield key_of(part(child, "key")), part(child, "value")
+        elif child.is_named:
+            key = name_of(part(child, "left") or child)
+            yield str(place) if pattern.type == "array_pattern" else key, child
 
 
 def key_of(node: Node | None) -> str:

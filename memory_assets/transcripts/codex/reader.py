@@ -22,7 +22,7 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.codex.lines import BARE_ITEMS
 from memory_assets.transcripts.codex.records import CodexSession
-from memory_assets.transcripts.containers import is_compressed, plain_name
+from memory_assets.transcripts.content import is_compressed, plain_name
 from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identified, Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
@@ -113,7 +113,7 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "10"
+    version = "11"
     session = CodexSession
 
     def sniff(self, head: bytes) -> bool:

@@ -99,11 +99,9 @@ class CodexSession(Session):
         """Return the `Record`s that this line gives, and those it releases."""
         kind, payload = unwrap(line)
         name = line_name(kind, payload)
-        self._report.see_type(name)
         timestamp = parse_time(line.get("timestamp"))
         self._report.see_time(timestamp)
         if self._envelopes.history.covers(payload, timestamp, self._envelopes.thread):
-            self._report.copied += 1
             return self._resolve(COPIED)
         if kind == "event_msg" and payload.get("type") == "token_count":
             frame = self._envelopes.frame(line, start, end)

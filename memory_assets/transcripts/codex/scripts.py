@@ -1,17 +1,19 @@
 """The tool calls in the JavaScript of Codex's code mode: `tools.exec_command({cmd: "..."})`.
 
-Nothing is run. tree-sitter parses the script; what is known are literals (strings, templates,
-arrays, objects, `+`, `join`), the names they were given, lists that are looped over and local
-functions that are called with literals. Whatever else stands in a text remains as `${...}`. Code
-that is not understood gives no call, and never an error.
+tree-sitter parses the script, and `_Reading` goes through it once in the order in which it would
+run, as far as that can be told: what it knows are literals (strings, templates, arrays, objects,
+`+`, `join`), the names they were given, lists that are looped over and local functions. Conditions
+are not decided: both branches are read, and a loop of an unknown number of passes once. Whatever
+else stands in a text remains as `${...}`. Code that is not understood gives no call, and never an
+error.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory_assets.transcripts.codex import javascript as js
@@ -25,12 +27,13 @@ MOST_CALLS = 200
 _LONGEST = 500_000
 """Characters of a script that are looked at."""
 _LONGEST_JOINED = 200_000
-_MOST_ITEMS = 10_000
-_DEEPEST = 30
+_DEEPEST = 100
+"""Levels of code within code, calls of functions included: Python's stack is limited."""
+_STEPS = 100_000
+"""Pieces of code that are gone through, each as often as it runs."""
 _BUDGET = 8_000_000
-"""Characters that the values of one passage may have; beyond, values are not known. What takes
-time or memory is counted in characters too, so that one figure bounds both."""
-_PER_NODE = 100
+"""Characters that the values of one script may have; beyond, values are not known. A member of a
+value counts as so many characters:"""
 _PER_MEMBER = 16
 _PER_JSON = 8
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -47,9 +50,22 @@ class Opaque(NamedTuple):
     code: str
 
 
-_MISSING = Opaque("undefined")
+class _Tool(NamedTuple):
+    """A tool; the object that has them all is one without a name."""
 
-Value = str | list["Value"] | dict[str, "Value"] | Opaque
+    name: str
+
+
+class _Function(NamedTuple):
+    """A function of the script."""
+
+    node: Node
+
+
+_MISSING = Opaque("undefined")
+_TOOLS = _Tool("")
+
+Value = str | list["Value"] | dict[str, "Value"] | Opaque | _Tool | _Function
 
 
 class ToolCall(NamedTuple):
@@ -59,340 +75,253 @@ class ToolCall(NamedTuple):
     argument: Value
 
 
-class _Choice(NamedTuple):
-    """What a name stands for in a loop: a value for each pass of the group."""
-
-    group: int
-    values: tuple[Value, ...]
-
-
 def calls_tools(text: str) -> bool:
     """Return whether a text is code that calls tools, or may be."""
     return "tools" in text and _CALLS_TOOLS.search(text) is not None
 
 
 def tool_calls(script: str) -> list[ToolCall]:
-    """Return the calls of tools in a script, in the order of the text, at most `MOST_CALLS`."""
+    """Return the calls of tools in a script, in the order in which they are made, at most
+    `MOST_CALLS`; those of functions that nothing calls come last."""
     source = script[:_LONGEST].encode(errors="replace")
-    root = js.parsed(source)
-    reading = _Reading(source, {}, {})
-    reading.walk(root)
-    if reading.functions:  # calls of local functions say what their parameters are
-        reading = _Reading(source, reading.functions, reading.given)
-        reading.walk(root)
+    reading = _Reading(source)
+    reading.read(js.parsed(source))
     return reading.calls[:MOST_CALLS]
 
 
 def literals(script: str) -> Iterator[str]:
     """Yield the text of each literal of a script that holds no code."""
     for node in js.nodes(js.parsed(script[:_LONGEST].encode(errors="replace"))):
-        if node.type == "string" or (node.type == "template_string" and not js.code_in(node)):
+        if node.type in ("string", "template_string"):
             yield js.literal(node)
 
 
 class _Reading:
-    """One passage through a script, in the order of its text; `given` are the arguments of the
-    local functions' calls, as a passage before it saw them."""
+    """One passage through a script."""
 
-    def __init__(
-        self,
-        source: bytes,
-        functions: dict[str, list[js.Pattern]],
-        given: dict[str, list[list[Value]]],
-    ) -> None:
+    def __init__(self, source: bytes) -> None:
         self._source = source
         self.calls: list[ToolCall] = []
-        self.functions = dict(functions)
-        """Local functions, with the names in each of their parameters."""
-        self.given: dict[str, list[list[Value]]] = {}
-        self._given_before = given
-        self._names: dict[str, Value | _Choice] = {}
-        self._aliases: dict[str, str] = {}
-        self._tools = {"tools"}
-        self._groups = 0
-        self._choice: dict[int, int] = {}
-        self._met: dict[int, int] = {}
+        self._names = ChainMap[str, Value]()
+        self._functions: list[Node] = []
+        """Functions that were met."""
+        self._entered = set[int]()
+        """Where those begin that were called."""
         self._depth = 0
+        self._steps = _STEPS
         self._left = _BUDGET
-        self._defaults = set[int]()
-        """Where the defaults stand that calls or declarations have taken in."""
 
-    def walk(self, root: Node) -> None:
-        """Take in names, loops and calls."""
-        for node in js.nodes(root):
-            if len(self.calls) >= MOST_CALLS:
-                return
-            if node.type == "variable_declarator":
-                self._assign(js.part(node, "name"), js.part(node, "value"))
-            elif node.type == "assignment_expression":
-                self._assign(js.part(node, "left"), js.part(node, "right"))
-            elif node.type in _DEFAULTS:
-                default = js.part(node, "right")
-                if default is not None and default.start_byte not in self._defaults:
-                    self._assign(js.part(node, "left"), default)
-            elif node.type == "function_declaration":
-                self._function(js.text(js.part(node, "name")), node)
-            elif node.type == "for_in_statement" and js.text(js.part(node, "operator")) == "of":
-                values = self._elements(js.part(node, "right"))
-                self._bind(js.pattern_of(js.part(node, "left")), values, self._next_group())
-            elif node.type == "call_expression":
-                self._call(node)
+    def read(self, root: Node) -> None:
+        """Take in the calls of a script."""
+        for node in js.nodes(root) if b"function" in self._source else ():
+            if node.type == "function_declaration":  # it may be called above where it stands
+                self._names[js.text(js.part(node, "name"))] = _Function(node)
+        self._value(root)
+        for function in self._functions:  # more may be met meanwhile
+            if function.start_byte not in self._entered:
+                self._enter(function, [])
 
-    # --- what names stand for ----------------------------------------------------------
+    def _value(self, node: Node | None) -> Value:
+        """Go through a piece of code; return the value that it has."""
+        while js.kind(node) in _WRAPPERS and (inside := js.items(node)):
+            node = inside[0]
+        self._steps -= 1
+        stops = self._steps < 0 or len(self.calls) >= MOST_CALLS
+        if node is None or stops or self._depth > _DEEPEST:
+            return Opaque("")
+        self._depth += 1
+        value = self._known(node)
+        self._depth -= 1
+        is_known = self._left >= 0 or isinstance(value, _Tool | _Function)
+        if value is None or isinstance(value, Opaque) or not is_known:
+            start = node.start_byte
+            code = self._source[start : min(node.end_byte, start + 1_600)].decode(errors="replace")
+            return Opaque(" ".join(code[:400].split())[:200])
+        return value
 
-    def _assign(self, target: Node | None, value: Node | None) -> None:
-        name = js.name_of(target)
-        if name and js.kind(value) in js.FUNCTIONS:
-            self._function(name, value)
-        elif name:
-            if js.name_of(value) in self._tools:
-                self._tools.add(name)
-            known = self._value(value)
-            if not isinstance(known, Opaque) or name not in self._names:
-                self._names[name] = known
-        elif js.name_of(value) in self._tools:
-            self._aliases |= {name: tool for tool, name, _ in js.pattern_of(target).names}
-        elif js.kind(target) in ("object_pattern", "array_pattern"):
-            self._bind(js.pattern_of(target), [self._value(value)], self._next_group())
+    def _known(self, node: Node) -> Value | None:
+        kind = node.type
+        if kind == "string":
+            return self._joined("", [js.literal(node)])
+        if kind == "number":
+            return js.text(node)
+        if kind == "template_string":
+            return self._filled(node, raw=False)
+        if kind in ("identifier", "shorthand_property_identifier"):
+            name = js.text(node)
+            return _TOOLS if name == "tools" else self._names.get(name)
+        if kind == "array":
+            return self._list(node)
+        if kind == "object":
+            return self._object(node)
+        if kind == "binary_expression":
+            return self._sum(node)
+        if kind in ("member_expression", "subscript_expression"):
+            return _member(self._value(js.part(node, "object")), self._key(node))
+        if kind == "call_expression":
+            return self._called(node)
+        if kind in js.FUNCTIONS:
+            self._functions.append(node)
+            return _Function(node)
+        if kind == "variable_declarator":
+            self._assign(js.part(node, "name"), js.part(node, "value"))
+        elif kind == "assignment_expression":
+            self._assign(js.part(node, "left"), js.part(node, "right"))
+        elif kind == "for_in_statement" and js.text(js.part(node, "operator")) == "of":
+            values = self._value(js.part(node, "right"))
+            for value in values[:MOST_CALLS] if isinstance(values, list) else [_MISSING]:
+                self._bind(js.part(node, "left"), value)
+                self._value(js.part(node, "body"))
+        else:
+            for child in js.items(node):
+                self._value(child)
+        return None
 
-    def _function(self, name: str, function: Node | None) -> None:
-        self.functions[name] = js.parameters_of(function)
-        calls = self._given_before.get(name, [])
-        group = self._next_group()
-        for place, pattern in enumerate(self.functions[name]):
-            values = [call[place] if place < len(call) else _MISSING for call in calls]
-            self._bind(pattern, values, group)
+    # --- names -------------------------------------------------------------------------
 
-    def _next_group(self) -> int:
-        self._groups += 1
-        return self._groups
+    def _assign(self, target: Node | None, code: Node | None) -> None:
+        value, name = self._value(code), js.name_of(target)
+        if not isinstance(value, Opaque) or name not in self._names:
+            self._bind(target, value)
 
-    def _bind(self, pattern: js.Pattern, values: Sequence[Value], group: int) -> None:
-        """Let the names of a pattern stand for a value in each pass of a loop."""
-        if not values or not self._spend(len(pattern.names) * len(values) * _PER_MEMBER):
+    def _bind(self, target: Node | None, value: Value) -> None:
+        """Let a name stand for a value, or the names in a pattern for its parts."""
+        if target is None or self._depth > _DEEPEST:
             return
-        values = self._or_default(values, pattern.default, group)
-        for key, name, default in pattern.names:
-            parts = [_member(value, key) for value in values] if key else values
-            self._names[name] = _Choice(group, tuple(self._or_default(parts, default, group)))
+        self._depth += 1
+        if target.type in _DEFAULTS:
+            default = js.part(target, "right")
+            self._bind(
+                js.part(target, "left"), self._value(default) if value == _MISSING else value
+            )
+        elif name := js.name_of(target):
+            self._names[name] = value
+        for key, part in js.parts_of(target):
+            self._bind(part, _member(value, key))
+        self._depth -= 1
 
-    def _or_default(
-        self, values: Sequence[Value], default: Node | None, group: int
-    ) -> Sequence[Value]:
-        """Return values with the default, as it is in their pass, where they are missing."""
-        if default is None or default.type in js.FUNCTIONS or js.name_of(default) in self._tools:
-            return values
-        self._defaults.add(default.start_byte)
-        present = list[Value]()
-        for place, value in enumerate(values):
-            self._choice = {group: place}
-            present.append(self._value(default) if value == _MISSING else value)
-        self._choice = {}
-        return present
-
-    def _elements(self, node: Node | None) -> list[Value]:
-        value = self._value(node)
-        return value[:MOST_CALLS] if isinstance(value, list) else []
+    def _enter(self, function: Node, given: Sequence[Value]) -> None:
+        """Go through a function with these arguments."""
+        self._entered.add(function.start_byte)
+        self._names = self._names.new_child()
+        for place, parameter in enumerate(js.parameters_of(function)):
+            self._bind(parameter, given[place] if place < len(given) else _MISSING)
+        self._value(js.part(function, "body"))
+        self._names = self._names.parents
 
     # --- calls -------------------------------------------------------------------------
 
-    def _call(self, call: Node) -> None:
+    def _called(self, call: Node) -> Value | None:
         function, arguments = js.part(call, "function"), js.part(call, "arguments")
-        name = js.name_of(function)
-        if tool := self._aliases.get(name, "") if name else self._tool(function):
-            self._record(tool, arguments)
-        elif name in self.functions:
-            given = self.given.setdefault(name, [])
-            if len(given) < MOST_CALLS:
-                given.append([self._value(item) for item in self._inside(arguments)[:_DEEPEST]])
-        elif (
-            js.text(js.part(function, "property")) in _OF_EACH
-            and (passed := js.items(arguments))
-            and passed[0].type in js.FUNCTIONS
-        ):
-            values = self._elements(js.part(function, "object"))
-            places: list[Value] = [str(number) for number in range(len(values))]
-            group = self._next_group()
-            for pattern, of_each in zip(
-                js.parameters_of(passed[0]), (values, places), strict=False
-            ):
-                self._bind(pattern, of_each, group)
+        of, method = js.part(function, "object"), js.text(js.part(function, "property"))
+        if js.kind(arguments) == "template_string" and arguments is not None:
+            is_raw = (js.name_of(of), method) == ("String", "raw")
+            return self._filled(arguments, raw=True) if is_raw else None
+        whole = self._value(of)
+        called = self._value(function) if of is None else _member(whole, self._key(function))
+        given = [self._value(item) for item in js.items(arguments)]
+        if isinstance(called, _Tool):
+            self.calls.append(ToolCall(called.name, given[0] if given else Opaque("")))
+        elif isinstance(called, _Function):
+            self._enter(called.node, given)
+        elif method in _OF_EACH and isinstance(whole, list) and given:
+            for place, item in enumerate(whole[:MOST_CALLS]):
+                self._run(given[:1], [item, str(place)])
+        else:
+            self._run(given, [])
+            return self._made(js.name_of(of), whole, method, given)
+        return None
 
-    def _tool(self, function: Node | None) -> str:
-        """Return the name of the tool that a member is, or ""."""
-        if js.name_of(js.part(function, "object")) not in self._tools:
-            return ""
-        index, name = js.part(function, "index"), js.text(js.part(function, "property"))
-        return js.literal(index) if index is not None else name
+    def _run(self, passed: Sequence[Value], given: Sequence[Value]) -> None:
+        """Go through those of the values that are functions, which something else calls."""
+        for one in passed:
+            if isinstance(one, _Function):
+                self._enter(one.node, given)
 
-    def _record(self, name: str, arguments: Node | None) -> None:
-        """Take in a call, once for each pass of its loops."""
-        self._met, self._choice = {}, {}
-        first = self._first(arguments)
-        groups = self._met
-        if not groups:
-            self.calls.append(ToolCall(name, first))
-            return
-        passes = product(*(range(length) for length in groups.values()))
-        for chosen in islice(passes, MOST_CALLS):
-            self._choice = dict(zip(groups, chosen, strict=True))
-            self.calls.append(ToolCall(name, self._first(arguments)))
-        self._choice = {}
-
-    def _first(self, arguments: Node | None) -> Value:
-        return self._value(items[0]) if (items := self._inside(arguments)) else Opaque("")
+    def _made(self, of: str, whole: Value, method: str, given: Sequence[Value]) -> Value | None:
+        """Return what a call makes: `Object.entries`, `JSON.parse`, `join` and the like."""
+        first = given[0] if given else Opaque("")
+        if of == "Object" and isinstance(first, dict):
+            if not self._spend(len(first) * _PER_MEMBER * 4):
+                return None
+            if method == "entries":
+                return [[key, item] for key, item in first.items()]
+            return list(first.values() if method == "values" else first)
+        if of == "JSON" and method == "parse" and isinstance(first, str):
+            return _parsed(first) if self._spend(len(first) * _PER_JSON) else None
+        if method == "join" and isinstance(whole, list):
+            return self._joined(first if isinstance(first, str) else ",", whole)
+        if method == "concat" and isinstance(whole, str):
+            return self._joined("", [whole, *given])
+        return whole if method in _KEEPS_TEXT and isinstance(whole, str) else None
 
     # --- values ------------------------------------------------------------------------
 
     def _spend(self, cost: int) -> bool:
-        """Take a cost from the budget; return whether there was as much."""
+        """Take characters from the budget; return whether there were as many."""
         self._left -= cost
         return self._left >= 0
 
-    def _inside(self, node: Node | None) -> list[Node]:
-        """Return the elements of a list, if the budget has room for them."""
-        affordable = node is not None and self._spend(node.named_child_count * _PER_MEMBER)
-        return js.items(node) if affordable else []
-
-    def _opaque(self, node: Node) -> Opaque:
-        start = node.start_byte
-        code = self._source[start : min(node.end_byte, start + 1_600)].decode(errors="replace")
-        return Opaque(" ".join(code[:400].split())[:200])
-
-    def _value(self, node: Node | None) -> Value:
-        while js.kind(node) in _WRAPPERS and (inside := self._inside(node)):
-            node = inside[0]
-        if node is None or self._depth > _DEEPEST or not self._spend(_PER_NODE):
-            return Opaque("")
-        self._depth += 1
-        try:
-            return self._known(node)
-        finally:
-            self._depth -= 1
-
-    def _known(self, node: Node) -> Value:
-        value: Value | None = None
-        if node.type == "string":
-            value = js.literal(node)
-            self._spend(len(value))
-        elif node.type == "number":
-            value = js.text(node)
-        elif node.type == "template_string":
-            value = self._filled(node, raw=False)
-        elif node.type in ("identifier", "shorthand_property_identifier"):
-            value = self._named(js.text(node))
-        elif node.type == "array":
-            value = self._list(node)
-        elif node.type == "object":
-            value = self._object(node)
-        elif node.type == "binary_expression":
-            value = self._sum(node)
-        elif node.type == "member_expression":
-            value = _member(
-                self._value(js.part(node, "object")), js.text(js.part(node, "property"))
-            )
-        elif node.type == "subscript_expression":
-            key = self._value(js.part(node, "index"))
-            value = _member(
-                self._value(js.part(node, "object")), key if isinstance(key, str) else ""
-            )
-        elif node.type == "call_expression":
-            value = self._result(node)
-        if value is None or isinstance(value, Opaque) or self._left < 0:
-            return self._opaque(node)
-        return value
-
-    def _named(self, name: str) -> Value | None:
-        known = self._names.get(name)
-        if not isinstance(known, _Choice):
-            return known
-        self._met.setdefault(known.group, len(known.values))
-        at = self._choice.get(known.group, 0)
-        return known.values[at] if at < len(known.values) else None
+    def _key(self, member: Node | None) -> str:
+        """Return the key of a member."""
+        index = js.part(member, "index")
+        key = js.text(js.part(member, "property")) if index is None else self._value(index)
+        return key if isinstance(key, str) else ""
 
     def _filled(self, template: Node, *, raw: bool) -> Value:
         """Return a template's text, with what its code stands for where that is known."""
         parts, at = list[Value](), template.start_byte + 1
-        if not self._spend(template.end_byte - at):
-            return Opaque("...")
         for code in [*js.code_in(template), None]:
             end = code.start_byte if code is not None else template.end_byte - 1
             said = self._source[at:end].decode(errors="replace")
             parts.append(said if raw else js.unescaped(said))
             if code is not None:
-                parts.append(self._first(code))
+                parts += map(self._value, js.items(code)[:1])
                 at = code.end_byte
         return self._joined("", parts)
 
     def _sum(self, node: Node) -> Value | None:
         """Return a sum in which a text is known."""
-        parts = list[Value]()
+        parts, is_sum = list[Value](), True
         left: Node | None = node
         while left is not None and left.type == "binary_expression":
-            if js.text(js.part(left, "operator")) != "+":
-                return None
+            is_sum = is_sum and js.text(js.part(left, "operator")) == "+"
             parts.append(self._value(js.part(left, "right")))
             left = js.part(left, "left")
         parts.append(self._value(left))
-        return self._joined("", reversed(parts)) if any(isinstance(p, str) for p in parts) else None
+        is_text = is_sum and any(isinstance(part, str) for part in parts)
+        return self._joined("", reversed(parts)) if is_text else None
 
     def _list(self, node: Node) -> list[Value]:
         elements = list[Value]()
-        for item in self._inside(node)[:_MOST_ITEMS]:
+        for item in js.items(node):
             spread = item.type == "spread_element"
-            value = self._first(item) if spread else self._value(item)
-            if not spread or not isinstance(value, list):
-                elements.append(value)
-            elif self._spend(len(value) * _PER_MEMBER):
-                elements += value
-            del elements[_MOST_ITEMS:]
+            value = self._value(js.items(item)[0] if spread and js.items(item) else item)
+            values = value if spread and isinstance(value, list) else [value]
+            if self._spend(len(values) * _PER_MEMBER):
+                elements += values
         return elements
 
     def _object(self, node: Node) -> dict[str, Value]:
         members = dict[str, Value]()
-        for item in self._inside(node):
-            if item.type == "spread_element":
-                value = self._first(item)
-                if isinstance(value, dict) and self._spend(len(value) * _PER_MEMBER):
-                    members |= value
-            elif item.type == "pair":
+        for item in js.items(node):
+            if item.type == "pair":
                 members[js.key_of(js.part(item, "key"))] = self._value(js.part(item, "value"))
             elif item.type == "shorthand_property_identifier":
                 members[js.text(item)] = self._value(item)
+            else:
+                inside = [self._value(one) for one in js.items(item)]
+                value = inside[0] if item.type == "spread_element" and inside else None
+                if isinstance(value, dict) and self._spend(len(value) * _PER_MEMBER):
+                    members |= value
         return members
-
-    def _result(self, call: Node) -> Value | None:
-        """Return what a call gives: of `Object.entries`, `JSON.parse`, `join` and the like."""
-        function, arguments = js.part(call, "function"), js.part(call, "arguments")
-        method, of = js.text(js.part(function, "property")), js.part(function, "object")
-        if (
-            js.name_of(of) == "String"
-            and method == "raw"
-            and js.kind(arguments) == "template_string"
-        ):
-            return self._filled(arguments, raw=True) if arguments is not None else None
-        if js.name_of(of) == "Object":
-            value = self._first(arguments)
-            counted = isinstance(value, dict) and self._spend(len(value) * _PER_MEMBER * 4)
-            return _parts(value, method) if counted else None
-        if js.name_of(of) == "JSON" and method == "parse":
-            value = self._first(arguments)
-            counted = isinstance(value, str) and self._spend(len(value) * _PER_JSON)
-            return _parsed(value) if counted else None
-        value = self._value(of)
-        if method == "join" and isinstance(value, list):
-            between = self._first(arguments)
-            return self._joined(between if isinstance(between, str) else ",", value)
-        if method == "concat" and isinstance(value, str):
-            added = map(self._value, self._inside(arguments)[:_DEEPEST])
-            return self._joined("", [value, *added])
-        return value if method in _KEEPS_TEXT and isinstance(value, str) else None
 
     def _joined(self, between: str, values: Iterable[Value]) -> Value:
         """Return values as one text, unless it is too long."""
         pieces, length = list[str](), 0
         for value in values:
-            pieces.append(_as_text(value))
+            code = value.code if isinstance(value, Opaque) else "..."
+            pieces.append(value if isinstance(value, str) else f"${{{code}}}")
             added = len(pieces[-1]) + len(between)
             length += added
             if not self._spend(added + _PER_MEMBER) or length > _LONGEST_JOINED:
@@ -401,6 +330,8 @@ class _Reading:
 
 
 def _member(value: Value, key: str) -> Value:
+    if value == _TOOLS and key:
+        return _Tool(key)
     if isinstance(value, dict):
         return value.get(key, _MISSING)
     if isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
@@ -408,35 +339,17 @@ def _member(value: Value, key: str) -> Value:
     return _MISSING
 
 
-def _parts(value: Value, of: str) -> Value:
-    """Return what `Object.entries`, `values` or `keys` gives."""
-    if not isinstance(value, dict):
-        return Opaque(f"Object.{of}")
-    if of == "entries":
-        return [[key, item] for key, item in value.items()]
-    return list(value.values() if of == "values" else value)
-
-
-def _parsed(value: Value) -> Value:
+def _parsed(text: str) -> Value | None:
     """Return what `JSON.parse` gives."""
-    if not isinstance(value, str):
-        return Opaque("JSON.parse")
     try:
-        return _of_json(json.loads(value))
+        return _of_json(json.loads(text))
     except (ValueError, RecursionError):
-        return Opaque("JSON.parse")
+        return None
 
 
 def _of_json(value: object) -> Value:
     if isinstance(value, dict):
         return {str(key): _of_json(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_of_json(item) for item in value[:_MOST_ITEMS]]
+        return [_of_json(item) for item in value]
     return value if isinstance(value, str) else str(value)
-
-
-def _as_text(value: Value) -> str:
-    """Return a value as part of a text."""
-    if isinstance(value, Opaque):
-        return f"${{{value.code}}}"
-    return value if isinstance(value, str) else "${...}"

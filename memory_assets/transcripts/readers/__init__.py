@@ -7,8 +7,7 @@ from memory_assets.transcripts.readers.cline import ClineReader, KiloTaskReader,
 from memory_assets.transcripts.readers.copilot_cli import CopilotCliReader
 from memory_assets.transcripts.readers.crush import CrushReader
 from memory_assets.transcripts.readers.cursor import CursorReader
-from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader
-from memory_assets.transcripts.readers.cursor_cli import CursorCliReader
+from memory_assets.transcripts.readers.cursor_agent import CursorAgentReader, CursorCliReader
 from memory_assets.transcripts.readers.droid import DroidReader
 from memory_assets.transcripts.readers.gemini import GeminiReader
 from memory_assets.transcripts.readers.goose import GooseReader
@@ -18,7 +17,6 @@ from memory_assets.transcripts.readers.qwen import QwenReader
 from memory_assets.transcripts.readers.specstory import SpecStoryReader
 from memory_assets.transcripts.readers.vscode_copilot import VsCodeCopilotReader
 from memory_assets.transcripts.readers.zed import ZedReader
-from memory_assets.transcripts.several import SeveralReader
 
 OTHER_READERS: tuple[Reader, ...] = (
     CopilotCliReader(),
@@ -26,14 +24,17 @@ OTHER_READERS: tuple[Reader, ...] = (
     QwenReader(),
     DroidReader(),
     OpenCodeReader(),
-    SeveralReader(KiloTaskReader(), KiloReader()),
+    KiloTaskReader(),
+    KiloReader(),
     CrushReader(),
     GooseReader(),
     HermesReader(),
     ZedReader(),
     AtifReader(),
     VsCodeCopilotReader(),
-    SeveralReader(CursorCliReader(), CursorReader(), CursorAgentReader()),
+    CursorCliReader(),
+    CursorReader(),
+    CursorAgentReader(),
     ClineReader(),
     RooReader(),
     AiderReader(),

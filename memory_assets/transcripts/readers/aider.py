@@ -30,8 +30,7 @@ from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Outcome
-from memory_assets.transcripts.stored import ContainerReader, Member, deleted
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import ContainerReader, Member, StoredSession, deleted
 
 _FILE = ".aider.chat.history.md"
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)

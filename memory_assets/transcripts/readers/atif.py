@@ -32,7 +32,7 @@ from memory_assets.transcripts.json_documents import field_in_head, rows_of_docu
 from memory_assets.transcripts.lines import JsonObject, read_head
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import Frame, Outcome, Session, tokens_with_cached
-from memory_assets.transcripts.stored_session import call_of
+from memory_assets.transcripts.stored import call_of
 
 _DEPTH = 4
 _SCHEMA = "ATIF-"
@@ -49,7 +49,6 @@ class AtifSession(Session):
         if "schema_version" in row:
             return self._resolve(self._header(row))
         source = type_name(row.get("source"))
-        self._report.see_type(source)
         if row.get("is_copied_context") is True:
             return self._resolve(_COPIED)
         step = f"step {row.get('step_id')}" if row.get("step_id") else None
@@ -58,7 +57,6 @@ class AtifSession(Session):
         return self._resolve(self._step(source, row, frame))
 
     def _header(self, document: JsonObject) -> str:
-        self._report.see_type("header")
         agent, extra = object_field(document, "agent"), object_field(document, "extra")
         named = [text_field(place, name) for place in (extra, agent) for name in _DIRECTORIES]
         return self._begin(

@@ -79,7 +79,6 @@ class CopilotSession(Session):
     def take(self, event: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this event gives."""
         name = type_name(event.get("type"))
-        self._report.see_type(name)
         data = object_field(event, "data")
         if name in _DROPPED:
             return self._resolve(_DROPPED[name])

@@ -30,8 +30,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "crush.db"

@@ -36,8 +36,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member, unfinished_last
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.vscdb"

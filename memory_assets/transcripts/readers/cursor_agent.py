@@ -1,14 +1,24 @@
-"""Cursor's agent transcripts, of the agent in the editor and of its CLI.
+"""Cursor's agent, in the editor and at the command line: its transcripts, and the CLI's chats.
 
-Where: `~/.cursor/projects/<directory>/agent-transcripts/<id>.jsonl` or `<id>/<id>.jsonl`; those of
-subagents in `<id>/subagents/<subagent>.jsonl`. Before February 2026: `<id>.txt`, a text in blocks
-(`legacy_rows`), of which a line of this form is made. A line is `{role, message{content[]}}`,
-without times, ids, results of tools or a model: records are known by their place in the file, and
-the session's time is that of the file.
+Transcripts: `~/.cursor/projects/<directory>/agent-transcripts/<id>.jsonl` or `<id>/<id>.jsonl`;
+those of subagents in `<id>/subagents/<subagent>.jsonl`. Before February 2026: `<id>.txt`, a text in
+blocks (`legacy_rows`), of which a line of this form is made. A line is `{role,
+message{content[]}}`, without times, ids, results of tools or a model: records are known by their
+place in the file, and the session's time is that of the file.
+
+Chats: a database for each, `~/.cursor/chats/<hash>/<id>/store.db`. `<hash>` is the MD5 of the
+directory. The table `meta` has one row of JSON in hexadecimal, with the id of the root; `blobs` has
+messages (JSON) and nodes (the ids of others, in the binary form of Protocol Buffers) by the SHA-256
+of what they hold. What the root leads to, in order, is the chat; other blobs were superseded.
+Messages have no times: a chat has that of its beginning, and its files' time.
+
+A chat renders to its facts, a line for each message, and its name last.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -19,11 +29,15 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.authorship import PERSON, authored, framed
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import BlockSession, blocks_of
+from memory_assets.transcripts.databases import LENGTH, Database, wal_of
 from memory_assets.transcripts.discovery import File, Identified, Walk
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
+    from_json,
     object_field,
+    parse_time,
+    render_value,
     safe_id,
     text_field,
     type_name,
@@ -32,6 +46,8 @@ from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject, head_objects
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import Frame, Outcome
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
+from memory_assets.transcripts.unread import Columns
 
 _FOLDER = "agent-transcripts"
 _SUBAGENTS = "subagents"
@@ -53,7 +69,6 @@ class CursorSession(BlockSession):
         """Return the `Record`s that this line gives."""
         role = text_field(line, "role")
         name = type_name(role or line.get("type"))
-        self._report.see_type(name)
         self._place += 1
         content = object_field(line, "message").get("content")
         session = (self._source.session_id, self._source.agent_id or "")
@@ -182,3 +197,195 @@ def _project(path: Path) -> str:
     folders = [folder.name for folder in path.parents]
     at = folders.index(_FOLDER) if _FOLDER in folders else -1
     return project_of(f"/{folders[at + 1]}") if 0 <= at < len(folders) - 1 else project_of("")
+
+
+_CHATS, _DATABASE = "chats", "store.db"
+_HASH = 32
+"""Bytes of a blob's id."""
+_SHORT = 32
+"""Characters of a blob's id that are kept."""
+_LOOKED_AT = 8
+"""So many messages of a chat are searched for its directory."""
+_DIRECTORY = re.compile(r"^(?:Workspace Path|Workspace|Working directory): *(\S.*)$", re.M)
+
+
+class CursorCliSession(StoredSession):
+    """The state of reading one chat."""
+
+    def _opened(self, row: JsonObject) -> str:
+        return self._begin(
+            session=row.get("id"),
+            cwd=text_field(row, "cwd"),
+            start=row.get("createdAt"),
+            model=text_field(row, "model"),
+        )
+
+    def end(self) -> list[Record]:
+        """Note when the chat was written."""
+        self._report.see_time(parse_time(self._source.mtime_ns))
+        return []
+
+    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+        content, frame = row.get("content"), self._frame(row, start, end, None, None)
+        place = (self._source.session_id, text_field(row, "blob"), str(row.get("again")))
+        frame.record_uuid = derived_id(self._source.agent, *place)
+        if role == "system":
+            return self._one(frame, "system", content_text(content), "instructions")
+        if role == "user":
+            typed, around = framed(content_text(content), "user_query")
+            records = self._one(frame, "system", around, "injected")
+            return records + (self._said(frame, authored(typed, PERSON)) if typed else [])
+        if role not in ("assistant", "tool"):
+            return self._unknown(f"message/{type_name(role)}")
+        return [record for block in blocks_of(content) for record in self._block(block, frame)]
+
+    def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
+        kind, call_id = type_name(block.get("type")), safe_id(block.get("toolCallId"))
+        if kind == "text":
+            return self._one(frame, "assistant_text", text_field(block, "text"))
+        if kind == "reasoning":
+            return self._one(frame, "thinking", text_field(block, "text"))
+        if kind == "tool-call":
+            return [self._call(frame, call_id, text_field(block, "toolName"), block.get("args"))]
+        if kind == "tool-result":
+            failed = block.get("isError") is True
+            text = render_value(block.get("result", ""))
+            return [self._answered(frame, call_id, text, is_error=failed)]
+        if kind != "redacted-reasoning":
+            self._report.see_unknown(f"part/{kind}")
+        return []
+
+
+class CursorCliReader(DatabaseReader):
+    """Reads the chats of Cursor's command line."""
+
+    agent = "cursor"
+    version = "1"
+    session = CursorCliSession
+    known = (Columns("meta", "key value"), Columns("blobs", "id data"))
+
+    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
+        """Yield the databases of all directories below `~/.cursor` or its `chats`."""
+        chats = root if root.name == _CHATS else root / _CHATS
+        for folder in walk.entries(chats) if chats.is_dir() else ():
+            for chat in walk.entries(folder.path) if walk.is_directory(folder) else ():
+                path = Path(chat.path, _DATABASE)
+                if path.is_file():
+                    yield path
+
+    def members(self, database: Database, path: Path) -> Iterator[Member]:
+        """Yield the chat of a database, if anything was said in it."""
+        database.require("meta", "key value")
+        database.require("blobs", "id data")
+        facts = _facts(database)
+        messages = _messages(database, facts)
+        opening = [message for _, message in zip(range(_LOOKED_AT), messages, strict=False)]
+        if not any(message.get("role") == "user" for message in opening):
+            return
+        own = text_field(facts, "agentId") or path.parent.name
+        sizes = database.rows(f"SELECT count(*) + sum({LENGTH}(data)) AS size FROM blobs")
+        size = int(next(sizes)["size"] or 0)
+        cwd, folder = _directory(opening, path), path.parent.parent.name
+        yield Member(own, cwd, size, _written(path), stand_in=folder)
+
+    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+        """Yield a chat."""
+        facts = _facts(database)
+        own = text_field(facts, "agentId") or source.path.parent.name
+        if own != source.member:
+            return
+        named = {"id": own, "createdAt": facts.get("createdAt"), "cwd": source.directory}
+        yield {"type": "session", **named, "model": facts.get("lastUsedModel")}
+        for message in _messages(database, facts):
+            yield {**message, "type": "message"}
+        yield None
+        yield {"type": "session-state", "id": own, "title": facts.get("name")}
+
+    def holds(self, source: Source) -> bool:
+        """Return whether a source is a chat, by its file's name."""
+        return source.path.name == _DATABASE
+
+
+def _facts(database: Database) -> JsonObject:
+    """Return the facts of the chat, which the first row has."""
+    row = next(database.rows("SELECT value FROM meta WHERE key = '0'"), None)
+    try:
+        facts = from_json(bytes.fromhex(row["value"])) if row else None
+    except (TypeError, ValueError):
+        facts = None
+    return facts if isinstance(facts, dict) else {}
+
+
+def _messages(database: Database, facts: JsonObject) -> Iterator[JsonObject]:
+    """Yield the messages that the root leads to, in order, each with its blob's id and how often it
+    came before. A node is entered once."""
+    entered: set[str] = set()
+    met: dict[str, int] = {}
+    ahead = [text_field(facts, "latestRootBlobId")]
+    while ahead:
+        own = ahead.pop()
+        row = next(database.rows("SELECT data FROM blobs WHERE id = ?", own), None)
+        data = row["data"] if row else b""
+        data = data.encode() if isinstance(data, str) else data
+        if not isinstance(data, bytes) or own in entered:
+            continue
+        if data[:1] != b"{":
+            entered.add(own)
+            ahead += reversed(list(_children(data)))
+        elif isinstance(message := from_json(data), dict):
+            yield {**message, "blob": own[:_SHORT], "again": met.get(own, 0)}
+            met[own] = met.get(own, 0) + 1
+
+
+def _children(node: bytes) -> Iterator[str]:
+    """Yield the ids in a node: its fields 1 and 2 of 32 bytes. Other fields are passed over."""
+    at = 0
+    while at < len(node):
+        tag, at = _number(node, at)
+        if tag & 7 != 2:
+            if tag & 7:
+                return
+            _, at = _number(node, at)
+            continue
+        length, at = _number(node, at)
+        if tag >> 3 in (1, 2) and length == _HASH and at + length <= len(node):
+            yield node[at : at + length].hex()
+        at += length
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number of seven bits a byte, and where it ends."""
+    value = shift = 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128 or shift > 63:
+            break
+    return value, at
+
+
+def _directory(opening: list[JsonObject], path: Path) -> str:
+    """Return the directory of a chat: the one that its opening names and whose hash its folder is
+    named after; "" if there is none."""
+    texts = (content_text(message.get("content")) for message in opening)
+    named = (directory.rstrip() for text in texts for directory in _DIRECTORY.findall(text))
+    return next(
+        (directory for directory in named if _digest(directory) == path.parent.parent.name), ""
+    )
+
+
+def _digest(directory: str) -> str:
+    return hashlib.md5(directory.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+
+
+def _written(path: Path) -> int:
+    """Return when a database or its log was written last."""
+    times = []
+    for file in (path, wal_of(path)):
+        try:
+            times.append(os.stat(file).st_mtime_ns)  # noqa: PTH116 - may have vanished
+        except OSError:
+            continue
+    return max(times, default=0)

@@ -43,7 +43,6 @@ class DroidSession(BlockSession):
         """Return the `Record`s that this entry gives."""
         name = type_name(entry.get("type"))
         message = object_field(entry, "message")
-        self._report.see_type(name)
         frame = self._frame_of(entry, message, start, end)
         outcome: Outcome
         if self._met(frame.record_uuid):

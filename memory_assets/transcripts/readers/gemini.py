@@ -25,6 +25,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.blocks import answer_text, parts_of, spoken
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
@@ -51,7 +52,6 @@ from memory_assets.transcripts.lines import (
     head_objects,
     read_objects,
 )
-from memory_assets.transcripts.parts import answer_text, parts_of, spoken
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import Call, Frame, Outcome, Session, tokens_with_cached
 
@@ -153,15 +153,12 @@ class GeminiSession(Session):
         if _SET in line:
             return self._resolve(self._changed(object_field(line, _SET), start, end))
         if _REWIND in line:
-            self._report.see_type(_REWIND.lstrip("$"))
             return self._resolve("session-state")
         if "type" not in line and _is_header(line):
-            self._report.see_type("header")
             return self._resolve(self._header(line, start, end))
         return self._resolve(self._message(line, start, end))
 
     def _changed(self, fields: JsonObject, start: int, end: int) -> Outcome:
-        self._report.see_type("set")
         records = self._titled(fields, start, end)
         messages, reasons = fields.get("messages"), {"session-state"}
         for message in messages if isinstance(messages, list) else []:
@@ -191,7 +188,6 @@ class GeminiSession(Session):
 
     def _message(self, message: JsonObject, start: int, end: int) -> Outcome:
         name = type_name(message.get("type"))
-        self._report.see_type(name)
         own = mark(text_field(message, "id"))
         if self._replay.counts.get(own, start) != start:
             return _SUPERSEDED

@@ -33,8 +33,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
 from memory_assets.transcripts.session import Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "sessions.db"
@@ -61,7 +60,6 @@ class GooseSession(StoredSession):
     def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that a line gives."""
         role = text_field(row, "role")
-        self._report.see_type(f"message/{type_name(role)}" if role else "session")
         if role:
             at = parse_time(row.get("created"))
             frame = self._frame(row, start, end, row.get("id"), at)

@@ -25,8 +25,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.db"
@@ -56,7 +55,6 @@ class HermesSession(StoredSession):
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         if row.get("copied"):
-            self._report.copied += 1
             return _COPIED
         frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
         text = text_field(row, "content")

@@ -15,6 +15,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, UNSAID, Origin, authored
 from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.blocks import answer_text, parts_of, spoken
 from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import File, Identified, Walk
 from memory_assets.transcripts.fields import (
@@ -29,7 +30,6 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
-from memory_assets.transcripts.parts import answer_text, parts_of, spoken
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
@@ -117,7 +117,6 @@ class QwenSession(Session):
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this record gives."""
         name, subtype = type_name(record.get("type")), text_field(record, "subtype")
-        self._report.see_type(f"{name}/{type_name(subtype)}" if subtype else name)
         frame = self._frame_of(record, start, end)
         is_abandoned = mark(text_field(record, "uuid")) in self._abandoned
         self._branch = ABANDONED if is_abandoned else ""

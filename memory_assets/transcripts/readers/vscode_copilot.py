@@ -6,16 +6,20 @@ the directory; `globalStorage/emptyWindowChatSessions/` of windows without one.
 
 A session renders to its facts, a line for each request with its answer, and last its title. A
 request that somebody took back is kept with a mark, as long as the log has it.
+
+A line of such a log is `{kind, k, v, i}`: 0 sets the whole document, 1 a value at the path `k`, 2
+cuts the list there to `i`, if that is given, and appends `v`, 3 deletes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
@@ -23,28 +27,32 @@ from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
+    from_json,
     object_field,
     objects_in,
     parse_time,
     safe_id,
     text_field,
 )
+from memory_assets.transcripts.json_documents import bytes_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.readers.chat_log import LOG, document_of, is_empty
 from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import STATE, Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import StoredSession
 
 _OF_WINDOWS = (
     Path("globalStorage", "emptyWindowChatSessions"),
     Path("globalStorage", "transferredChatSessions"),
 )
-_ENDINGS = (LOG, ".json")
+_LOG = ".jsonl"
+_ENDINGS = (_LOG, ".json")
 _SMALL = 1 << 15
+"""A file that is smaller may have no request: it is looked into before it counts."""
 _DEEPEST = 60
 """A value nested deeper is not followed."""
-"""A file that is smaller may have no request: it is looked into before it counts."""
+_NO_DOCUMENT = "it is no session of the chat"
+_RESTORE = "delete it in the editor, or restore it; it is read again when it changes"
 _UNREADABLE = "unreadable"
 _SHOWN = "an answer or a call as it is shown"
 _REPEATED = "a prompt as the program sent it"
@@ -261,7 +269,7 @@ def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
 
 def _rank(source: Source) -> tuple[bool, int, int]:
     """Return which of two files of a session counts: a log, else the larger."""
-    return source.path.suffix == LOG, source.size, source.mtime_ns
+    return source.path.suffix == _LOG, source.size, source.mtime_ns
 
 
 def _is_finished(request: JsonObject) -> bool:
@@ -307,3 +315,90 @@ def _text_in(value: Any, depth: int = 0) -> str:
         return _text_in(value.get("node") or value["children"], depth + 1)
     text = _text_in(value.get("text") or value.get("value"), depth + 1)
     return f"\n{text}" if value.get("lineBreakBefore") else text
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether a session can be read and has no request."""
+    try:
+        document, taken_back, _ = document_of(path)
+    except DamagedTranscript:
+        return False
+    return not document.get("requests") and not taken_back
+
+
+def document_of(path: Path) -> tuple[JsonObject, dict[int, list[JsonObject]], list[int]]:
+    """Return a session's document, the requests that were taken back, by the place that they had,
+    and the numbers of lines of a log that cannot be read."""
+    data = bytes_of(path)
+    if path.suffix == _LOG:
+        document, taken_back, bad = replayed(data.split(b"\n"))
+    else:
+        taken_back, bad = {}, []
+        document = from_json(data)
+    if not isinstance(document, dict) or not isinstance(document.get("requests", []), list):
+        raise DamagedTranscript(f"{printable(path)}: {_NO_DOCUMENT}", _NO_DOCUMENT, _RESTORE)
+    return document, taken_back, bad
+
+
+def replayed(lines: Iterable[bytes]) -> tuple[Any, dict[int, list[JsonObject]], list[int]]:
+    """Return what a log of operations comes to: the document, the requests that were taken back,
+    and the numbers of the lines that are no operation, a half-written last one aside."""
+    state: Any = None
+    removed: dict[int, list[JsonObject]] = {}
+    bad: list[int] = []
+    torn = False
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        operation = from_json(line)
+        torn = operation is None
+        try:
+            state = _applied(state, operation, removed)
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+            bad.append(number)
+    if torn and bad:
+        bad.pop()
+    present = (
+        {_id(request) for request in objects_in(state.get("requests"))}
+        if isinstance(state, dict)
+        else set()
+    )
+    kept = {
+        place: [
+            {"type": "request", **request, "undone": True}
+            for request in requests
+            if _id(request) not in present
+        ]
+        for place, requests in removed.items()
+    }
+    return state, {place: requests for place, requests in kept.items() if requests}, bad
+
+
+def _applied(state: Any, operation: Any, removed: dict[int, list[JsonObject]]) -> Any:
+    """Return the state after an operation."""
+    kind = operation["kind"]
+    if kind == 0:
+        return operation["v"]
+    *above, last = operation["k"]
+    at = state
+    for step in above:
+        at = at[step]
+    if kind == 1:
+        at[last] = operation.get("v")
+    elif kind == 2:
+        values = at.setdefault(last, []) if isinstance(at, dict) else at[last]
+        if (cut := operation.get("i")) is not None:
+            if operation["k"] == ["requests"] and values[cut:]:
+                removed.setdefault(cut, []).extend(objects_in(values[cut:]))
+            del values[cut:]
+        values += operation.get("v") or []
+    elif kind == 3:
+        if isinstance(at, dict):
+            at.pop(last, None)
+        else:
+            del at[last]
+    return state
+
+
+def _id(request: JsonObject) -> str:
+    return text_field(request, "requestId")

@@ -17,7 +17,7 @@ from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.base import Source
-from memory_assets.transcripts.containers import MAX_RATIO, zstd_library
+from memory_assets.transcripts.content import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -35,8 +35,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import STATE, UNKNOWN_TYPE, Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member
-from memory_assets.transcripts.stored_session import StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
 
 _PLACES = (Path("threads.db"), Path("threads", "threads.db"))

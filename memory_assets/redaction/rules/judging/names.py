@@ -34,6 +34,10 @@ KEYWORDS: tuple[bytes, ...] = (
     b"pass",
     b"pw",
     b"psw",
+    b"psk",
+    b"pin",
+    b"puk",
+    b"code",
     b"senha",
     b"kennwort",
     b"wachtwoord",
@@ -166,17 +170,24 @@ def _vendor() -> re.Pattern[str]:
     return _any_of(VENDORS)
 
 
+def _says_how(parts: list[str]) -> bool:
+    """Return True if the last word says how the value is written."""
+    return parts[-1] in _WRITTEN_AS and (len(parts) > 2 or parts[0] in _SHORT_NAMES)
+
+
 @lru_cache(maxsize=8_192)
 def name_kind(name: str) -> NameKind:
     """Return how strongly `name` indicates that its value is a secret."""
     parts = [word.lower() for word in _WORD.findall(name[-80:])]
-    while parts and (parts[-1].isdigit() or (parts[-1] in _WRITTEN_AS and len(parts) > 2)):
+    while parts and (parts[-1].isdigit() or _says_how(parts)):
         parts.pop()
     if not parts:
         return NameKind.PLAIN
     last = parts[-1]
-    if last in _PASSWORD_WORDS or parts[-2:] == ["pass", "phrase"]:
+    if last in _PASSWORD_WORDS or parts[-2:] == ["pass", "phrase"] or _is_short_joined(last):
         return NameKind.PASSWORD
+    if last == "psk":
+        return NameKind.TOKEN
     if _KEY_OF_MAP.search(name) and parts[-2:-1] and parts[-2] in _PASSWORD_WORDS:
         return NameKind.TOKEN  # a key of a map that has the password, unless it looks drawn
     if last in _TAIL_WORDS or parts[0] in _VERBS or is_public(parts):
@@ -205,6 +216,86 @@ _SERVICES = word_set(
     " wifi wpa wlan proxy backup jdbc datasource elastic kafka sa service svc grafana jenkins"
     " become"
 )
+
+
+_LABELS = word_set(
+    "forgot forgotten reset change changed confirm confirmation repeat verify enter show hide"
+    " toggle invalid wrong incorrect missing new old current update generate check match matches"
+    " mismatch weak strong no empty enable disable require requires required use uses with"
+    " without by via validate hash encrypt label placeholder title hint help error text message"
+    " button msg str lbl type of kind reveal copy set get is to test wrong bad expected actual"
+    " input raw plain my"
+)
+"""First words of names of labels, messages and functions that speak of passwords."""
+_SHORT_NAMES = word_set("pass pw pwd")
+"""Words for passwords that are often something else where nothing says whose they are."""
+NUMBERS = word_set("pin puk code")
+"""Words for numbers that may be secrets."""
+_OF_CODES = word_set(
+    "door alarm gate unlock access safe entry admin lock keypad garage security pass"
+)
+"""Words before "code" in names of secrets."""
+_OF_CERTAIN = word_set(
+    "my ota rcon app user db api git smb nas vpn router door nvr cam camera switch printer server"
+    " client alarm gate device remote login member master guest iot ap ftp http https web cert key"
+    " node game bot irc irssi sip voip tel unlock safe site vault zip rar pdf disk luks backup org"
+    " sim card bank self new default current this"
+    " test dev prod staging local host dba sys super su operator owner maint shop pos mysql maria"
+)
+_OF_SECRETS = word_set(
+    "client app application jwt session cookie shared signing webhook consumer master hmac oauth"
+    " auth token csrf flask django rails nextauth enable radius encryption api access user bot"
+    " admin db"
+)
+"""Words before "secret" in names whose value is one, and not the name of one."""
+
+
+def _is_short_joined(word: str) -> bool:
+    """Return True for `adminpw`: whose password it is, and a short word for it, in one."""
+    stem = word.removesuffix("pass") if word.endswith("pass") else word.removesuffix("pw")
+    return stem != word and (stem in _SERVICES or stem in _OF_CERTAIN)
+
+
+@lru_cache(maxsize=4_096)
+def says_secret(name: str) -> bool:
+    """Return True if `name` says without doubt that its value is a password: not what a label, a
+    message or a function is about."""
+    parts = [word.lower() for word in _WORD.findall(name[-80:])]
+    while parts and (parts[-1].isdigit() or _says_how(parts)):
+        parts.pop()
+    if not parts or parts[0] in _LABELS or parts[0] in _VERBS:
+        return False
+    last = parts[-1]
+    if last in _SHORT_NAMES:
+        beside = _SERVICES.union(_OF_CERTAIN)
+        return len(parts) > 1 and (name.isupper() or parts[-2] in beside)
+    if last == "psk":
+        return True
+    if parts[-2:] == ["secret", "key"]:
+        return name.isupper()
+    if last == "secret":
+        return _OF_SECRETS.issuperset(parts[-2:-1]) and (len(parts) > 1 or name == "SECRET")
+    return (
+        _is_short_joined(last)
+        or last in _PASSWORD_WORDS
+        or last.endswith(_PASSWORD_ENDS)
+        or parts[-2:] == ["pass", "phrase"]
+    )
+
+
+def names_number(name: str) -> bool:
+    """Return True if `name` is one for a PIN or the code of a door."""
+    words_of = [word.lower() for word in _WORD.findall(name[-80:])]
+    parts = list(words_of)
+    while parts and (parts[-1].isdigit() or parts[-1] == "code"):
+        parts.pop()
+    if not parts:
+        return False
+    if len(parts) < len(words_of) and parts[-1] in _OF_CODES:
+        return True
+    if parts[-1] not in NUMBERS:
+        return False
+    return len(parts) == 1 or parts[-2] in _OF_CERTAIN or parts[-2] in _SERVICES
 
 
 def name_of_service(name: str) -> bool:

@@ -63,6 +63,10 @@ _TECHNICAL = word_set(
     " channel"
 )
 """Names of types, algorithms, protocols, stores and programs, which no password begins with."""
+_TYPES = word_set(
+    "string str text bool boolean int integer number float double bytes byte object array list"
+    " dict date char varchar uuid json any void long short"
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _JOINING = word_set(
     "a about after again all also am an and any are as at be been before but by can cannot could"
@@ -133,6 +137,11 @@ def is_technical(value: str) -> bool:
     return _LETTERS.match(value) is not None and _TECHNICAL.issuperset([first.lower(), *besides])
 
 
+def is_type(word: str) -> bool:
+    """Return True if `word` is the name of a type of a field."""
+    return word.lower() in _TYPES
+
+
 def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: bool) -> int:
     """Return the length of the passphrase that begins at `start`, behind what gives it: words with
     one blank between them that no sentence about passwords is made of; else 0. Behind a `phrasal`
@@ -143,7 +152,7 @@ def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: b
         return 0
     words = run.group().split(" ")
     whole = (_QUOTE_ENDS if quoted else _PHRASE_ENDS).match(text, run.end()) is not None
-    joining = [_is_function(word) for word in words]
+    joining = [is_function(word) for word in words]
     if whole and not joining[0] and len(words) <= _LONGEST:
         said = sum(word.isalpha() and is_told_of(word) for word in words)
         telling = len(words) - said - sum(joining)
@@ -164,7 +173,8 @@ def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: b
     return len(" ".join(words))
 
 
-def _is_function(word: str) -> bool:
+def is_function(word: str) -> bool:
+    """Return True if `word` joins those of a sentence, in some language."""
     return word.lower() in _JOINING or word.lower() in _FUNCTION
 
 

@@ -113,6 +113,12 @@ for (const follow of document.querySelectorAll("[data-follow]")) {
     if (nodes.length === 1 && nodes[0].textContent === last.textContent) return;
     if (nodes.length) last.replaceWith(...nodes);
     watch();
+    if (nodes.length < 2) return;
+    const now = new DOMParser().parseFromString(await fetched(location.href), "text/html");
+    for (const part of [".beside-list > div", ".side"]) {
+      const old = find(part); // the head of the session, and the list of its turns
+      if (!old.contains(document.activeElement)) old.replaceWith(now.querySelector(part));
+    }
   });
 }
 
@@ -151,6 +157,9 @@ where.addEventListener("keydown", (event) => {
   } else if (event.key === "Enter" && now < 0 && links.length) {
     event.preventDefault();
     links[0].click();
+  } else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.stopPropagation(); // a letter is typed, also when an offer has the focus
+    typed.focus();
   }
 });
 
@@ -217,7 +226,8 @@ document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, select, textarea")) {
     if (event.key === "Escape") {
       event.preventDefault(); // which would empty the field
-      event.target.blur();
+      if (where.open) where.close();
+      else event.target.blur();
     }
     if (event.key === "ArrowDown" && event.target.id === "q") step(1);
     return;

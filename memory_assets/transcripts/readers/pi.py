@@ -1,4 +1,9 @@
-"""Pi's entries, one JSON object at a time, turned into `Record`s.
+"""Pi coding agent, session formats 1 to 3.
+
+Where: `~/.pi/agent/sessions/--<directory>--/<ISO time>_<session id>.jsonl`, or flat in a directory
+of the user's. Runs of subagents lie in a directory named after the session's file:
+`<ISO time>_<session id>/<run>/run-<n>/session.jsonl`. The first line is the session's header with
+its id, its directory, and where it was forked from.
 
 Versions 2 and 3 hold a tree in one file (`transcripts/branches.py`). All entries are kept in file
 order; what is said on an abandoned branch has the subtype `ABANDONED`; what tools did there was
@@ -8,20 +13,28 @@ its session has, and is read from where it began.
 `record_uuid` is derived from the entry's id (8 hex digits, unique per file only) and its
 timestamp, and in version 1, which has no ids, from timestamp, role and content: copies
 made by forks keep all of these.
+
+OpenClaw's sessions have format 3: `~/.openclaw/agents/<agent>/sessions/<session id>.jsonl`. Copies
+of sessions (`*.checkpoint.*`) are left out.
 """
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from memory_assets.models import ABANDONED, Record
-from memory_assets.transcripts.account import MIN_LEAF
+from memory_assets.transcripts.account import MIN_LEAF, LeftOut
 from memory_assets.transcripts.authorship import BY_PROGRAM, UNSAID, authored
-from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import blocks_of
+from memory_assets.transcripts.branches import abandoned_entries
+from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.enclosed import replaced
 from memory_assets.transcripts.fields import (
     content_text,
@@ -35,7 +48,8 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
-from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
     Call,
@@ -84,7 +98,6 @@ class PiSession(Session):
         name = type_name(entry.get("type"))
         message = object_field(entry, "message")
         role = text_field(message, "role")
-        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
         outcome: Outcome
         if name in NOISE:
             outcome = "session-state"
@@ -94,7 +107,6 @@ class PiSession(Session):
             frame = self._frame_of(entry, message, start, end)
             is_abandoned = mark(text_field(entry, "id")) in self._abandoned
             self._branch = ABANDONED if is_abandoned else ""
-            self._report.copied += self._is_copied(frame)
             if self._met(frame.record_uuid):
                 outcome = REPEATED_ID
             elif frame.is_sidechain and self._is_copied(frame):
@@ -250,3 +262,119 @@ def prompt_text(text: str) -> str:
 def _call_id(value: object) -> str:
     """Return a call's id; some providers append an opaque blob after "|"."""
     return safe_id(value.partition("|")[0]) if isinstance(value, str) else ""
+
+
+_SIGNATURE = "signature of a thought or a call"
+_IDS = "ids of the program's interface to the model"
+_FORKED = "the file of the session that it was forked from"
+_FILES = "a file that is on disk; its name is kept"
+_SHOWN = "an output as it is shown"
+_EDIT = "an edit as a diff; the call is kept"
+
+LEFT_OUT: tuple[LeftOut, ...] = (
+    LeftOut("message.message.assistant.content.thinking.thinkingSignature", "v1", _SIGNATURE),
+    LeftOut("message.message.assistant.content.toolCall.thoughtSignature", "v3", _SIGNATURE),
+    LeftOut("message.message.assistant.content.text.textSignature", "v3", _SIGNATURE),
+    LeftOut("message.message.assistant.content.toolCall.id", "v3", _IDS),
+    LeftOut("message.message.toolResult.toolCallId", "v3", _IDS),
+    LeftOut("message.message.assistant.responseId", "v3", _IDS),
+    LeftOut("message.message.assistant.content.toolCall.partialJson", "v1", "a call as it came in"),
+    LeftOut("message.message.user.content.text.text.<skill>", "v3", _FILES),
+    LeftOut("message.message.user.content.text.text.<file>", "", _FILES),
+    LeftOut("message.message.toolResult.details.command", "v3", "a command as it was run"),
+    LeftOut("message.message.bashExecution.fullOutputPath", "v1", _FILES),
+    LeftOut("session.branchedFrom", "v1", _FORKED),
+    LeftOut("session.parentSession", "v3", _FORKED),
+    LeftOut("message.message.toolResult.details.diff", "v1", _EDIT),
+    LeftOut("message.message.toolResult.details.patch", "v3", _EDIT),
+    LeftOut("message.message.toolResult.details.truncation.content", "v3", _SHOWN),
+    LeftOut("message.message.toolResult.content.image.data", "v3", "pixels of an image"),
+    LeftOut("message.message.assistant.diagnostics", "v3", "a failed request, tried again"),
+    LeftOut("custom_message.details.action", "v3", "what an extension did"),
+)
+"""By path of keys."""
+
+
+_FOLDERS = (Path("agent", "sessions"), Path("sessions"))
+_DEPTH = 12
+"""Folders below that of the sessions: a project's, and of runs within runs three each."""
+_NAMED_AFTER_SESSION = re.compile(r"\d{4}-\d\d-\d\dT[\dZ-]+_([0-9A-Za-z-]+)")
+"""The name of a directory of runs: that of the session's file, with its id at the end."""
+
+
+class PiReader(Reader):
+    """Reads Pi's sessions."""
+
+    left_out = LEFT_OUT
+    agent = "pi"
+    version = "8"
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a session header or an entry with a message in it."""
+        entries = list(head_objects(head))
+        if any(entry.get("type") == "session_start" for entry in entries):
+            return False  # of another agent, whose messages are alike
+        return any(_is_header(entry) or _is_message(entry) for entry in entries)
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return (the id at the end of the file's name, None), of a subagent's run (that in the
+        name of the directory above it, the run's own); a name without an id gives way to the
+        header's."""
+        stem = path.name.removesuffix(".jsonl")
+        own = safe_id(stem.rpartition("_")[2])
+        if "_" not in stem:
+            header = first_object(head, _is_header)
+            own = safe_id(header.get("id")) or own
+        above = (_NAMED_AFTER_SESSION.fullmatch(folder.name) for folder in path.parents[:_DEPTH])
+        session = next((match[1] for match in above if match), "")
+        return (session, own) if session and session != own else (own, None)
+
+    def files(self, walk: Walk, root: Path) -> Iterable[File]:
+        """Return sessions under `~/.pi`, its `agent` folder, its `sessions`, or a directory of
+        sessions."""
+        base = walk.root(*(root / folder for folder in _FOLDERS), root)
+        return walk.transcripts(base, _DEPTH) if base else ()
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield the sessions. A subagent's run has the project of its session."""
+        sources = list(super().discover(root, known, note))
+        main = {one.session_id: one for one in sources if one.agent_id is None}
+        for source in sources:
+            top = main.get(source.session_id, source)
+            yield replace(source, project=top.project, directory=top.directory)
+
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> PiSession:
+        """Return the state of reading a session, abandoned branches included."""
+        return PiSession(source, report, abandoned_entries(source.path, end))
+
+    def directory(self, path: Path, head: bytes) -> str:
+        """Return the directory that the header names."""
+        return text_field(first_object(head, _is_header), "cwd")
+
+
+_AGENTS_DEPTH = 3
+_COPIES = (".checkpoint.", ".deleted.", ".reset.")
+
+
+class OpenClawReader(PiReader):
+    """Reads OpenClaw's sessions."""
+
+    agent = "openclaw"
+
+    def files(self, walk: Walk, root: Path) -> Iterator[File]:
+        """Yield the sessions of each agent below `~/.openclaw`, or a directory of sessions."""
+        base = walk.root(root / "agents", root)
+        for file in walk.transcripts(base, _AGENTS_DEPTH) if base else ():
+            path = Path(file[0].path)
+            is_copy = any(copy in path.name for copy in _COPIES)
+            if not is_copy and (path.parent.name == "sessions" or base == root):
+                yield file
+
+
+def _is_header(entry: JsonObject) -> bool:
+    return entry.get("type") == "session" and "timestamp" in entry and "cwd" in entry
+
+
+def _is_message(entry: JsonObject) -> bool:
+    role = object_field(entry, "message").get("role")
+    return entry.get("type") == "message" and isinstance(role, str) and "sessionId" not in entry

@@ -1,0 +1,31 @@
+"""What a sensor asked for last, so that it asks again for work that is still not done, ever more
+rarely."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_RETRY_SECONDS = 120.0
+"""Wait before a request is repeated; doubled each time. The run key changes with each attempt,
+because Dagster never repeats one (dagster#15982)."""
+_MOST_DOUBLINGS = 16
+
+
+class Requested(NamedTuple):
+    """The last request for a partition: the fingerprint of what was to be done, the number of
+    attempts (0: it is done), and the time in Unix seconds."""
+
+    fingerprint: str = ""
+    attempt: int = 0
+    at: float = 0.0
+
+    def is_enough(self, fingerprint: str, now: float, most_seconds: float) -> bool:
+        """Return whether this was asked for not long ago; waits are at most `most_seconds`."""
+        wait = min(_RETRY_SECONDS * 2.0 ** min(self.attempt - 1, _MOST_DOUBLINGS), most_seconds)
+        is_recent = 0 <= now - self.at < wait  # not if the clock was ahead, and was put right
+        return self.fingerprint == fingerprint and (is_recent or not self.attempt)
+
+    def again(self, fingerprint: str, now: float) -> Requested:
+        """Return the request that follows this one."""
+        attempt = self.attempt + 1 if self.fingerprint == fingerprint else 1
+        return Requested(fingerprint, attempt, now)

@@ -1,1 +1,0 @@
-"""Pi's transcripts: `reader.py` is the entry point, `records.py` parses entries."""
