@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence, Set
 
@@ -42,7 +41,6 @@ from memory_assets.session_analysis.sentences import (
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import segments
 from memory_assets.session_analysis.statements import (
-    STEM,
     alike,
     is_answered,
     routine,
@@ -91,9 +89,7 @@ _CLAUSE_END = re.compile(
 _SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
 """Characters of a clause; a shorter one than the latter stands for too little of its sentence."""
 _ENOUGH, _FEWEST_WORDS, _TELLING_WORDS = 200, 3, 6
-_LONG_SUBJECT = 60
-_MANY_COMMITS = 6
-_LONG_SESSION, _NEARLY_NOTHING, _LEAST = 3, 6, 0.1
+_LONG_SESSION, _LEAST = 3, 0.1
 _TYPE_OF_COMMIT = re.compile(
     r"\A(?:feat|fix|chore|docs|refactor|test|perf|ci|build)"
     r"(?:!?: |\((?P<scope>[^)]*)\)!?(?P<colon>: ))"
@@ -111,7 +107,6 @@ _DANGLING = re.compile(
     r"(?: (?:and|or|to|the|a|an|of|with|for|in|on|at|by|from|that|is|are|you|we|I|if|not))+(?=…?\Z)"
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_LEADING_ADDRESS = re.compile(r"\Ahttps?://\S*?(?P<name>[\w.-]+)/?(?:[?#]\S*)? +")
 _PASTED = re.compile(r"\S+@\S+ .{0,60}[%$#] |[^\"\n]*\"\s*$|\W*~?/\S+/\S+\s*$")
 _IDLE = Phrase(
     r".{0,90}\b(?:pick up|continue|resume) (?:from )?where we\b|"
@@ -151,14 +146,6 @@ _FOR_NOTHING = Phrase(
 _REMOVAL = Phrase(r"\b(?:delete|remove|clean|drop|move|rename)\b")
 _OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
 """Questions about what was said, which ask for nothing."""
-_VAGUE = frozenset(
-    word[:STEM]
-    for word in names(
-        "implement review update change check merge continue start setup project code branch files "
-        "ticket issue task plan flow requirements session master into from with work"
-    )
-)
-"""Beginnings of the words of a title that name no work."""
 _ASKING = Phrase(
     r"\b(?:can|could|should|please|fix|add|make|change|implement|create|write|remove|update|use|"
     r"check|why|how|what|investigate|look|refactor|move|rename|test|run|review|explain|commit|merge|"
@@ -170,8 +157,8 @@ def title(session: SessionTurns) -> RedactedText:
     """Return the best title there is, at most `TITLE_LIMIT` characters, and what most of the work
     was about where that title tells nothing of it, both in `LONG_TITLE_LIMIT`.
 
-    In order: the user's own, the agent's, the one that the session's own leaf names, the subjects
-    of its commits, the request that most work followed; without a human that of an agent's.
+    In order: the user's own, the agent's, the one that the session's own leaf names, its first
+    commit that says something, its first such request; without a human that of an agent's.
     Notices, frames, names of programs and cut-off texts are none.
     """
     for by_user, given in _given(session):
@@ -199,9 +186,7 @@ def _with_the_rest(session: SessionTurns, main: RedactedText) -> RedactedText:
         if 3 * len(words & stems(said)) < len(words):
             rest.append((weight, turn))
     others = {turn.id for _, turn in rest}
-    if len(words - _VAGUE) < 2:
-        others = {turn.id for turn in session.turns}
-    elif len(_asked(session)) < _LONG_SESSION or 2 * sum(one for one, _ in rest) < sum(heavy):
+    if len(_asked(session)) < _LONG_SESSION or 2 * sum(one for one, _ in rest) < sum(heavy):
         return _clause(main)
     committed = [
         call.made.subject
@@ -230,22 +215,19 @@ def _stands_alone(text: str) -> bool:
 
 
 def _main_request(session: SessionTurns) -> RedactedText:
-    """Return the beginning of the first request that says something, of the heaviest where nearly
-    nothing was done for that; without a human another agent's."""
-    asked = sorted(_asked(session), key=lambda one: _says_little(one[1]))
-    heaviest = max(asked, key=lambda one: one[0], default=None)
-    if heaviest is not None and _NEARLY_NOTHING * asked[0][0] < heaviest[0]:
-        asked[:0] = [heaviest] if _stands_alone(_as_title(heaviest[1])) else []
+    """Return the beginning of the first request that says something; without a human another
+    agent's."""
+    asked = sorted((text for _, text in _asked(session)), key=_says_little)
     typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
     greetings = [text for text in typed if not text.startswith(("/", "<"))]
     others = list(_without_a_human(session))  # without them too little is said for a summary
-    texts = (*(text for _, text in asked), *(greetings[:1] if others else ()), *others)
+    texts = (*asked, *(greetings[:1] if others else ()), *others)
     return next((begun for text in texts if (begun := _as_title(text))), EMPTY)
 
 
 def _as_title(text: RedactedText) -> RedactedText:
     """Return what a request asks for: of its first sentences that which says something, the last
-    one below a pasted log, the one that asks where the first is long and does not."""
+    one below a pasted log."""
     told = request_sentences(text.sub(_TIMES, ""))
     if not told:
         return _clause(text.cut(0, 400).squeezed())
@@ -253,48 +235,24 @@ def _as_title(text: RedactedText) -> RedactedText:
     wants = [one.text for one in told[1:] if _WANTS.search(one.text) and not one.item]
     if wants and _LOGGED.search(told[0].text):
         first = wants[-1]
-    elif len(first) > TITLE_LIMIT and not _WANTS.search(first):
-        first = next(filter(_stands_alone, wants), first)
     if text.lstrip().startswith("#"):
         return _open(_clause(first))
-    return _open(_begun(first, told).sub(_LEADING_ADDRESS, r"\g<name>: "))
+    return _open(_begun(first, told))
 
 
 def _committed(wordings: Sequence[RedactedText]) -> RedactedText:
-    """Return the subjects of a session's commits that fit, the one that says most of all first; ""
-    if it made none that says anything.
-
-    What a session is about is said by its first commits, what follows repairs them; of many
-    commits by the one whose words most others have.
-    """
-    wordings = [one for one in wordings if not _NO_SUBJECT.match(one)]
-    telling = [
-        one
-        for one in wordings
-        if not is_routine(one) and (len(one) >= _LONG_SUBJECT or not says_little(one))
-    ]
-    if len(telling) < 2:
-        return next(map(_clause, telling or wordings), EMPTY)
-    if len(telling) >= _MANY_COMMITS:
-        bags = [stems(one) for one in wordings]
-        telling.sort(key=lambda one: (is_beside(one), -_shared(stems(one), bags)))
-    first, *others = (one.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>") for one in telling)
-    room = TITLE_LIMIT - len(first) - 2
-    new = (one for one in reversed(others) if len(one) <= room and not stems(one) & stems(first))
-    second = next(new, EMPTY)
-    return join("; ", (first, second)) if second else _clause(telling[0])
-
-
-def _shared(stems: frozenset[str], bags: Sequence[frozenset[str]]) -> float:
-    """Return how many subjects have each word of one, so that long ones do not gain by length."""
-    return sum(stem in bag for stem in stems for bag in bags) / math.sqrt(len(stems) or 1)
+    """Return the first subject of a session's commits that says something, without its type; ""
+    where none does. What follows mostly repairs what the first ones made."""
+    told = (one for one in wordings if not _NO_SUBJECT.match(one))
+    first = min(told, key=lambda one: (is_routine(one), says_little(one)), default=EMPTY)
+    return _clause(first.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>"))
 
 
 def _begun(sentence: RedactedText, told: Sequence[Sentence]) -> RedactedText:
     """Return a sentence of a request as a title, with those after it where it is short, without its
     lead-in and asides where it is long."""
     if len(sentence) > TITLE_LIMIT:
-        bare = sentence.sub(_ASIDE, "").sub(_LEAD_IN, "").sub(_LEAD_IN, "")
+        bare = sentence.sub(_ASIDE, "").sub(_LEAD_IN, "")
         return _clause(bare if len(bare) >= _LONG_ENOUGH else sentence).sub(_DANGLING, "")
     if len(sentence) >= _LONG_ENOUGH:
         return sentence
