@@ -34,7 +34,7 @@ OURS = (
     *("hidden.*", "hooked_checkouts.*"),
     *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
     *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
-    *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.*"),
+    *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.*", "workspaces-watcher.*"),
 )
 """Patterns of the names that this program gives in the data directory."""
 

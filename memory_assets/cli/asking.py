@@ -48,7 +48,8 @@ def answered(
     memory = open_memory()
     gc.disable()  # records by the ten thousand hold no cycles; looking for some takes a tenth
     try:
-        answer = memory.ask(asked)
+        with rendering.said_if_long():
+            answer = memory.ask(asked)
     finally:
         gc.freeze()  # nor is any of it looked at again before the process ends
         gc.enable()

@@ -59,7 +59,15 @@ _MEMORY = (
 def main() -> None:
     """Run the command line; errors of ours become one line and an exit code."""
     create_private_files()
-    run_reporting_errors(app)
+    run_reporting_errors(_run_app)
+
+
+def _run_app() -> None:
+    try:
+        app()
+    except SystemExit as ended:  # typer makes one of an interrupt, without a word
+        interrupt = getattr(ended.__context__, "__cause__", None)
+        raise interrupt if isinstance(interrupt, KeyboardInterrupt) else ended from None
 
 
 @app.callback(invoke_without_command=True)

@@ -20,7 +20,8 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
 
         require_terminal()
     memory = open_memory()
-    answer = memory.ask(asked)
+    with rendering.said_if_long():
+        answer = memory.ask(asked)
     filters = with_directories(answer["filters"], memory.catalog.sources.project_roots)
     notes = list(search_notes({**answer, "filters": filters}))
     by_time = asked.sort == "date" or not asked.query.strip()

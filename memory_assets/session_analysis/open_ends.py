@@ -26,7 +26,7 @@ _HEADING = Phrase(
     r"(?:still )?(?:remaining|outstanding|pending)(?: \w+)?|to-?dos?|follow-?ups?|left to do|"
     r"still (?:to do|open)|open (?:items?|questions?|issues?)|not (?:yet )?(?:done|covered))\W*$"
 )
-_OPEN = Phrase(
+OPEN = Phrase(
     r"(?:\bnot|n't)(?: (?:yet|been|be|actually|get|got))* "
     r"(?:pushed?|committed?|merged?|deploy(?:ed)?|released?|published?|tested|verified|verify|wired|"
     r"implement(?:ed)?|started?|finished?|applied|covered yet|done|run)\b(?! into)|"
@@ -59,7 +59,7 @@ OFFER = Phrase(
     r"\b(?:want me to|would you like me to|do you want me to|shall I|should I)\b[^.]*\?|"
     r"^\W*(?:需要|要不要|是否).*[吗？?]|(?:よい|いい|します|しましょう)か\W*$"
 )
-_NOT_LEFT = Phrase(
+NOT_LEFT = Phrase(
     r"\b(?:no|nothing|none|zero|without|never mind)"
     r"(?: (?:is|are|was|else|other|more|further|code))* "
     r"(?:left|remaining|outstanding|pending|unresolved|open|follow-?ups?|todos?|uncommitted|"
@@ -156,9 +156,9 @@ def is_open(part: Sentence, *, is_first: bool = True) -> bool:
     text = _plain(part)
     if len(text) > _LONGEST or text.endswith((":", "?")) or _CONDITION.match(text):
         return False
-    opened = _OPEN.search(text)
+    opened = OPEN.search(text)
     near = text[: opened.end() + _NEAR] if opened else text
-    if _PLANS.match(text) or _NOT_LEFT.search(near) or _COMMIT.match(text):
+    if _PLANS.match(text) or NOT_LEFT.search(near) or _COMMIT.match(text):
         return False
     listed = _HEADING.search(part.lead) if part.item else None
     if (listed or _HEADING.search(part.heading)) and (part.item or is_first):

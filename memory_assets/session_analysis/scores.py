@@ -29,29 +29,18 @@ CAUSE = Phrase(
     r"(?:\W*: (?!https?:)(?=\w)|"
     r" \d+\b[^:]{0,40}: (?=(?:the|an?|it|every|each|no)\b|\w+ (?:is|was)\b))"
 )
-_CAUSE_HEADING = Phrase(
+CAUSE_HEADING = Phrase(
     r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|原因|ursache|"
     r"(?:^| — )(?:root )?(?:cause|reason)s?(?: — |$)|"
     r"\b(?:what (?:was|went|is) wrong|root cause|causes?\b.*:$|why (?:it|this|that) \w+)|"
     r"^\W*(?:conclusion|bottom line|verdict|结论)"
-)
-_CONCLUDES = Phrase(
-    r"\W*(?:bottom line|in short|conclusion|verdict|key trade-?off|结论|結論|直接答案)\W*[:：]"
 )
 _OF_OTHERS = Phrase(
     r"\b(?:well|good|strengths?|positives?|praise|solid|what works|recent\w*|previous\w*|earlier|"
     r"history|progress)\b"
 )
 """Headings above what somebody else did, or an earlier session."""
-_FOUND = Phrase(
-    r"\b(?:happen(?:s|ed)|occur(?:s|red)|fail(?:s|ed)|crash(?:es|ed)|broke) (?:\w+ )?because\b|"
-    r"\b(?:found (?:it\b|out|why|that|(?:the|a) (?:\w+ )?(?:problem|issue|bug|cause|culprit|reason|"
-    r"error|hang|leak|race|gap|mismatch|difference))|discovered|I (?:can )?(?:now )?see (?:the "
-    r"(?:problem|issue|bug)|why)|"
-    r"it appears that|the (?:logs?|output|test|trace|error) (?:show|say|indicate|confirm)s?|"
-    r"key (?:insight|finding|observation)|important(?:ly)?:)"
-)
-_REASON = Phrase(
+REASON = Phrase(
     rf"{OTHER_REASONS}|, so \w+(?:s|ing)\b|"
     r"\b(?:because|due to|since (?:the|it|this|we|there)|so (?:that|the|it|every|each|no)|"
     r"(?:means|shows|proves|confirms) (?:that|the|it|we)|only (?:when|if)|happens when|"
@@ -83,13 +72,12 @@ GUESSED = Phrase(
     r"(?:I|we) (?:do not|don't|cannot|can't) (?:\w+ )?(?:know|tell|say)|no (?:evidence|proof|sign)|"
     r"I (?:doubt|guess|wonder|believe|assume))\b|^\W*whether\b"
 )
-_LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
-_ABOUT_WORK = Phrase(
+ABOUT_WORK = Phrase(
     r": [A-Z][a-z]+ed\b|^\W*(?:(?:I|we)(?:'ve| have)? (?:also |now "
     r")?(?:\w+ed|wrote|made|ran|did)\b|could|can|would|needs?|I'd|I would|next|[a-z]{3,}ed|"
     r"requires?|does(?:n't| not)|not)\b"
 )
-_CHANGES = Phrase(
+CHANGES = Phrase(
     r"^\W*(?:[^—–.?!:]{3,60}(?: [—–-]+|:) )?(?:\w+ly )?(?!caused|turned|need|failed|related|indeed)"
     r"(?:(?:auto|force|re)-)?(?:[a-z]{3,}ed|used|built|kept)\b|"
     r"^\W*(?:remove|add|use|update|fix|change|move|replace|create|rename|delete|keep|switch|ensure|"
@@ -138,18 +126,13 @@ def cause_score(one: Said) -> float:
     if not readable(text):
         return 0.0
     score = 3.0 if CAUSE.search(text) else 0.0
-    score += 1.5 if _FOUND.search(text) else 0.0
-    score += min(2, _REASON.count(text)) * 0.7
-    above = one.sentence.lead if one.sentence.item and one.sentence.lead else one.sentence.heading
-    if one.closing and not one.sentence.before and _CAUSE_HEADING.search(above):
-        score += 1.5
-    score += 1.5 if one.closing and _CONCLUDES.match(text) else 0.0
+    score += min(2, REASON.count(text)) * 0.7
     if score == 0 or text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
         return 0.0
     if PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
         return 0.0
     listed = one.sentence.item and one.changed and score < 1.5
-    if listed and _SUMMARY_HEADING.search(f"{one.sentence.heading} {one.sentence.lead}"):
+    if listed and SUMMARY_HEADING.search(f"{one.sentence.heading} {one.sentence.lead}"):
         return 0.0  # of a list of changes
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
     sure = one.closing or one.recap
@@ -157,10 +140,7 @@ def cause_score(one: Said) -> float:
     score -= 3.0 if GUESSED.search(text) else 0.0
     score -= (1.2 if sure else 2.0) if DOUBTFUL.search(text) else 0.0
     score -= 0.6 if len(text) > 220 else 0.0
-    score -= 0.6 if score < 2 and _LABELLED.search(text) else 0.0
-    score -= 1.0 if _CHANGES.match(text) else 0.0
-    about_work = _ABOUT_WORK.search(text) or DID.search(text)
-    score -= 1.0 if about_work or (score < 2 and NOW.search(text)) else 0.0
+    score -= 1.0 if DID.search(text) or (score < 2 and NOW.search(text)) else 0.0
     return score
 
 
@@ -195,44 +175,22 @@ DID = Phrase(
     r"^\W*the (?:fix|change|solution) (?:is|was) an? (?:\S+ ){0,3}"
     r"(?:change|removal|addition|edit|fix|tweak|swap|line)\b"
 )
-_WAS_DONE = Phrase(
+WAS_DONE = Phrase(
     rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b|"
     rf"^\W*(?!all\b|everything\b)(?:(?!(?:is|are|be|been|if|when|not|that|which|already)\b)"
     rf"[\w./'@#-]+ ){{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
 )
 _CLAUSE_END = re.compile(rf" [–—-] |; |{_MENDED} that ", re.IGNORECASE)
-_WITHOUT_OBJECT = Phrase(
-    r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
-    r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"
-)
-_STATE = Phrase(
-    r"^\W*[^—–.?!:]{3,60}(?: [—–-]+|:) (?:enabled|disabled|configured|installed|connected)"
-    r"(?: (?:with|in|for|by|via|and|as)\b|\W*$)"
-)
-"""What was added, or removed, is said by the words before it; and how a thing is, not what was
-done."""
-_GOES_BACK = Phrase(
+GOES_BACK = Phrase(
     r"\W*(?:here(?:'s| is| are)\b|(?:this|that|which|it) (?:means|ensures|makes)\b|but\b)"
 )
-_CHECKED = Phrase(
-    r"^\W*(?:\w+: )?(?:all |the )?(?:[\d,]+ |full |existing |\w+ ){0,2}"
-    r"(?:tests?|suite|builds?|checks?|lint\w*|hooks?|typecheck|it|everything|all)\b.{0,60}\b"
-    r"(?:pass\w*|clean|green|succeed\w*)\b|"
-    r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:successfully )?(?:completed|implemented|applied|made|"
-    r"finished|created|done|fixed) "
-    r"(?:all|both|everything|the (?:plan(?! to)|following|"
-    r"(?:changes|tasks?)(?! (?!and|as|in|you|to)\w)))\b|"
-    r"^\W*(?:(?:all|everything|these) (?:[\w'-]+ ){0,3}|"
-    r"the (?:changes|tasks?|plan|work|fix(?:es)?) )(?:(?:has|have) been|is|are|was|were) "
-    r"(?:now )?(?:successfully )?"
-    r"(?:implemented|completed?|applied|done|verified|finished)\b[^,:]{0,25}$"
-)
-"""What says that it was checked or is done, not what was done."""
 DOES = (
     r"(?:[\w-]+s|work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run|include|"
     r"fall|read|write|take|get|share|handle|render|keep|point|match|require|log|store|send)"
 )
 """What something does now."""
+DEEDS = (DID, OTHER_DEEDS)
+"""In all languages."""
 NOW = Phrase(
     r"(?:\b(?:is|are)|'re|'s) (?:now|all (?:done|set|fixed|"
     r"complete|merged|green)|complete|done|fixed|in place|merged|pushed)\b|"
@@ -253,7 +211,7 @@ NOT_DONE = Phrase(
 _UNDER_WAY = Phrase(r"\brunning (?:now|in)\b|\bin (?:flight|progress)\b")
 _QUOTES = re.compile(r'(?:^|[\s(])"[^"]*$')
 """A quotation that is not closed."""
-_SUMMARY_HEADING = Phrase(
+SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
     r"(?:I|was|changed)|result|deliver|shipped|ship"
 )
@@ -277,8 +235,6 @@ def done_score(one: Said) -> float:
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
-    if _WITHOUT_OBJECT.match(text) or _GOES_BACK.match(text) or _STATE.match(text):
-        return 0.0
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
@@ -287,7 +243,7 @@ def done_score(one: Said) -> float:
     if not did and OTHER_DEEDS.search(text):
         if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
             return 0.0
-        return 0.0 if _CAUSE_HEADING.search(one.sentence.lead) else 2.4 if one.changed else 2.0
+        return 0.0 if CAUSE_HEADING.search(one.sentence.lead) else 2.4 if one.changed else 2.0
     # A small letter where a code mark stood: "completed runs ..." may be an adjective, not the verb
     # behind a path: "src/gate.py - Added ...".
     score = 0.0
@@ -295,11 +251,10 @@ def done_score(one: Said) -> float:
         verb = text[did.end() - len(did[0].split()[-1]) :]
         score = 2.0 if did.start() or text[0].isupper() or verb[0].isupper() else 0.5
     if score or one.changed or one.last:  # else it may be told of how things are anyway
-        score += 1.0 if NOW.search(text) or (not did and _WAS_DONE.search(text)) else 0.0
+        score += 1.0 if NOW.search(text) or (not did and WAS_DONE.search(text)) else 0.0
     if score == 0:
         return 0.0
-    score -= 0.8 if _CHECKED.match(text) else 0.0
-    if _SUMMARY_HEADING.search(one.sentence.heading) or _SUMMARY_HEADING.search(one.sentence.lead):
+    if SUMMARY_HEADING.search(one.sentence.heading) or SUMMARY_HEADING.search(one.sentence.lead):
         score += 0.7
     score += 1.0 if one.last else 0.0
     score += 0.4 if one.changed else 0.0

@@ -19,7 +19,7 @@ from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorte
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+|\s*\*\*[^*]{1,80}?(:\*\*|\*\*:?)\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+•✅✓✔☑❌✗✘→▸►●○]️?|(?:\*\*)?\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
-GRADE = re.compile(
+_GRADE = re.compile(
     r"\W*(?:severity|priority|impact|risk|confidence)\W+[\w /-]{2,24}\W*$", re.IGNORECASE
 )
 """A line that grades what its heading names."""
@@ -189,7 +189,7 @@ def _blocks(text: RedactedText) -> list[_Block]:
             goes_on = False
             continue
         title, item, row = _HEADING.match(line), _ITEM.match(line), _ROW.match(line)
-        if title and not title.group(1) and GRADE.match(line):
+        if title and not title.group(1) and _GRADE.match(line):
             title = None
         ends = bool(title or row or not line.strip() or _NOT_PROSE.match(line))
         if goes_on and (ends or item):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, takewhile
@@ -26,10 +26,12 @@ from memory_assets.session_analysis.sentences import Sentence, sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.writing_systems import UNSPACED, pieces
 
-SHORTEST, LONGEST = 24, 280
+_SHORTEST, _LONGEST = 24, 280
 _ITEMS, _ROOM_OF_ITEMS = 4, 160
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
+STEM = 6
+"""Letters of a word that its forms share."""
 POINTS_BACK = Phrase(
     r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b|"
     r"(?:这|那|它|因此|所以|于是|これ|それ|その|そこで|こちら)"
@@ -136,7 +138,7 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
             for sentence in told:
                 text = sentence.text.sub(_OPENING, "")
                 said.append(Said(sentence, *where, text, text.replace("’", "'"), number))
-                number += len(text) >= SHORTEST or has_no_blanks(text)
+                number += len(text) >= _SHORTEST or has_no_blanks(text)
     return said
 
 
@@ -178,8 +180,7 @@ def _closing_from(turn: Turn) -> int:
 
 
 def choose(
-    said: Iterable[Said],
-    score: Callable[[Said], float],
+    scored: Iterable[tuple[float, Said]],
     *,
     room: int,
     most: int,
@@ -188,15 +189,12 @@ def choose(
     again: float = 0.0,
 ) -> RedactedText:
     """Return the best-scored sentences as `chosen` does, joined."""
-    best = chosen(
-        said, score, room=room, most=most, threshold=threshold, beside=beside, again=again
-    )
+    best = chosen(scored, room=room, most=most, threshold=threshold, beside=beside, again=again)
     return join(" ", (text for _, text in best))
 
 
 def chosen(
-    said: Iterable[Said],
-    score: Callable[[Said], float],
+    told: Iterable[tuple[float, Said]],
     *,
     room: int,
     most: int,
@@ -204,14 +202,13 @@ def chosen(
     beside: Iterable[RedactedText] = (),
     again: float = 0.0,
 ) -> list[tuple[Said, RedactedText]]:
-    """Return the best-scored sentences that fit in `room` characters, in session order, each with
-    the text to show of it.
+    """Return the best of the sentences, each with its score, that fit in `room` characters, in
+    session order, each with the text to show of it.
 
     Sentences that repeat another one, or a text of `beside`, are dropped. A single sentence
     that is too long is shortened. One loses `again` for each better one of its turn.
     """
-    scored = [(score(one), place, one) for place, one in enumerate(said)]
-    scored = [entry for entry in scored if entry[0] >= threshold]
+    scored = [(score, place, one) for place, (score, one) in enumerate(told) if score >= threshold]
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
     if again:
         better: Counter[tuple[object, ...]] = Counter()
@@ -257,6 +254,13 @@ def vocabulary_of(text: str) -> frozenset[str]:
     )
 
 
+def stems(text: str) -> frozenset[str]:
+    """Return the beginnings of a text's longer words, which most forms of a word share; of scripts
+    without blanks every two letters."""
+    words = vocabulary_of(text)
+    return frozenset(word[:STEM] for word in words if len(word) > 3 or not word.isascii())
+
+
 def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether the one has most words of the other."""
     smaller = min(len(one), len(other))
@@ -280,7 +284,7 @@ def with_lists(said: Sequence[Said]) -> Iterator[Said]:
             for it in whole[:_ITEMS]
             if not (has_parts or it.sentence.before)
         ]
-        listed = leading(items, min(_ROOM_OF_ITEMS, LONGEST - len(one.text) - 2))
+        listed = leading(items, min(_ROOM_OF_ITEMS, _LONGEST - len(one.text) - 2))
         fits = listed and len(listed) >= min(2, len(items))
         yield _as(one, join(" ", (one.text, join("; ", listed)))) if fits else one
 
@@ -302,18 +306,10 @@ def without_colon(one: Said, *, whole_only: bool = False) -> Said:
 def fitting(one: Said) -> Said:
     """Return a sentence that is too long to be read by itself as its first clauses, if these say
     enough."""
-    if len(one.text) <= LONGEST:
+    if len(one.text) <= _LONGEST:
         return one
     clauses = _clauses(one.text, _LONG_CLAUSES)
     return _as(one, clauses) if clauses else one
-
-
-def shortened(text: RedactedText, limit: int) -> RedactedText:
-    """Return a sentence that fits, else its first clauses that do, else as many words."""
-    if len(text) <= limit:
-        return text
-    clauses = _clauses(text, limit - 1)
-    return closed(clauses) if clauses else shorten(text, limit)
 
 
 def _clauses(text: RedactedText, limit: int) -> RedactedText:
@@ -329,8 +325,8 @@ def _as(one: Said, text: RedactedText) -> Said:
 def readable(text: str) -> bool:
     """Return True if a sentence is readable by itself: neither a fragment nor too long."""
     if len(UNSPACED.findall(text)) >= _FEWEST_SYLLABLES:
-        return len(text) <= LONGEST and not text.endswith(_UNFINISHED)
-    if not SHORTEST <= len(text) <= LONGEST or text.endswith(_UNFINISHED):
+        return len(text) <= _LONGEST and not text.endswith(_UNFINISHED)
+    if not _SHORTEST <= len(text) <= _LONGEST or text.endswith(_UNFINISHED):
         return False
     return len(_WORD.findall(text)) >= 4
 

@@ -21,6 +21,7 @@ from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import commands
 from memory_assets.session_analysis.statements import all_said, routine, withdrawn
 from memory_assets.summaries import findings, outcomes, prompts
+from memory_assets.summaries.clues import judged
 
 TEXT_LIMIT = 880
 """One window of the embedder: at most 256 word pieces in 98% of the real sessions."""
@@ -32,7 +33,7 @@ _PART = 300
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-18"
+    summarizer_id = "extractive-19"
     """Changes with every change of a heuristic."""
     reason = ""
 
@@ -46,9 +47,10 @@ class ExtractiveSummarizer:
         met = errors_met(session)
         times = [record.timestamp for record in records if record.timestamp is not None]
         started, ended = min(times, default=None), max(times, default=None)
-        done = outcomes.completed(session, said, files)
+        worth = judged(session, gone)
+        done = outcomes.completed(session, worth, files)
         left = outcomes.next_steps(session, said)
-        learned = findings.learned(session, said, [done, left])
+        learned = findings.learned(session, worth, [done, left])
         fields = {
             "title": prompts.title(session),
             "request": prompts.request(session),

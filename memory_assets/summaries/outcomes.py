@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain
 
 from memory_assets.models import ABANDONED
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import CommitCall, by_weight, commits_that_stayed
-from memory_assets.session_analysis.files import Touched, touched, weights
+from memory_assets.session_analysis.files import Touched, touched
 from memory_assets.session_analysis.open_ends import OFFER, is_open
 from memory_assets.session_analysis.phrases import (
     EMPTY,
@@ -29,26 +29,22 @@ from memory_assets.session_analysis.phrases import (
 from memory_assets.session_analysis.scores import (
     DID,
     NEXT_HEADING,
-    NOT_DONE,
     NOW,
-    cause_score,
-    done_score,
 )
 from memory_assets.session_analysis.sentences import plain_text, split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
     Said,
     choose,
-    fitting,
     readable,
     vocabulary_of,
-    with_lists,
     without_colon,
 )
+from memory_assets.summaries.clues import Judged, stands_alone
 from memory_assets.summaries.prompts import unanswered
 
 LIMIT, _NEXT_LIMIT = 600, 400
-_SHORTEST_NEXT, _LONGEST_NEXT, _CAUSE = 6, 320, 2.0
+_SHORTEST_NEXT, _LONGEST_NEXT = 6, 320
 _FEWEST_WORDS, _PLAN_LEFT_BEHIND = 4, 40
 """The last: calls after which a plan that nobody brought up to date says nothing any more."""
 _TODO = Phrase(
@@ -73,49 +69,15 @@ _OF_COURTESY = Phrase(
 """Questions with which agents end whatever was done."""
 _OFFERS = Phrase(r"\W*(?:I can|I'll|I could|(?:just )?let me know|happy to|either (?:way|one))\b")
 """What an agent says behind the question with which its message ends."""
-_CHOICES = Phrase(r"\b(?:options?|choices?|alternatives?|either)\b")
-_IS_NOT_LEFT = Phrase(
-    r"\b(?:that|which) (?:I|we) (?:did not|didn't)\b|"
-    r"\b(?:do not|don't|does not|doesn't) need to be\b"
-)
 _MOST_REPORTS = 5
-_BY_THE_WAY = Phrase(
-    r"\W*(?:i |i've )?(?:also|verif\w+|validat\w+|checked|ran|committed|pushed|tests?\b)|"
-    r".*\b(?:regressions?|tests?|coverage|changelog)\b|.*(?:確認|通過|整理|检查|测试|验证|コミット|提交)"
-)
-"""Reports of what accompanies the work: checks, tests, the commit."""
-_ENDED = Phrase(
-    r"完成[。！]|"
-    r"(?![^.!?]*(?:n't\b|%|\b(?:to (?:be|get|go|have|see)|as|but|already|wait\w*|ask|please|"
-    r"thirds?|expect\w*|no|nothing|none|not|never|be|been|was|were|had|if|once|when|until|"
-    r"before|after|only|except|un\w+|almost|nearly|mostly|half|part\w*|far from|supposed|claim\w*|"
-    r"says|said|think|believe|assum\w+|probably|likely|hope\w*|should|must|may|might|whether)\b))"
-    r"[^.:!?]{3,60} (?:is |are )?(?:now )?(?:complete|done|finished|merged|live|deployed)[.!]"
-)
-"""How a message begins that says what is complete."""
 _PLAN_TITLE = re.compile(r"^#{1,3} +(?:Plan ?[:–—-] *)?(\S.*)", re.MULTILINE)
 _IS_A_REPORT = Phrase(r": (?:analysis|findings|investigation|report|research|review|summary)\b")
 """A plan that is none, but what was found out while nothing might be changed."""
 _PLANS = ".claude/plans/"
 _COMMITS_ROOM, _TELLING = 260, 120
-_AGAIN = 0.5
-"""What a report loses for each better one of its turn, so that a long last one is not all."""
-_LISTS_CHANGES = Phrase(
-    r"\b(?:new|created|modified|changed|updated|implemented) (?:files?|components?)\b|"
-    r"\bfiles? (?:created|modified|changed|updated|added)\b|\bwhat (?:changed\b|"
-    r"(?:was|I(?:'ve| have)?) (?:chang|done|did|add|fix|built|implement|creat|updat|remov|wrote))|"
-    r"\bchanges(?: made)?\W*$|"
-    r"\b(?:fix(?:es)?|changes) applied\b|\bsummary of (?:the )?(?:changes|fix)"
-)
-_FIRST_WORD = re.compile(r"[\w./-]+\w")
-_LEFT_ALONE = Phrase(
-    r"\b(?:unchanged|untouched|unmodified)\b|\bleft (?:\w+ )?(?:alone|as)\b|"
-    r"\balready (?:correct|right|fine)\b|\bnothing to\b|\bas(?: it)? is(?=\W*$|[:;,.])|"
-    r"(?:\b(?:not|no|never|without)|n't) (?:\w+ ){0,3}?(?:chang|touch|edit|modif|alter)"
-)
-"""Words for a file that was not changed."""
-_NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
-
+_LEAST, _AGAIN = -1.9, 0.3
+"""The worth from which on a report is told, and what one loses for each better one of its turn, so
+that a long last one is not all."""
 _CAVEAT = Phrase(
     r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
     r"\b(?:caveat|be aware|keep in mind|please note|one thing to (?:note|know)|"
@@ -136,27 +98,32 @@ _STATUS_LINE = re.compile(r"^status: (\w+)", re.MULTILINE)
 _OPEN = frozenset({"pending", "in_progress", "todo", "open"})
 
 
-def completed(session: SessionTurns, said: list[Said], files: Touched) -> RedactedText:
-    """Return the agent's reports of finished work, those of the weightiest turns first chosen, and
-    the commits; where these say little, the changed files."""
+def completed(session: SessionTurns, judged: Sequence[Judged], files: Touched) -> RedactedText:
+    """Return the sentences that are worth most as reports of finished work, and the commits; where
+    these say little, the changed files."""
     calls = commits_that_stayed(session)
     commits = _committed(calls)
-    heaviest = max(weights(session), default=0.0) or 1.0
-    share = [weight / heaviest for weight in weights(session)]
     names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
     planned = _planned(session, compose("Wrote a plan"))
     done = choose(
-        (without_colon(fitting(one)) for one in _with_openings(list(with_lists(said)))),
-        lambda one: _reported(one, share[one.turn], names),
+        (
+            (one.worth.completed, one.said)
+            for one in judged
+            if one.worth.is_report and stands_alone(one.said) and not _is_to_come(one.said)
+        ),
         room=LIMIT - len(commits) - len(planned) - 2,
         most=_MOST_REPORTS,
-        threshold=1.4,
+        threshold=_LEAST,
         beside=[call.made.subject for call in calls],
         again=_AGAIN,
     )
     if commits or not names or any(name in done for name in names) or len(done) > _TELLING:
         return join(" ", distinct([done, commits, planned]))
     return join(" ", distinct([done, compose("Changed {}.", listing(names, 8)), planned]))
+
+
+def _is_to_come(one: Said) -> bool:
+    return any(map(NEXT_HEADING.search, (one.sentence.heading, one.sentence.lead)))
 
 
 def _planned(session: SessionTurns, told: RedactedText) -> RedactedText:
@@ -172,63 +139,6 @@ def _planned(session: SessionTurns, told: RedactedText) -> RedactedText:
                 name = plain_text(record.text.cut(*title.span(1))) if title else EMPTY
                 return compose("{}: {}", told, closed(shorten(name, 90))) if name else EMPTY
     return EMPTY
-
-
-def _with_openings(said: Sequence[Said]) -> Iterator[Said]:
-    """Yield the sentences, the words with which a report begins ("Phase 2 complete.") together with
-    the sentence behind them."""
-    for one, after in zip_longest(said, said[1:]):
-        short = one.closing and one.place == 0 and _ENDED.match(one.plain)
-        if short and not readable(one.plain) and after is not None and _goes_on(one, after):
-            text = join(" ", (one.text, after.text))
-            yield replace(one, text=text, plain=text.replace("’", "'"))
-        else:
-            yield one
-
-
-def _goes_on(one: Said, after: Said) -> bool:
-    listed = after.sentence.item or after.plain.startswith("Here")
-    return after.record is one.record and not listed
-
-
-def _reported(one: Said, share: float, changed: Sequence[str]) -> float:
-    """Return the score of a sentence as a report, `share` being the weight of its turn beside that
-    of the weightiest: more for the sentence with which a report begins."""
-    lead = one.sentence.text if len(one.text) > len(one.sentence.text) else EMPTY
-    tells = any(rule.search(lead) for rule in (DID, NOW)) or _begins_with(one, changed)
-    if lead.endswith(":") and not tells:
-        return 0.0  # what is listed may have been done, but not what this is about
-    score = done_score(one) or _listed_score(one, changed) or _ended_score(one)
-    if score == 0:
-        return 0.0
-    score += share - (1.0 if one.last else 0.0) + (0.7 if one.place == 0 else 0.0)
-    return score - (1.0 if _BY_THE_WAY.match(one.plain) else 0.0)
-
-
-def _ended_score(one: Said) -> float:
-    """Return a score for a message that begins with what is complete."""
-    begins = one.closing and one.place == 0 and _ENDED.match(one.plain) and readable(one.plain)
-    if not begins or NOT_DONE.search(one.sentence.text) or one.plain.endswith("?"):
-        return 0.0
-    return 0.0 if NEXT_HEADING.search(one.sentence.heading) else 2.0
-
-
-def _listed_score(one: Said, changed: Sequence[str]) -> float:
-    """Return a score for an item of a list of changes, or a sentence that begins with the name of a
-    changed file, that says what is there now without a word for what was done."""
-    if not (one.closing and one.changed and readable(one.plain)) or one.plain.endswith("?"):
-        return 0.0
-    listed = one.sentence.item and _LISTS_CHANGES.search(one.sentence.lead or one.sentence.heading)
-    if _LEFT_ALONE.search(one.plain):
-        return 0.0
-    if not listed and not _begins_with(one, changed):
-        return 0.0
-    return 2.1 + one.last if _NAMED.match(one.text) or " now " in one.plain else 0.0
-
-
-def _begins_with(one: Said, names: Sequence[str]) -> bool:
-    begins = _FIRST_WORD.match(one.plain)
-    return begins is not None and begins[0].rsplit("/", 1)[-1] in names
 
 
 def _committed(titles: Sequence[CommitCall]) -> RedactedText:
@@ -250,9 +160,8 @@ def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     late = _late(said)
     asked = _question_at_the_end(late)
     score = partial(_next_score, asked=asked)
-    stated = choose(
-        map(_as_a_choice, map(without_colon, late)), score, room=_NEXT_LIMIT, most=4, threshold=1.0
-    )
+    named = map(without_colon, late)
+    stated = choose(((score(one), one) for one in named), room=_NEXT_LIMIT, most=4, threshold=1.0)
     items = [shorten(item, 90) for item in _open_items(session)]
     asked_last = EMPTY if items else unanswered(session)
     if not asked_last:
@@ -286,22 +195,12 @@ def _question_at_the_end(late: list[Said]) -> Said | None:
     return closing[-2]
 
 
-def _as_a_choice(one: Said) -> Said:
-    """Return an option that is told as if it were done ("I commit these files now") behind what
-    says that it is one."""
-    if not one.sentence.item or not _CHOICES.search(one.sentence.lead):
-        return one
-    text = compose("{} {}", one.sentence.lead, one.text)
-    return replace(one, text=text, plain=text.replace("’", "'"))
-
-
 def _next_score(one: Said, *, asked: Said | None) -> float:
     text = one.plain
     if (
         not (one.closing or one.recap)
         or not _SHORTEST_NEXT <= len(text) <= _LONGEST_NEXT
         or text.endswith(":")
-        or _IS_NOT_LEFT.search(text)
         or (text.endswith("?") and _OF_COURTESY.search(text))
     ):
         return 0.0
@@ -313,9 +212,7 @@ def _next_score(one: Said, *, asked: Said | None) -> float:
     told = not item and (NOW.search(text) or DID.search(text))
     under = (headed or listed) and not told and not one.sentence.text.endswith(":")
     score = 2.5 if under else 0.0
-    score += (
-        2.0 if is_open(replace(one.sentence, text=one.text)) and cause_score(one) < _CAUSE else 0.0
-    )
+    score += 2.0 if is_open(replace(one.sentence, text=one.text)) else 0.0
     score += 1.2 if OFFER.search(text) or (asked and one.sentence is asked.sentence) else 0.0
     score += 1.1 if not score and _TODO.search(text) and not DID.match(text) else 0.0
     return score + (0.3 if score and one.last else 0.0)
@@ -326,8 +223,7 @@ def notes(session: SessionTurns, said: list[Said], told: Sequence[RedactedText])
     counts worth knowing."""
     facts = _facts(session)
     caveats = choose(
-        _late(said),
-        _caveat_score,
+        ((_caveat_score(one), one) for one in _late(said)),
         room=_NEXT_LIMIT - len(facts) - 1,
         most=2,
         threshold=1.5,

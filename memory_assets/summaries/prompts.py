@@ -41,7 +41,14 @@ from memory_assets.session_analysis.sentences import (
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import segments
-from memory_assets.session_analysis.statements import alike, is_answered, routine, vocabulary_of
+from memory_assets.session_analysis.statements import (
+    STEM,
+    alike,
+    is_answered,
+    routine,
+    stems,
+    vocabulary_of,
+)
 
 TITLE_LIMIT, LONG_TITLE_LIMIT, _HALF = 90, 120, 64
 REQUEST_LIMIT = 600
@@ -85,7 +92,7 @@ _SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
 """Characters of a clause; a shorter one than the latter stands for too little of its sentence."""
 _ENOUGH, _FEWEST_WORDS, _TELLING_WORDS = 200, 3, 6
 _LONG_SUBJECT = 60
-_MANY_COMMITS, _STEM = 6, 6
+_MANY_COMMITS = 6
 _LONG_SESSION, _NEARLY_NOTHING, _LEAST = 3, 6, 0.1
 _TYPE_OF_COMMIT = re.compile(
     r"\A(?:feat|fix|chore|docs|refactor|test|perf|ci|build)"
@@ -145,7 +152,7 @@ _REMOVAL = Phrase(r"\b(?:delete|remove|clean|drop|move|rename)\b")
 _OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
 """Questions about what was said, which ask for nothing."""
 _VAGUE = frozenset(
-    word[:_STEM]
+    word[:STEM]
     for word in names(
         "implement review update change check merge continue start setup project code branch files "
         "ticket issue task plan flow requirements session master into from with work"
@@ -182,14 +189,14 @@ def _with_the_rest(session: SessionTurns, main: RedactedText) -> RedactedText:
     """Return a title; after it the most telling commit, or the request that most work followed, if
     most of the work is in turns that have none of its words."""
     heavy = weights(session)
-    words = _stems(main)
+    words = stems(main)
     rest: list[tuple[float, Turn]] = []
     for weight, turn in zip(heavy, session.turns, strict=True):
         prose = [one.text for one in turn.records if one.kind == "assistant_text"]
         said = " ".join(
             (turn.prompt.text[:_END] if turn.prompt else "", *(one[:_END] for one in prose[-1:]))
         )
-        if 3 * len(words & _stems(said)) < len(words):
+        if 3 * len(words & stems(said)) < len(words):
             rest.append((weight, turn))
     others = {turn.id for _, turn in rest}
     if len(words - _VAGUE) < 2:
@@ -208,7 +215,7 @@ def _with_the_rest(session: SessionTurns, main: RedactedText) -> RedactedText:
     ]
     asked = sorted(_asked_in(session, others), key=lambda one: -one[0])[:1]
     for text in (*told, *(one for _, text in asked if _stands_alone(one := _as_title(text)))):
-        if not words & _stems(text):
+        if not words & stems(text):
             first = _clause(main, _HALF)
             return join("; ", (first, _clause(text, LONG_TITLE_LIMIT - len(first) - 2)))
     return _clause(main)
@@ -218,7 +225,7 @@ def _stands_alone(text: str) -> bool:
     """Return True if a request says what it is about, and asks for something."""
     asks_for = _WANTS.search(text) or _ASKING.match(text.lstrip('"'))
     return (
-        asks_for is not None and len(_stems(text)) >= _FEWEST_WORDS and _REFERS.search(text) is None
+        asks_for is not None and len(stems(text)) >= _FEWEST_WORDS and _REFERS.search(text) is None
     )
 
 
@@ -269,20 +276,13 @@ def _committed(wordings: Sequence[RedactedText]) -> RedactedText:
     if len(telling) < 2:
         return next(map(_clause, telling or wordings), EMPTY)
     if len(telling) >= _MANY_COMMITS:
-        bags = [_stems(one) for one in wordings]
-        telling.sort(key=lambda one: (is_beside(one), -_shared(_stems(one), bags)))
+        bags = [stems(one) for one in wordings]
+        telling.sort(key=lambda one: (is_beside(one), -_shared(stems(one), bags)))
     first, *others = (one.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>") for one in telling)
     room = TITLE_LIMIT - len(first) - 2
-    new = (one for one in reversed(others) if len(one) <= room and not _stems(one) & _stems(first))
+    new = (one for one in reversed(others) if len(one) <= room and not stems(one) & stems(first))
     second = next(new, EMPTY)
     return join("; ", (first, second)) if second else _clause(telling[0])
-
-
-def _stems(subject: str) -> frozenset[str]:
-    """Return the beginnings of a text's longer words, which most forms of a word share; of scripts
-    without blanks every two letters."""
-    words = vocabulary_of(subject)
-    return frozenset(word[:_STEM] for word in words if len(word) > 3 or not word.isascii())
 
 
 def _shared(stems: frozenset[str], bags: Sequence[frozenset[str]]) -> float:

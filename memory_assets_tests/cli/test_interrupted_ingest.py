@@ -111,7 +111,7 @@ def test_an_interrupt_at_any_moment_is_one_line(
     [
         *("plain_commands.create_private_files", "plain_commands.load_settings"),
         *("plain_commands.prepare", "plain_commands.plain_arguments"),
-        *("cli.create_private_files", "cli.app", "exit_codes._fail"),
+        *("cli.create_private_files", "cli.app", "cli.prepare", "exit_codes._fail"),
     ],
 )
 def test_an_interrupt_around_a_command_is_one_line(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import sys
+import time
 
 import pytest
 from rich.console import Console
@@ -68,6 +69,17 @@ def test_a_notice_goes_to_where_standard_error_leads_by_then(
     monkeypatch.setattr(sys, "stderr", later)
     notices.info("Compiling ...")
     assert (first.getvalue(), later.getvalue()) == ("", "Compiling ...\n")
+
+
+def test_what_takes_long_says_so_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And what does not, says nothing."""
+    for is_terminal, seconds, lines in (True, 0.0, 1), (True, 60.0, 0), (False, 0.0, 0):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda shown=is_terminal: shown)
+        with rendering.said_if_long(seconds):
+            time.sleep(0.2)
+        assert capfd.readouterr().err.count("Looking through") == lines
 
 
 def test_an_index_says_from_when_on_words_can_be_searched(

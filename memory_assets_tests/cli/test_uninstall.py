@@ -17,6 +17,7 @@ from memory_assets.cli import exit_codes
 from memory_assets.install_key import KEY_FILE
 from memory_assets.private_files import OURS
 from memory_assets.stores.files.shared import locked
+from memory_assets.stores.under_way.watcher import TRANSCRIPTS, WORKSPACES
 from memory_assets_tests.command_line import run_here
 
 Run = Callable[..., CompletedProcess[str]]
@@ -158,6 +159,7 @@ def test_every_name_that_the_product_gives_in_a_data_directory_is_known() -> Non
     """Otherwise it would stay, and be said to be somebody else's."""
     names = set(_names_in_data_directories())
     assert {"catalog.db", "lake", "chroma.token", "excluded.txt", "shard.json", "shards"} <= names
+    names |= {f"{of}.{end}" for of in (TRANSCRIPTS, WORKSPACES) for end in ("lock", "json")}
     unknown = {name for name in names if not any(fnmatchcase(name, each) for each in OURS)}
     assert not unknown
 

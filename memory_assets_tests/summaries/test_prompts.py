@@ -434,12 +434,3 @@ def test_the_frame_of_a_program_is_no_part_of_a_request(script: Make, prompt: st
     summary = script().prompt(prompt).say("Done.").summary()
     assert summary.request.startswith("Mend the lamp of the gate")
     assert summary.title.startswith("Mend the lamp of the gate")
-
-
-def test_what_stands_below_a_plan_is_not_learned(script: Make) -> None:
-    """It may come to nothing; a cause that is named there stays one."""
-    plan = (
-        "## Plan\n\n- The gate rings a bell so that each ship is seen.\n- Problem: the lamp is wet."
-    )
-    learned = script().prompt("how can a ship be seen?").say(plan).summary().learned
-    assert learned == "Problem: the lamp is wet."

@@ -59,7 +59,7 @@ def test_every_session_is_titled_and_says_what_was_asked(summaries: dict[str, Su
         ("c27e5d90", "notes", "Compacted once."),
         ("019dd3a0", "completed", "commit 7d20c3e"),
         ("71b3e8c6", "completed", "package-lock.json is gone"),
-        ("e94d20b7", "completed", "The export now starts with a BOM"),
+        ("e94d20b7", "completed", "German exports now use semicolons"),
         ("5c8e7a13", "title", "oauth redirect loop safari"),
         ("019d8c14", "title", "sqlite busy with two workers"),
         ("019e10c7", "learned", "I have not measured a whole sync"),

@@ -40,7 +40,10 @@ from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 
 _MARKS = ("agent_memory.db", "catalog.db", "forgotten.db", "lineage.db", "workspaces.json")
 """Files of which each memory has at least one."""
-_WORKING = ("ingest.lock", "watcher.lock", "index.lock", "dagster/instance.lock", "rebuild.lock")
+_WORKING = (
+    *("ingest.lock", "watcher.lock", "workspaces-watcher.lock", "index.lock"),
+    *("dagster/instance.lock", "rebuild.lock"),
+)
 """Locks of processes that write there."""
 
 

@@ -11,7 +11,9 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from shutil import get_terminal_size
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
@@ -136,6 +138,20 @@ def print_answer(
     else:
         print_lines(lines)
         print_lines(notes, stderr=True)
+
+
+@contextmanager
+def said_if_long(seconds: float = 2.0) -> Iterator[None]:
+    """Say on a terminal that memory is read, if a block takes longer than some seconds."""
+    line = "Looking through what is kept ..."
+    timer = Timer(seconds, print_lines, ([line],), {"stderr": True})
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def print_recalled(

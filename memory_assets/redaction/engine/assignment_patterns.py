@@ -31,7 +31,7 @@ _NO_VALUE = r"""\s"'`<>,;(){}\[\]|\\&"""
 _BARE = f"[^{_NO_VALUE}]"
 _BARE_NO_DIGIT = f"[^{_NO_VALUE}0-9]"
 _QUOTE = (
-    r"(?:\[\]byte\(|\s{0,24}string\([0-9]{1,4}\) "
+    r"(?:\[\]byte\(|(?:un|from)hex\(|\s{0,24}string\([0-9]{1,4}\) "
     r"|(?:new )?[A-Z][\w?]{0,24}(?:(?:::|\.)[\w?]{1,16})?\(|[rRbBfFuUN@]{0,2})"
     r"""(?:\\{0,3}["'`]|&quot;)"""
 )
@@ -78,6 +78,7 @@ def assignment_triggers() -> tuple[Trigger, ...]:
         Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
         Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
         Trigger(rb"(?:PASSWORD|password)[ \t]{1,8}['\"]", ASSIGNED, 24),
+        Trigger(rb"[:(][A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
         Trigger(rb"#define [A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
     ]
     try:
@@ -97,7 +98,7 @@ def _after_names() -> Iterator[Trigger]:
     called = rf"[\"'`]{_NAME}*"  # not from `(` on: Vectorscan overlooks that pair of characters
     token = f"{_QUOTE}\\S{{{TOKEN_START}}}|[^\\s\"'`]{{{TOKEN_START}}}"
     for before, listed, group, value in (
-        ("", PASSWORDS | {"secret"}, "", _WORD_VALUE),
+        ("", PASSWORDS | {"secret", "psk"}, "", _WORD_VALUE),
         ("", NUMBERS, "", f"(?:{_QUOTE})?[0-9]{{3}}"),
         *((f"-{_NAME}*", NUMBERS, group, "[0-9]{4}") for group in ("item", "space")),
         ("", NUMBERS, "typed", f"{_QUOTE}[0-9]{{3}}"),

@@ -36,6 +36,7 @@ from memory_assets.redaction.engine.triggers import (
     ASSIGNED,
     BEYOND_ASCII,
     JOINED,
+    LABEL,
     MENTION,
     NO_CLUES,
     TABLE,
@@ -51,7 +52,7 @@ _GROUPS = ("places", "runs", "joints", "keywords", "contexts", "shapes")
 _LONGEST_KEYWORD = max(map(len, KEYWORDS))
 _RUN = re.compile(rb"[A-Za-z0-9_\-]{%d,}" % SHORTEST_RUN)
 _Places: TypeAlias = tuple[
-    list[int], list[tuple[int, int]], list[int], list[int], list[int], list[int]
+    list[int], list[tuple[int, int]], list[int], list[int], list[int], list[int], list[int]
 ]
 _TOKEN_CHARACTERS = re.compile(rb"[A-Za-z0-9_\-]*")
 
@@ -166,12 +167,13 @@ class HyperscanTriggers:
         reports: Iterable[tuple[int, Trigger]],
         keyword_scan: Callable[[bytes], Reports],
     ) -> _Places:
-        """Return the positions of keywords, anchored rules, cookies, mentions, addresses and
-        tables."""
+        """Return the positions of keywords, anchored rules, cookies, mentions, labels,
+        addresses and tables."""
         keywords: list[int] = []
         anchored: dict[tuple[int, int], None] = {}
         cookies: list[int] = []
         mentions: dict[int, None] = {}
+        labels: dict[int, None] = {}
         addresses: list[int] = []
         tables: dict[int, None] = {}
         searched = last = -1
@@ -202,6 +204,8 @@ class HyperscanTriggers:
                         position = window.find(anchor, position + 1)
             elif trigger.kind == MENTION:
                 mentions[begin] = None
+            elif trigger.kind == LABEL:
+                labels[begin] = None
             elif trigger.kind == ADDRESS:
                 addresses.append(begin)
             elif trigger.kind == TABLE:
@@ -210,7 +214,10 @@ class HyperscanTriggers:
                 tables[start] = None
             else:
                 cookies.append(begin)
-        return keywords, list(anchored), cookies, list(mentions), addresses, list(tables)
+        return (
+            *(keywords, list(anchored), cookies, list(mentions), list(labels), addresses),
+            list(tables),
+        )
 
 
 def _kept_triggers(

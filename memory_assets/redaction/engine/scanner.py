@@ -41,6 +41,7 @@ from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
 from memory_assets.redaction.rules.judging.likelihood import evidence
 from memory_assets.redaction.rules.judging.written import BY_A_NAME, is_identifier, secret_parts
+from memory_assets.redaction.rules.labelled import find_labelled
 from memory_assets.redaction.rules.mentioned.before import find_before
 from memory_assets.redaction.rules.mentioned.passwords import find_mentions
 from memory_assets.redaction.rules.mentioned.told import find_told
@@ -87,7 +88,7 @@ _BY_SURROUNDINGS = words(
     " kubernetes-secret encoded-secret"
 )
 _TELLING = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
-_TELLING["mentioned-password"] = -1
+_TELLING |= dict.fromkeys(("mentioned-password", "labelled-password"), -1)
 _MOST_TELLING = 2
 """The rank of a rule by how specific it is: a name alone, surroundings, a format."""
 
@@ -175,6 +176,9 @@ class Scanner:
             before = find_before(text, position)
             if before is not None:
                 yield Span(*before, "mentioned-secret")
+        for position in _until(end, (*clues.mentions, *clues.labels)):
+            for labelled in find_labelled(text, position):
+                yield Span(*labelled, "labelled-password")
         if clues.addresses:
             yield from _addresses(text, _until(end, clues.addresses))
         if clues.tables:

@@ -28,6 +28,7 @@ from memory_assets.redaction.engine.triggers import (
     ENTITIES,
     ESCAPED,
     HEX,
+    LABEL,
     MENTION,
     PERCENT,
     PRINTABLE,
@@ -44,6 +45,7 @@ from memory_assets.redaction.rules.judging.names import (
     SPEAKING,
     VENDORS,
 )
+from memory_assets.redaction.rules.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.before import ENCODER, LINKED, NOUNS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
@@ -110,9 +112,10 @@ def mention_triggers() -> tuple[Trigger, ...]:
             triggers.append(Trigger(source + rb"\z", MENTION, len(word)))
             source += AFTER_A_WORD
         triggers.append(Trigger(source, MENTION, len(word) + whole))
-    for word in TOLD:
-        source = rb"(?:^|[^a-z])(?i:" + re.escape(word) + b")"
-        triggers.append(Trigger(source, MENTION, len(word)))
+    for kind, listed in ((MENTION, TOLD), (LABEL, LABELS)):
+        for word in listed:
+            source = rb"(?:^|[^a-z])(?i:" + re.escape(word) + b")"
+            triggers.append(Trigger(source, kind, len(word)))
     return tuple(triggers)
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memory_assets.redaction.engine.token_runs import MASK, RUNS
 from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.judging.names import KEYWORDS
+from memory_assets.redaction.rules.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.before import NOUNS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
@@ -31,7 +32,7 @@ ANYTHING = 1023
 BEYOND_ASCII = b"??"
 """The anchor, in the ASCII copy of a text, of rules that begin with words in other scripts."""
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
-MENTION, TABLE, ADDRESS = "mention", "table", "address"
+MENTION, LABEL, TABLE, ADDRESS = "mention", "label", "table", "address"
 ALSO_WORD, VENDOR = "also-word", "vendor"
 
 
@@ -64,6 +65,8 @@ class Clues(NamedTuple):
     """Positions of `cookie`."""
     mentions: Sequence[int] = ()
     """Positions at or just before words for passwords (`mentioned/passwords.py`)."""
+    labels: Sequence[int] = ()
+    """Positions of further words that end labels (`labelled.py`)."""
     addresses: Sequence[int] = ()
     """Positions of `://`."""
     tables: Sequence[int] = ()
@@ -91,6 +94,8 @@ _MENTIONS = re.compile(
     + b"|".join((*NOUNS, *TOLD, b"base64"))
     + b")"
 )
+
+_LABELS = re.compile(b"(?=" + b"|".join(map(re.escape, LABELS)) + b")")
 
 
 _TABLES = re.compile(
@@ -122,6 +127,7 @@ class PlainTriggers:
             ],
             cookies=_positions(lower, b"cookie"),
             mentions=[match.start() for match in _MENTIONS.finditer(lower)],
+            labels=[match.start() for match in _LABELS.finditer(lower)],
             addresses=_positions(lower, b"://"),
             tables=[match.start() for match in _TABLES.finditer(lower)],
             asks=ANYTHING,

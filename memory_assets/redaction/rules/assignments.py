@@ -14,10 +14,8 @@ from typing import NamedTuple
 
 from memory_assets.redaction.rules.anchored.rule import (
     likely_password,
-    login_password,
     mixed_password,
     spoken_password,
-    typed_password,
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.given import Place, is_given, is_number
@@ -31,7 +29,6 @@ from memory_assets.redaction.rules.judging.names import (
 from memory_assets.redaction.rules.judging.phrases import (
     Look,
     is_mixture,
-    is_said,
     is_words,
     look_of,
 )
@@ -47,11 +44,12 @@ _NAME_BEFORE = re.compile(r"[\w.\-]{0,48}")
 _AFTER = re.compile(
     r"""(?x)
     (?P<name> [\w.\-]{2,60} )
-    (?P<close> \\{0,3} (?: ["'`] | &quot; | \*\* )? (?: :protected | :private )? [\])]{0,2} )
+    (?P<close> \\{0,3} (?: ["'`] | &quot; | \*\* )? (?: \[\d{0,4}\] | :protected | :private )?
+      [\])]{0,2} )
     (?:
         (?P<typed> : [ \t]{0,24} [A-Za-z&][\w.\[\]<>|?\ ]{0,40} = [ \t]{0,24} (?=["'`]) )
       | [ \t]{0,24}
-        (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]{1,2}= | !={1,2} | : | =>? | -[ ] ) [ \t]{0,24}
+        (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]{1,2}= | !={1,2} | <- | : | =>? | -[ ] ) [ \t]{0,24}
         (?: \\?\r?\n [ \t]{1,24} (?=["']) )?
       | (?P<pair> [ \t]{0,8} , \s{0,24} (?=\\{0,3}["'`]) )
       | (?P<serial> ;s:\d{1,4}: (?=\\?") )
@@ -67,8 +65,8 @@ _AFTER = re.compile(
 )
 _QUOTES = frozenset("'\"")
 _QUOTE = re.compile(
-    r"(?:\[\]byte\(|\s{0,24}string\(\d{1,4}\)[ ]|(?:new )?[A-Z]\w{0,24}(?:(?:::|\.)\w{1,16})?\("
-    r"|[rRbBfFuUN@]{0,2})(\\{0,3}[\"'`]|&quot;)"
+    r"(?:\[\]byte\(|(?:un|from)hex\(|\s{0,24}string\(\d{1,4}\)[ ]"
+    r"|(?:new )?[A-Z]\w{0,24}(?:(?:::|\.)\w{1,16})?\(|[rRbBfFuUN@]{0,2})(\\{0,3}[\"'`]|&quot;)"
 )
 SCHEMES = words(
     "bearer basic token apikey api-key key digest negotiate oauth ssws splunk geniekey bot discogs"
@@ -77,10 +75,9 @@ SCHEMES = words(
 _SCHEME = re.compile(
     rf"(?i)(?:{'|'.join(SCHEMES)})[ \t]{{1,4}}(?:(?:token|key|api_key|access_token)=)?(?=\S)"
 )
-_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";"))
-_ENDS_SETTING = frozenset(("", " ", "\t", "\n", "\r", '"', "'", ",", "]", ";"))
-"""What stands before and after a setting that is one of several, or a line of its own."""
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&]{1,2000}")
+_ELEMENT = re.compile(r"(?=[^<>\s]{0,100}&(?:\w{2,5}|#\d{2,5});)[^<>\s]{4,200}(?=</)")
+"""A value with entities in it, all of an element."""
 _LINE_VALUE = re.compile(
     r"(?!\d{4})[^\s\"'`<>,;(){}\[\]|\\&=]{4}(?=[^\s\"'`=]{0,95}[<>,;(){}\[\]|\\&])"
     r"[^\s\"'`=]{4,96}(?<![,;])(?=[,;]?[ \t]*(?:\r?\n|$))"
@@ -98,7 +95,10 @@ _BESIDE_USER = re.compile(
     r"(?i)(?<![a-z])(?:host|server|user(?:name)?|uid|login)[\"']?\s?[:=]\s?[\"'][^\"'\n]{1,60}[\"'],"
     r"\s{0,24}[\"']?$"
 )
-_OF_PHRASES = re.compile(r"(?i)(?:salt|pepper|shared_?secret|signing_?secret|signing_?key)$")
+_OF_PHRASES = re.compile(
+    r"(?i)(?:salt|pepper|(?:shared|signing|jwt|client|session|app|webhook|cookie)[_-]?secret"
+    r"|signing_?key|secret_?key(?:_base)?)$"
+)
 _LONG_WORDS = re.compile(r"(?:[^\W\d_]+[-_.]){2}")
 """Three words or more, which are given to names of drawn values as passwords are."""
 _WEAK_NAMES = frozenset({"key", "pw", "keys", "auth", "pass", "token", "tokens", "secrets"})
@@ -199,7 +199,6 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
         or (_OF_PHRASES.search(name) is not None and _is_of_words(value, quoted))
-        or (kind is NameKind.PASSWORD and (_is_in_settings(text, first, name, value, after["sep"])))
     ):
         return passed
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
@@ -251,12 +250,17 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 _SETTING_BEGINS = re.compile(
     r"[ \t>$#+*|-]*(?:\d{1,5}[→:|][ \t]*)?"
-    r"(?:(?:export|set|ENV|-e|env|local|readonly|setenv|declare -x|var) )?$"
+    r"(?:(?:export|set|ENV|ARG|-e|env|local|readonly|setenv|declare -x|var) )?$"
 )
 """What stands before a setting on its line."""
 _LINE_ENDS = re.compile(r"[ \t]*(?:$|\r?\n|[ \t](?:#|;|//|--|\(|<))")
 _ARGUMENT_ENDS = re.compile(r"$|[ \t]*[\n\r|;&<>\"'`\\)]|[ \t]+[-/]")
-_VARIABLE_ENDS = re.compile(r"$|[\s;\"']")
+_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";", "+", "#", "→"))
+_IN_A_ROW = re.compile(
+    r"^[^(){}\[\],;]*(?:\w=[^\s=(]{1,40}[ ]|-[eFd] [\"']?|--\w[\w-]{1,20} [\"']?)$"
+)
+"""What stands before one of several settings without brackets and commas."""
+_VARIABLE_ENDS = re.compile(r"$|[\s;,\]\"']")
 
 
 def _is_given(
@@ -296,17 +300,24 @@ def _place(
     if text[first - 1 : first] in ("?", "&"):
         return Place.ALONE
     if name.startswith("-"):
+        if after["sep"] == "=":
+            return Place.ALONE
         return Place.LINE if _ARGUMENT_ENDS.match(text, end) is not None else None
-    line = text[max(text.rfind("\n", 0, first) + 1, first - 60) : first]
+    line = text[max(text.rfind("\n", 0, first) + 1, first - 240) : first]
+    if after["sep"] == "=" and _CONNECTION.search(line) is not None:
+        return Place.ALONE
+    if after["sep"] == "=" and after.end() - after.end("close") == 1 and name.upper() == name:
+        is_own = line[-1:] in _BEGINS_SETTING and _VARIABLE_ENDS.match(text, end)
+        return Place.ALONE if is_own else None
+    if _IN_A_ROW.search(line) is not None and after["sep"] == "=":
+        return Place.LINE if _VARIABLE_ENDS.match(text, end) else None
     if _SETTING_BEGINS.match(line) is None or after["sep"] not in (":", "="):
         return None
     spaced = after.end() - after.end("close") > 1
-    if after["sep"] == "=" and not spaced and name.upper() == name:
-        return Place.ALONE if _VARIABLE_ENDS.match(text, end) else None
     if _LINE_ENDS.match(text, end) is None:
         return None
     if after["sep"] == ":":
-        return Place.LINE if spaced else None
+        return (Place.ALONE if name.isupper() else Place.LINE) if spaced else None
     return None if spaced and (line[:1].isspace() or "." in name) else Place.LINE
 
 
@@ -346,32 +357,6 @@ def _is_of_words(value: str, quoted: bool) -> bool:
     )
 
 
-def _is_in_settings(text: str, first: int, name: str, value: str, separator: str | None) -> bool:
-    """Return True if even a word can be the password, because little else can be in this place: in
-    a connection string, a command's option, or a line `DB_PASSWORD=word` of a settings file."""
-    if separator not in ("=", ":", None) or not 5 <= len(value) <= 64 or not value.isprintable():
-        return False
-    if values.is_placeholder(value) or values.is_reference(value):
-        return False
-    is_option = name.startswith("-") and text[first - 1 : first].isspace()
-    if is_option and (typed_password(value) if separator == "=" else is_mixture(value)):
-        return True
-    line = text[text.rfind("\n", max(first - 240, 0), first) + 1 : first]
-    if _CONNECTION.search(line[-240:]) is not None:
-        return True
-    end = text.index(value, first + len(name)) + len(value)
-    if separator == ":" and not line.strip() and is_words(value) and "." in value:
-        return text[end : end + 1] in ("", "\n", "\r")
-    if separator == ":" and line.isspace() and name.isupper():
-        return value.isalpha() and value.islower() and text[end : end + 1] in ("", "\n", "\r")
-    if separator != "=" or text[end : end + 1] not in _ENDS_SETTING:
-        return False
-    if name.isupper() and line[-1:] in _BEGINS_SETTING:
-        alone = line in ("", "export ", "# ", "#", "ENV ") and value.isalpha() and value.islower()
-        return alone or (not is_said(value) and login_password(value))
-    return is_words(value) and line[-1:] in _BEGINS_SETTING and "(" not in line
-
-
 def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool:
     """Return True if a bare `key:` or Go's `--- PASS:` is followed by a secret after all."""
     if text[max(position - 7, 0) : position].lower() in ("public ", "pubkey "):
@@ -401,6 +386,8 @@ def _is_flag(name: str, text: str, start: int) -> bool:
     end = start + len(name)
     if text[end : end + 2] not in (" '", ' "'):
         return False
+    if text[start - 1 : start] in (":", "(") and (says_secret(name) or names_number(name)):
+        return True  # `:pin "..."`, `set(NAME "...")`
     return name in ("PASSWORD", "password") or text.startswith("#define ", max(start - 8, 0))
 
 
@@ -418,6 +405,9 @@ def _value_span(text: str, first: int, start: int) -> tuple[int, int, bool] | No
     scheme = _SCHEME.match(text, start)
     if scheme is not None:
         start = scheme.end()
+    element = _ELEMENT.match(text, start) if text[start - 1] == ">" else None
+    if element is not None:
+        return start, element.end(), False
     line = _LINE_VALUE.match(text, start)
     if (
         line is not None

@@ -44,7 +44,7 @@ COLUMN = (
 _SEPARATED = re.compile(r"\"?[\w .#/-]{1,40}\"?(?:(?P<sign>[,;\t])\"?[\w .#/-]{1,40}\"?){1,30}\r?")
 _ALIGNED = re.compile(r"\S+(?:[ ]\S+)*")
 _WORD = re.compile(r"\S+")
-_HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}")
+_HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}(?<!\.)")
 _RULES = re.compile(r"[-=+ \t]+\r?")
 _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""

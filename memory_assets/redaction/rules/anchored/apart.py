@@ -11,7 +11,6 @@ from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
     AnchoredRule,
-    any_value,
     drawn_value,
     likely_password,
     mixed_password,
@@ -20,6 +19,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.phrases import is_words
 
@@ -76,6 +76,11 @@ def _are_logins(value: str) -> bool:
     return all(likely_password(pair.partition(":")[2]) for pair in pairs)
 
 
+def _is_given(value: str) -> bool:
+    """Return True if `value`, beside a user, is a password."""
+    return is_given(value, Place.LITERAL)
+
+
 def _is_worded(value: str) -> bool:
     """Return True if `value`, behind a user and a colon, is a password, also one of words."""
     return likely_password(value) or is_words(value)
@@ -84,11 +89,6 @@ def _is_worded(value: str) -> bool:
 def _are_words(value: str) -> bool:
     """Return True if `value`, of a name for phrases, is words and no sentence."""
     return NO_PHRASE.isdisjoint(value.split())
-
-
-def _has_blank(value: str) -> bool:
-    """Return True if `value`, in quotes, is a passphrase of several words."""
-    return " " in value and any_value(value) and not values.is_placeholder(value)
 
 
 APART: tuple[AnchoredRule, ...] = (
@@ -133,13 +133,6 @@ APART: tuple[AnchoredRule, ...] = (
            r"(?=[\"'`]?[ \t]{0,8}(?:\r?\n|$))",
            f"{word} created:\n  ID: 1\n  Value:  {FILL[:20]}\n")
       for word in ("password", "secret", "token", "key")),
-    *(rule("labelled-password", word, likely_password,
-           rf"(?i)(?<![\w-]){word}(?:[ \t]?[.·…_]{{3,40}}[ ]?:?[ ]?(?:\r?\n)?|(?:(?<=\n{word})"
-           rf"|(?<=\n  {word})"
-           rf"|(?<=\n    {word})|(?<=\n\t{word}))[ \t]{{2,40}})[ \t]{{0,4}}"
-           r"(?P<secret>[^\s\"'`<>]{5,100})(?=[ \t]{0,8}(?:\r?\n|$))",
-           f"Login\n  {word} ....: {FILL[:12]}")
-      for word in ("password", "passwd", "pass", "pw")),
     *(rule("spoken-secret", name, _all_drawn,
            rf"(?i){name}s?[\w]{{0,8}}[\"']?\s{{0,3}}[:=]\s{{0,3}}[\[(]?[\"']?"
            r"(?P<secret>[\w.+/=-]{12,400}"
@@ -155,9 +148,6 @@ APART: tuple[AnchoredRule, ...] = (
            rf"(?i){name}=(?P<secret>[\w%.+/-]{{20,400}})(?=[\s\"';,]|$)", f"{name}={FILL[:32]}")
       for name in ("phpsessid", "jsessionid", "net_sessionid", "connect.sid", "laravel_session",
                    "ci_session", "auth_session", "session_cookie")),
-    rule("wifi-key", "psk", likely_password,
-         r"(?i)(?<![a-z])psk[ ]?[=:][ ]?[\"']?(?P<secret>[^\s\"'$]{8,64})(?=[\"'\s,;]|$)",
-         "l2tp_psk: " + FILL[:12]),
     *(rule("named-secret", name, drawn_value,
            rf"(?i){name}[ ]?[=:][ ]?[\"']?(?P<secret>[^\s\"'`<>,;|]{{16,800}})(?=[\s\"',;]|$)",
            f"app_{name}={FILL[:32]}")
@@ -181,7 +171,7 @@ APART: tuple[AnchoredRule, ...] = (
            r"\s{1,12}\"[^\"\n]{4,200})\"",
            f'({form} app-password "{FILL[:12]}")')
       for form in ("setq", "def", "defvar", "defparameter", "define")),
-    *(rule("login-password", name, likely_password,
+    *(rule("login-password", name, _is_given,
            rf"(?i)(?<![a-z]){name}\"?[ ]?[:=][ ]?(?:[\[({{]\s{{0,8}})?[\[(]\s{{0,4}}{_USER}"
            r"[\"']?,\s{0,24}[\"']?(?P<secret>[^\s\"',\])]{4,100})[\"']?\s{0,24}[\])]",
            f"{name}: [app, {FILL[:12]}]")
@@ -196,7 +186,7 @@ APART: tuple[AnchoredRule, ...] = (
            r"[ \t]{0,12}- [\"']?(?P<secret>[^\s\"']{4,100})[\"']?(?=\s|$)",
            f"{name}:\n  - app\n  - {FILL[:12]}\n")
       for name in ("auth", "basic", "login", "credentials")),
-    rule("named-secret", "_pass ", likely_password,
+    rule("named-secret", "_pass ", _is_given,
          r"(?i)(?:(?<=proxy)|(?<=smtp)|(?<=user)|(?<=root)|(?<=admin)|(?<=mail)|(?<=auth)|(?<=db))"
          r"_pass [\"']?(?P<secret>[^\s\"'`,;|<>=]{5,100})(?=[\"'\s]|$)",
          "http_proxy_pass " + FILL[:12]),
@@ -267,8 +257,6 @@ APART: tuple[AnchoredRule, ...] = (
            f"HTTP_{end}=app:{FILL[:12]}")
       for end in ("auth", "basic", "credentials", "creds", "cred", "login", "_plain",
                   "_userpass")),
-    rule("wifi-key", "psk", _has_blank, r"(?i)psk\s?=\s?\"(?P<secret>[^\"\n]{8,63})\"",
-         'psk="blue ' + FILL[:8] + '"'),
     *(rule("named-secret", anchor, bool,
            rf"(?i){anchor}[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?"
            r"(?P<secret>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])",

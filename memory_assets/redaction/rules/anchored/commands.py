@@ -112,6 +112,9 @@ _BY_PROGRAM = (
     ("x11vnc", r"x11vnc", r"-(?:store)?passwd ", "x11vnc -passwd "),
     ("rpcclient", r"rpcclient", r"-U [\"']?[^\s%]{1,60}%", "rpcclient -U app%"),
     ("hydra", r"hydra", r"-p ", "hydra -p "),
+    ("rcon", r"rcon(?:-cli)?", r"(?:-p|--password)[ =]", "mcrcon -p "),
+    ("espota", r"espota(?:\.py)?", r"(?:-a|--auth=?) ?", "espota.py -a "),
+    ("webrepl", r"webrepl\w*(?:\.py)?", r"-p ", "webrepl_cli.py -p "),
 )  # fmt: skip
 """Beginning of the program's name, the name, what stands right before its password, and a sample of
 all before the password."""
@@ -143,16 +146,10 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "config ", typed_password,
          r"config http-basic\.\S{1,80} \S{1,80} " + _SECRET,
          "poetry config http-basic.x app " + FILL[:12]),
-    rule("command-secret", "requirepass ", typed_password, rf"(?i)requirepass {_SECRET}",
-         "redis-server --requirepass " + FILL[:12]),
     *(rule("cookie", flag, _is_cookie,
            rf"(?<=\s){flag}[\"'](?:[\w.-]{{1,60}}=[^;\"'\n]{{0,200}};\s?){{0,4}}?[\w.-]{{1,60}}="
            r"(?P<secret>[^\s;\"']{10,2000})", f"curl {flag}'id={FILL[:20]}'")
       for flag in ("-b ", "--cookie ", "--cookie=")),
-    rule("command-secret", "-keypass ", typed_password, rf"(?i)-keypass {_SECRET}",
-         "-keypass " + FILL[:12]),
-    rule("command-secret", "--passphrase ", typed_password, rf"--passphrase {_SECRET}",
-         "gpg --batch --passphrase " + FILL[:12] + " -d x"),
     rule("command-secret", "net use ", mixed_password,
          rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?!/){_SECRET}",
          "net use z: \\\\srv\\share " + FILL[:12] + " /user:app"),

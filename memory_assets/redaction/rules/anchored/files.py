@@ -105,9 +105,6 @@ FILES: tuple[AnchoredRule, ...] = (
            f"| APP_{name.upper()} | {FILL[:20]} |")
       for name, accept in (("password", spoken_password), ("secret", drawn_or_chosen),
           ("token", drawn_or_chosen), ("key", random_value))),
-    rule("wifi-key", "psk=", mixed_password,
-         r"(?i)(?<!-)psk=(?!wpa)\"?(?P<secret>[^\s\"]{8,64})(?![^\s\"])",
-         'psk="' + FILL[:12] + '"'),
     rule("shared-key", ': psk "', any_value, r"(?i): psk \"(?P<secret>[^\"\n]{4,200})\"",
          '%any : PSK "' + FILL[:20] + '"'),
     rule("shared-key", 'secret "', token_value, r"(?i)secret \"(?P<secret>[^\"\s]{8,200})\"",

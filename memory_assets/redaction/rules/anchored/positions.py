@@ -157,7 +157,7 @@ POSITIONS: tuple[AnchoredRule, ...] = (
            "dotnet user-secrets set Db:Pw "),
           ("secret set ", r"\bsecret set [\w.:/-]{1,80} (?!-)", drawn_value, "cli secret set app "),
           *((f"{flag} ", rf"{flag}[ =]", drawn_value, f"lego {flag} ")
-            for flag in ("--hmac", "--hmac-key", "--eab-hmac-key")),
+            for flag in ("--hmac",)),
           ("bash -s -- ", r"bash -s -- (?:--?[\w-]{1,24}[ =])?", _installed, "| bash -s -- "),
           *((f"{word}", rf"{word}[\w-]{{0,40}}\.sh {_OPTIONS}(?:--?[\w-]{{1,24}}[ =])?",
              _installed, f"./{word}agent.sh ")
@@ -167,15 +167,11 @@ POSITIONS: tuple[AnchoredRule, ...] = (
             for flag in ("--creds", "--dest-creds", "--src-creds", "-auth", "--basic-auth")),
           *((f"{flag}=", rf"(?<=\s){flag}=[\w.@+-]{{1,60}}:", mixed_password, f"cli {flag}=app:")
             for flag in ("--creds", "--dest-creds", "--src-creds", "--auth")))),
-    *(rule("command-secret", f"<({program} ", mixed_password,
-           rf"<\({program} (?:-\w{{1,3}} |[\"']?%s(?:\\n)?[\"']? )?{_VALUE}[\"']?[ ]?\)",
+    *(rule("command-secret", f"<({program} ", typed_password,
+           rf"<\({program} (?:-\w{{1,3}} |[\"']?%s(?:\\n)?[\"']? )?"
+           rf"(?:{_VALUE}[\"']?)[ ]?\)",
            f"tool --password <({program} {FILL[:12]})")
       for program in ("echo", "printf")),
-    *(rule("command-secret", f"--{kind}-key", bool,
-           rf"--{kind}-key[ =][\"']?"
-           r"(?P<secret>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?!\w)",
-           f"up --{kind}-key {HEX[:8]}-{HEX[8:12]}-{HEX[:4]}-{HEX[4:8]}-{HEX[:12]}")
-      for kind in ("setup", "enroll", "enrollment", "license", "registration", "join", "agent")),
     rule("command-secret", "add-mask]", typed_password,
          r"add-mask\](?P<secret>[^\s\"'$]{4,400})", "##[add-mask]" + FILL[:20]),
     rule("command-secret", "mkpasswd ", _not_a_name,

@@ -50,6 +50,9 @@ def _is_beside(value: str) -> bool:
 
 
 PRINTED: tuple[AnchoredRule, ...] = (
+    rule("printed-secret", "ugfzc3dvcmq6", any_value,
+         r"(?i)ugfzc3dvcmq6\r?\n(?:[CS<>]{1,2}:? ?)?(?P<secret>[a-z0-9+/]{6,200}={0,2})(?=\r?\n|$)",
+         f"S: 334 UGFzc3dvcmQ6\nC: {FILL[:12]}\n"),
     rule("printed-secret", "cat ", likely_password,
          r"(?<=[$>#] )cat [\w./~-]{0,60}pass(?:w(?:or)?d)?s?(?:\.\w{1,6})?\r?\n"
          r"(?P<secret>[^\s<\"']{5,100})(?=\r?\n|$)", f"$ cat pass.txt\n{FILL[:12]}\n"),
@@ -98,13 +101,9 @@ PRINTED: tuple[AnchoredRule, ...] = (
       for prompt in ("new password", "current password", "old password", "new passphrase",
                      "sudo] password for ", "enter passphrase", "pem pass phrase",
                      "enter password", "passphrase again", "password again")),
-    *(rule("sql-password", anchor, typed_password,
-           rf"(?i){before}(?P<secret>[^'\n]{{4,100}})'", f"{sample}'{FILL[:12]}'")
-      for anchor, before, sample in (
-          ("set password", r"set password[^\n=;]{0,80}= ?(?:password\()?\s{0,24}'",
-           "SET PASSWORD FOR app = \n"),
-          ("with password", r"with password\s{1,24}'", "WITH PASSWORD\n"),
-          ("identified by", r"identified by\s{1,24}'", "IDENTIFIED BY\n"))),
+    rule("sql-password", "set password", typed_password,
+         r"(?i)set password[^\n=;]{0,80}= ?(?:password\()?\s{0,24}'(?P<secret>[^'\n]{4,100})'",
+         "SET PASSWORD FOR app = \n'" + FILL[:12] + "'"),
     *(rule("paired-secret", word, _is_beside,
            rf"(?i)(?:(?<=[|│] )|(?<=[|│])|(?<=[|│] \*\*)){word}\**[ \t]{{0,40}}[|│]"
            r"[ \t]{0,8}[`\"*]{0,3}(?P<secret>[^\s|│`*\"]{5,100})"
@@ -114,10 +113,4 @@ PRINTED: tuple[AnchoredRule, ...] = (
     rule("set-password", 'password"', _is_typed,
          r"(?i)password\" (?:with|as|to) \"(?P<secret>[^\"\n]{4,100})\"",
          'I fill in "Password" with "' + FILL[:12] + '"'),
-    *(rule("command-secret", anchor, _is_prompted,
-           rf"(?i) {flag}[ =][\"']?\w{{0,20}}(?:password|passwd|secret|pw)="
-           r"(?P<secret>[^\s\"'@<;&$]{4,200})", f"curl {sample} password={FILL[:12]}")
-      for anchor, flag, sample in ((" -f ", "-F", "-F"), (" -d ", "-d", "-d"),
-                                   (" --form", "--form", "--form"),
-                                   (" --data", r"--data[\w-]{0,12}", "--data"))),
 )  # fmt: skip

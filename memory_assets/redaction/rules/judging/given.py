@@ -41,7 +41,7 @@ _STANDS_FOR = re.compile(
     r"(?i)[<\[{(*].*[>\])}*]|[-=~*•.…_#?]+|-.*|\w+\(.*|.*\)|.*[({]|.*://.*|.*(?:\.\.\.|…)"
     r"|(?:(?:your|my|the|a|an|new|old|some|no|this|that|any|sha|aes|utf|md)[-_ ]?)?\d{0,3}"
     r"|v?\d{1,4}(?:\.\d{1,4})+|[-+]?\d{1,6}(?:\.\d+)?(?:[a-z]{1,2}|%)?"
-    r"|\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|.*([^\W_])\1{7}.*|change_?-?(?:me|it)\W?\d*|replace_?-?me|.*x{4}.*|@\w+|wpa\d?.*"
+    r"|\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|.*([^\W_])\1{7}.*|change_?-?(?:me|it)\W?\d*|replace_?-?me|.*x{4}.*|@\w+|wpa\d?.*|[^\W\d_]+[?:]"
     r"|[/~.][\w./-]+|\w+(?:/[\w.-]+)+|[A-Za-z]:|[\w-]+\.(?:txt|key|pem|json|ya?ml|env|conf|cfg|ini|py|[jt]sx?"
     r"|go|rs|java|cs|php|rb|sh|md|html?|xml|toml|log|pdf|docx?|crt|cer|p12|pfx|jks|kdbx?|gpg|asc)"
     r"|[a-z_$][\w$]*(?:(?:\.|->|::|\?\.)[a-z_$][\w$]*)+|%\w|\$.*|&\w+|\*\w+|!\w+.*"
@@ -51,7 +51,7 @@ _ESCAPED = re.compile(r"\\(?=[\"'$!`\\])")
 _FILLED = re.compile(r"\{[A-Za-z_][\w.()\[\]]{0,60}\}|\$[{(]|%[sd]|\{\d?\}|#\{|\\u[0-9a-fA-F]{4}")
 """What code fills in."""
 _NUMBER = re.compile(r"\d{4,20}")
-_PIN = re.compile(r"\d{4,10}|\d{3}[ -]\d{3}")
+_PIN = re.compile(r"\d{4,10}|\d{3}[ -]\d{3}|\d{3,8}-?[A-Z#*]|[#*]\d[\d#*]{2,8}")
 _COUNTED = "01234567890123"
 _OF_PROGRAMS = word_set(
     "1023 1024 2048 4096 8192 3000 3306 5000 5432 6379 8000 8080 8443 8888 9000 9090"
@@ -61,7 +61,7 @@ _LABEL = re.compile(
     r"(?i)pas+[wps]|psw|pass?(?:o|wo)r[dt]|passe?$|pwd|kennw|kenn?ort|contrase|contrasin|senha"
     r"|wachtw|l.senord|adgang|salasa|has[lł]|hesl|gesl|lozink|parol|şifre|sifre|jelsz|m.t kh|sandi"
     r"|palavra|clave|codigo|código|\bcode|kode\b|tunnus|lykilor|pasahitz|cyfrin|pasvort|fjal|slapta|secret|token|credential|geheim"
-    r"|auth|login|user|account|mima|pincode|\bpin\b|\bkey"
+    r"|auth|login|user|accounts?\b|mima|pincode|\bpin\b|\bkey"
     r"|парол|лозинк|код|密|口令|パス|暗証|비밀|비번|암호|סיסמ|κωδικ|συνθημα|كلمة|رمز|รหัส|पास|গোপন"
 )
 """Words for passwords and what goes with them: of labels, of fields, and of names in code."""
@@ -79,6 +79,7 @@ _OF_THINGS = word_set(
     " here there see ask tbd todo unknown private public internal external manual automatic auto"
     " interactive disabled enabled required optional default yes no true false on off reset forgot"
     " requires needs takes means works doesnt fails exist exists"
+    " welcome hello sorry permission authentication connected"
     " buffer bytes char varchar integer boolean number array list dict map optional maybe option"
 )
 """Words for kinds and states of a password, and for parts of programs."""
@@ -141,13 +142,16 @@ def _is_name(value: str) -> bool:
     said = [is_said(hump) or hump in _OF_THINGS for hump in humps]
     if all(said):
         return True
+    if value.count("-") > 2 and 2 * sum(said) >= len(said) and _LABEL.search(value):
+        return True
     if values.has_digit(value) or not value.replace("-", "").replace("_", "").isalpha():
         return False
     if len(humps) == 1:
         return _LABEL.search(value) is not None
     if "-" in value and "_" not in value and not any(map(str.isupper, value)):
         return _LABEL.search(value) is not None and 2 * sum(said) >= len(said)
-    return said[0] or _LABEL.search(value) is not None or value.isupper() or "_" in value
+    unsure = said[-1] or 2 * sum(said) > len(said) if "_" in value else said[0]
+    return unsure or _LABEL.search(value) is not None or value.isupper()
 
 
 def is_passphrase(value: str, *, quoted: bool) -> bool:

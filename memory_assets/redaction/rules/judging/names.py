@@ -37,6 +37,7 @@ KEYWORDS: tuple[bytes, ...] = (
     b"psk",
     b"pin",
     b"puk",
+    b"code",
     b"senha",
     b"kennwort",
     b"wachtwoord",
@@ -169,11 +170,16 @@ def _vendor() -> re.Pattern[str]:
     return _any_of(VENDORS)
 
 
+def _says_how(parts: list[str]) -> bool:
+    """Return True if the last word says how the value is written."""
+    return parts[-1] in _WRITTEN_AS and (len(parts) > 2 or parts[0] in _SHORT_NAMES)
+
+
 @lru_cache(maxsize=8_192)
 def name_kind(name: str) -> NameKind:
     """Return how strongly `name` indicates that its value is a secret."""
     parts = [word.lower() for word in _WORD.findall(name[-80:])]
-    while parts and (parts[-1].isdigit() or (parts[-1] in _WRITTEN_AS and len(parts) > 2)):
+    while parts and (parts[-1].isdigit() or _says_how(parts)):
         parts.pop()
     if not parts:
         return NameKind.PLAIN
@@ -223,8 +229,12 @@ _LABELS = word_set(
 """First words of names of labels, messages and functions that speak of passwords."""
 _SHORT_NAMES = word_set("pass pw pwd")
 """Words for passwords that are often something else where nothing says whose they are."""
-NUMBERS = word_set("pin puk")
-"""Words for numbers that are secrets."""
+NUMBERS = word_set("pin puk code")
+"""Words for numbers that may be secrets."""
+_OF_CODES = word_set(
+    "door alarm gate unlock access safe entry admin lock keypad garage security pass"
+)
+"""Words before "code" in names of secrets."""
 _OF_CERTAIN = word_set(
     "my ota rcon app user db api git smb nas vpn router door nvr cam camera switch printer server"
     " client alarm gate device remote login member master guest iot ap ftp http https web cert key"
@@ -251,7 +261,7 @@ def says_secret(name: str) -> bool:
     """Return True if `name` says without doubt that its value is a password: not what a label, a
     message or a function is about."""
     parts = [word.lower() for word in _WORD.findall(name[-80:])]
-    while parts and (parts[-1].isdigit() or (parts[-1] in _WRITTEN_AS and len(parts) > 2)):
+    while parts and (parts[-1].isdigit() or _says_how(parts)):
         parts.pop()
     if not parts or parts[0] in _LABELS or parts[0] in _VERBS:
         return False
@@ -261,6 +271,8 @@ def says_secret(name: str) -> bool:
         return len(parts) > 1 and (name.isupper() or parts[-2] in beside)
     if last == "psk":
         return True
+    if parts[-2:] == ["secret", "key"]:
+        return name.isupper()
     if last == "secret":
         return _OF_SECRETS.issuperset(parts[-2:-1]) and (len(parts) > 1 or name == "SECRET")
     return (
@@ -272,11 +284,16 @@ def says_secret(name: str) -> bool:
 
 
 def names_number(name: str) -> bool:
-    """Return True if `name` is one for a PIN."""
-    parts = [word.lower() for word in _WORD.findall(name[-80:])]
+    """Return True if `name` is one for a PIN or the code of a door."""
+    words_of = [word.lower() for word in _WORD.findall(name[-80:])]
+    parts = list(words_of)
     while parts and (parts[-1].isdigit() or parts[-1] == "code"):
         parts.pop()
-    if not parts or parts[-1] not in NUMBERS:
+    if not parts:
+        return False
+    if len(parts) < len(words_of) and parts[-1] in _OF_CODES:
+        return True
+    if parts[-1] not in NUMBERS:
         return False
     return len(parts) == 1 or parts[-2] in _OF_CERTAIN or parts[-2] in _SERVICES
 
