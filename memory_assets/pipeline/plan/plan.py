@@ -237,8 +237,11 @@ def derived_reason(
             continue
         due = DueProducts(components, project, stage.derived)
         sources = components.catalog.products.of_project(upstream.name, project)
+        # Another process may have forgotten a session since the hashes were read.
         if not actual.keys() <= expected.keys() or any(
-            due.standing(sources[session_id]) == "due" for session_id in expected
+            due.standing(source) == "due"
+            for session_id, source in sources.items()
+            if session_id in expected
         ):
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES if components.settings.keeps_collections else ():
