@@ -35,22 +35,11 @@ CAUSE_HEADING = Phrase(
     r"\b(?:what (?:was|went|is) wrong|root cause|causes?\b.*:$|why (?:it|this|that) \w+)|"
     r"^\W*(?:conclusion|bottom line|verdict|结论)"
 )
-_CONCLUDES = Phrase(
-    r"\W*(?:bottom line|in short|conclusion|verdict|key trade-?off|结论|結論|直接答案)\W*[:：]"
-)
 _OF_OTHERS = Phrase(
     r"\b(?:well|good|strengths?|positives?|praise|solid|what works|recent\w*|previous\w*|earlier|"
     r"history|progress)\b"
 )
 """Headings above what somebody else did, or an earlier session."""
-_FOUND = Phrase(
-    r"\b(?:happen(?:s|ed)|occur(?:s|red)|fail(?:s|ed)|crash(?:es|ed)|broke) (?:\w+ )?because\b|"
-    r"\b(?:found (?:it\b|out|why|that|(?:the|a) (?:\w+ )?(?:problem|issue|bug|cause|culprit|reason|"
-    r"error|hang|leak|race|gap|mismatch|difference))|discovered|I (?:can )?(?:now )?see (?:the "
-    r"(?:problem|issue|bug)|why)|"
-    r"it appears that|the (?:logs?|output|test|trace|error) (?:show|say|indicate|confirm)s?|"
-    r"key (?:insight|finding|observation)|important(?:ly)?:)"
-)
 REASON = Phrase(
     rf"{OTHER_REASONS}|, so \w+(?:s|ing)\b|"
     r"\b(?:because|due to|since (?:the|it|this|we|there)|so (?:that|the|it|every|each|no)|"
@@ -83,7 +72,6 @@ GUESSED = Phrase(
     r"(?:I|we) (?:do not|don't|cannot|can't) (?:\w+ )?(?:know|tell|say)|no (?:evidence|proof|sign)|"
     r"I (?:doubt|guess|wonder|believe|assume))\b|^\W*whether\b"
 )
-_LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
 ABOUT_WORK = Phrase(
     r": [A-Z][a-z]+ed\b|^\W*(?:(?:I|we)(?:'ve| have)? (?:also |now "
     r")?(?:\w+ed|wrote|made|ran|did)\b|could|can|would|needs?|I'd|I would|next|[a-z]{3,}ed|"
@@ -138,12 +126,7 @@ def cause_score(one: Said) -> float:
     if not readable(text):
         return 0.0
     score = 3.0 if CAUSE.search(text) else 0.0
-    score += 1.5 if _FOUND.search(text) else 0.0
     score += min(2, REASON.count(text)) * 0.7
-    above = one.sentence.lead if one.sentence.item and one.sentence.lead else one.sentence.heading
-    if one.closing and not one.sentence.before and CAUSE_HEADING.search(above):
-        score += 1.5
-    score += 1.5 if one.closing and _CONCLUDES.match(text) else 0.0
     if score == 0 or text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
         return 0.0
     if PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
@@ -157,10 +140,7 @@ def cause_score(one: Said) -> float:
     score -= 3.0 if GUESSED.search(text) else 0.0
     score -= (1.2 if sure else 2.0) if DOUBTFUL.search(text) else 0.0
     score -= 0.6 if len(text) > 220 else 0.0
-    score -= 0.6 if score < 2 and _LABELLED.search(text) else 0.0
-    score -= 1.0 if CHANGES.match(text) else 0.0
-    about_work = ABOUT_WORK.search(text) or DID.search(text)
-    score -= 1.0 if about_work or (score < 2 and NOW.search(text)) else 0.0
+    score -= 1.0 if DID.search(text) or (score < 2 and NOW.search(text)) else 0.0
     return score
 
 
@@ -201,38 +181,16 @@ WAS_DONE = Phrase(
     rf"[\w./'@#-]+ ){{1,4}}{_PAST}(?: (?:with|in|to|at|and|from|on|for|as|across)\b|:|,|$|[.!]$)"
 )
 _CLAUSE_END = re.compile(rf" [–—-] |; |{_MENDED} that ", re.IGNORECASE)
-_WITHOUT_OBJECT = Phrase(
-    r"^\W*(?:added|cleared|removed|created|changed|deleted|replaced|dropped|extracted|"
-    r"extended|renamed|introduced|disabled|enabled) (?:from|in|to|on|by|with|for|into|at|via)\b"
-)
-_STATE = Phrase(
-    r"^\W*[^—–.?!:]{3,60}(?: [—–-]+|:) (?:enabled|disabled|configured|installed|connected)"
-    r"(?: (?:with|in|for|by|via|and|as)\b|\W*$)"
-)
-"""What was added, or removed, is said by the words before it; and how a thing is, not what was
-done."""
 GOES_BACK = Phrase(
     r"\W*(?:here(?:'s| is| are)\b|(?:this|that|which|it) (?:means|ensures|makes)\b|but\b)"
 )
-_CHECKED = Phrase(
-    r"^\W*(?:\w+: )?(?:all |the )?(?:[\d,]+ |full |existing |\w+ ){0,2}"
-    r"(?:tests?|suite|builds?|checks?|lint\w*|hooks?|typecheck|it|everything|all)\b.{0,60}\b"
-    r"(?:pass\w*|clean|green|succeed\w*)\b|"
-    r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:successfully )?(?:completed|implemented|applied|made|"
-    r"finished|created|done|fixed) "
-    r"(?:all|both|everything|the (?:plan(?! to)|following|"
-    r"(?:changes|tasks?)(?! (?!and|as|in|you|to)\w)))\b|"
-    r"^\W*(?:(?:all|everything|these) (?:[\w'-]+ ){0,3}|"
-    r"the (?:changes|tasks?|plan|work|fix(?:es)?) )(?:(?:has|have) been|is|are|was|were) "
-    r"(?:now )?(?:successfully )?"
-    r"(?:implemented|completed?|applied|done|verified|finished)\b[^,:]{0,25}$"
-)
-"""What says that it was checked or is done, not what was done."""
 DOES = (
     r"(?:[\w-]+s|work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run|include|"
     r"fall|read|write|take|get|share|handle|render|keep|point|match|require|log|store|send)"
 )
 """What something does now."""
+DEEDS = (DID, OTHER_DEEDS)
+"""In all languages."""
 NOW = Phrase(
     r"(?:\b(?:is|are)|'re|'s) (?:now|all (?:done|set|fixed|"
     r"complete|merged|green)|complete|done|fixed|in place|merged|pushed)\b|"
@@ -277,8 +235,6 @@ def done_score(one: Said) -> float:
         return 0.0
     if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
         return 0.0
-    if _WITHOUT_OBJECT.match(text) or GOES_BACK.match(text) or _STATE.match(text):
-        return 0.0
     if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
         return 0.0
     did = DID.search(text)
@@ -298,7 +254,6 @@ def done_score(one: Said) -> float:
         score += 1.0 if NOW.search(text) or (not did and WAS_DONE.search(text)) else 0.0
     if score == 0:
         return 0.0
-    score -= 0.8 if _CHECKED.match(text) else 0.0
     if SUMMARY_HEADING.search(one.sentence.heading) or SUMMARY_HEADING.search(one.sentence.lead):
         score += 0.7
     score += 1.0 if one.last else 0.0

@@ -20,14 +20,13 @@ from typing import NamedTuple
 from memory_assets.session_analysis.commits import commits_that_stayed
 from memory_assets.session_analysis.files import files_changed, touched, weights
 from memory_assets.session_analysis.open_ends import NOT_LEFT, OFFER, OPEN
-from memory_assets.session_analysis.other_languages import OTHER_DEEDS
 from memory_assets.session_analysis.phrases import Phrase, base_name, has_no_blanks
 from memory_assets.session_analysis.scores import (
     ABOUT_WORK,
     CAUSE,
     CAUSE_HEADING,
     CHANGES,
-    DID,
+    DEEDS,
     DOUBTFUL,
     GOES_BACK,
     GUESSED,
@@ -80,7 +79,7 @@ _CUES: dict[str, tuple[Callable[[str], object], ...]] = {
     "amiss": (_AMISS.search,),
     "denies": (_DENIES.search,),
     "past": (IS_PAST.search,),
-    "did": (DID.search, OTHER_DEEDS.search),
+    "did": tuple(rule.search for rule in DEEDS),
     "was done": (WAS_DONE.search,),
     "now": (NOW.search,),
     "change": (CHANGES.search,),

@@ -30,7 +30,6 @@ from memory_assets.session_analysis.scores import (
     DID,
     NEXT_HEADING,
     NOW,
-    cause_score,
 )
 from memory_assets.session_analysis.sentences import plain_text, split
 from memory_assets.session_analysis.session import SessionTurns
@@ -45,7 +44,7 @@ from memory_assets.summaries.clues import Judged, stands_alone
 from memory_assets.summaries.prompts import unanswered
 
 LIMIT, _NEXT_LIMIT = 600, 400
-_SHORTEST_NEXT, _LONGEST_NEXT, _CAUSE = 6, 320, 2.0
+_SHORTEST_NEXT, _LONGEST_NEXT = 6, 320
 _FEWEST_WORDS, _PLAN_LEFT_BEHIND = 4, 40
 """The last: calls after which a plan that nobody brought up to date says nothing any more."""
 _TODO = Phrase(
@@ -70,11 +69,6 @@ _OF_COURTESY = Phrase(
 """Questions with which agents end whatever was done."""
 _OFFERS = Phrase(r"\W*(?:I can|I'll|I could|(?:just )?let me know|happy to|either (?:way|one))\b")
 """What an agent says behind the question with which its message ends."""
-_CHOICES = Phrase(r"\b(?:options?|choices?|alternatives?|either)\b")
-_IS_NOT_LEFT = Phrase(
-    r"\b(?:that|which) (?:I|we) (?:did not|didn't)\b|"
-    r"\b(?:do not|don't|does not|doesn't) need to be\b"
-)
 _MOST_REPORTS = 5
 _PLAN_TITLE = re.compile(r"^#{1,3} +(?:Plan ?[:–—-] *)?(\S.*)", re.MULTILINE)
 _IS_A_REPORT = Phrase(r": (?:analysis|findings|investigation|report|research|review|summary)\b")
@@ -166,7 +160,7 @@ def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     late = _late(said)
     asked = _question_at_the_end(late)
     score = partial(_next_score, asked=asked)
-    named = map(_as_a_choice, map(without_colon, late))
+    named = map(without_colon, late)
     stated = choose(((score(one), one) for one in named), room=_NEXT_LIMIT, most=4, threshold=1.0)
     items = [shorten(item, 90) for item in _open_items(session)]
     asked_last = EMPTY if items else unanswered(session)
@@ -201,22 +195,12 @@ def _question_at_the_end(late: list[Said]) -> Said | None:
     return closing[-2]
 
 
-def _as_a_choice(one: Said) -> Said:
-    """Return an option that is told as if it were done ("I commit these files now") behind what
-    says that it is one."""
-    if not one.sentence.item or not _CHOICES.search(one.sentence.lead):
-        return one
-    text = compose("{} {}", one.sentence.lead, one.text)
-    return replace(one, text=text, plain=text.replace("’", "'"))
-
-
 def _next_score(one: Said, *, asked: Said | None) -> float:
     text = one.plain
     if (
         not (one.closing or one.recap)
         or not _SHORTEST_NEXT <= len(text) <= _LONGEST_NEXT
         or text.endswith(":")
-        or _IS_NOT_LEFT.search(text)
         or (text.endswith("?") and _OF_COURTESY.search(text))
     ):
         return 0.0
@@ -228,9 +212,7 @@ def _next_score(one: Said, *, asked: Said | None) -> float:
     told = not item and (NOW.search(text) or DID.search(text))
     under = (headed or listed) and not told and not one.sentence.text.endswith(":")
     score = 2.5 if under else 0.0
-    score += (
-        2.0 if is_open(replace(one.sentence, text=one.text)) and cause_score(one) < _CAUSE else 0.0
-    )
+    score += 2.0 if is_open(replace(one.sentence, text=one.text)) else 0.0
     score += 1.2 if OFFER.search(text) or (asked and one.sentence is asked.sentence) else 0.0
     score += 1.1 if not score and _TODO.search(text) and not DID.match(text) else 0.0
     return score + (0.3 if score and one.last else 0.0)
