@@ -34,12 +34,9 @@ from retrieval import HERE, lines
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Turn
-from memory_assets.pipeline.agent_memory.session_promotion import (
-    Candidate,
-    candidates,
-    sessions_read,
-)
+from memory_assets.pipeline.agent_memory.session_promotion import candidates, sessions_read
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.procedures.lasting import Lasting
 from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.session_analysis.sentences import sentences
 from memory_assets.settings import load_settings
@@ -117,7 +114,7 @@ def half_of(project: str) -> str:
     return "AB"[sha256(project.encode()).digest()[0] & 1]
 
 
-def identity(project: str, candidate: Candidate) -> str:
+def identity(project: str, candidate: Lasting) -> str:
     """Return by what a verdict names a memory."""
     return sha256(f"{project}\0{candidate.text}".encode()).hexdigest()[:16]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.util
 import json
 import re
 import sys
@@ -181,6 +183,22 @@ def test_what_is_released_together_has_one_version() -> None:
     extension = json.loads((ROOT / "extension/package.json").read_text())["version"]
     assert releases[0] == extension == __version__
     assert f"memory-assets-{__version__}.vsix" in (ROOT / "extension/README.md").read_text()
+
+
+def test_imports_in_the_benchmarks_work() -> None:
+    """No other test starts most of these programs."""
+    missing = [
+        f"{program.name}: {node.module}.{alias.name}"
+        for program in sorted((ROOT / "benchmarks").glob("*.py"))
+        for node in ast.walk(ast.parse(program.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        and node.module is not None
+        and node.module.split(".")[0] == "memory_assets"
+        for alias in node.names
+        if not hasattr(importlib.import_module(node.module), alias.name)
+        and importlib.util.find_spec(f"{node.module}.{alias.name}") is None
+    ]
+    assert missing == []
 
 
 def test_programs_that_use_the_tests_find_them() -> None:

@@ -63,11 +63,10 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     Accepts the id of a turn, prompt, summary, observation or commit; for a session, prints its
     summary. With --records, prints the turns behind it as they were kept.
     """
-    paged = asked.pager
     if asked.records:
-        answered(asked, as_json, page_note, view=records_view, paged=paged)
+        answered(asked, as_json, page_note, view=records_view)
     else:
-        answered(asked, as_json, view=rows_view, paged=paged)
+        answered(asked, as_json, view=rows_view)
 
 
 @takes(TimelineRequest)

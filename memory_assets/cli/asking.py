@@ -39,10 +39,9 @@ def answered(
     *,
     view: View | None = None,
     lines: Lines = lambda answer: (),
-    paged: bool = True,
 ) -> dict[str, Any]:
     """Ask the memory, print the answer, and return it: as its `view`, on a terminal by the pager if
-    `paged`, or if it has none as its `lines`."""
+    `asked` says so, or if it has none as its `lines`."""
     from memory_assets.recall import open_memory
 
     memory = open_memory()
@@ -55,7 +54,8 @@ def answered(
         gc.enable()
     told = notes(with_directories(answer, memory.catalog.sources.project_roots))
     if view is not None and not as_json:
-        print_view(view, memory, answer, full=getattr(asked, "full", False), paged=paged)
+        full, paged = getattr(asked, "full", False), getattr(asked, "pager", True)
+        print_view(view, memory, answer, full=full, paged=paged)
         rendering.print_lines(told, stderr=True)
     else:
         rendering.print_recalled(answer, as_json, lines(answer), told)

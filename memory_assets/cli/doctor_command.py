@@ -399,7 +399,12 @@ def _telemetry(name: str, settings: Settings) -> Finding:
 
 def _agents_memory(name: str, settings: Settings) -> Finding:
     from memory_assets.stores.agents.journal import FILE_NAME
-    from memory_assets.stores.agents.journal_file import copied_at, damage_of
+    from memory_assets.stores.agents.journal_file import (
+        copied_at,
+        damage_of,
+        is_lost,
+        require_journal,
+    )
 
     path = settings.data_dir / FILE_NAME
     at = copied_at(path)
@@ -407,9 +412,13 @@ def _agents_memory(name: str, settings: Settings) -> Finding:
     if wrong := damage_of(path):
         remedy = f"{path} is set aside for its copy by `memory ingest`; end what writes it first."
         if at is None:
-            remedy = f"Move {path} away: `memory ingest` takes what it had ingested from the lake."
+            remedy = f"Put {path} back from a backup: there is no other copy of it."
         return Finding(name, False, f"damaged ({wrong}), {copied}", remedy)
-    if not path.exists():
+    if is_lost(path):
+        try:
+            require_journal(path)
+        except StoreError as error:
+            return Finding(name, False, "the journal and its copy are gone", str(error))
         state = "nothing was written" if at is None else f"the journal is gone, {copied}"
         return Finding(name, at is None, state, "" if at is None else "Run `memory ingest`.")
     return Finding(name, True, f"whole, {copied}")

@@ -37,7 +37,7 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
         lines = terminal_lines(
             memory, answer, width=width, colours=colours, full=asked.full, by_time=by_time
         )
-        rendering.write_lines(lines, sys.stdout, paged=True)
+        rendering.write_lines(lines, sys.stdout, paged=asked.pager)
         rendering.print_lines(what_to_type(memory, answer), stderr=True)
         rendering.print_lines(notes, stderr=True)
     nothing_close = not answer["hits"] or (answer["weak"] and answer["missing"])

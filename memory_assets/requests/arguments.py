@@ -26,6 +26,10 @@ _LEFT_OUT = " … "
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 _DIGITS = re.compile(r"-?[0-9]{1,9}")
 SESSION = "A session id, its beginning, or the id of one of its rows."
+PAGER: dict[str, Any] = {
+    "description": "Whether a terminal gets it in $PAGER.",
+    "names": {"http": None, "mcp": None},
+}
 WORKSPACE: Mapping[str, Any] = {
     "description": "Only this workspace: its name, or a path in it.",
     "max_length": 1_000,

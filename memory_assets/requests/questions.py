@@ -10,7 +10,15 @@ from typing import Any, Literal, Self, get_args
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import SESSION, Arguments, Door, argument, declared, one_of
+from memory_assets.requests.arguments import (
+    PAGER,
+    SESSION,
+    Arguments,
+    Door,
+    argument,
+    declared,
+    one_of,
+)
 from memory_assets.requests.times import (
     AGO,
     REACH,
@@ -78,6 +86,7 @@ class TimelineRequest(Arguments):
         flag=("full", "full"),
         aliases=("format",),
     )
+    pager: bool = argument(True, **PAGER)
 
     @classmethod
     def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
@@ -108,10 +117,10 @@ class ShowRequest(Arguments):
     subagents: bool = argument(False, "With --records: also those of subagents.")
     page: int = argument(1, "With --records: the page to print.", ge=1, le=10_000)
     full: bool = argument(False, **FULL)
-    pager: bool = argument(True, "Whether a terminal gets it in $PAGER.", names={"http": None})
     workspace: str | None = argument(
         None, "The id is a path in this workspace, which its name or a path says.", max_length=1_000
     )
+    pager: bool = argument(True, **PAGER)
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,7 @@ class SessionRequest(Arguments):
         max_length=500,
     )
     full: bool = argument(False, **FULL)
+    pager: bool = argument(True, **PAGER)
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,7 @@ class SessionsRequest(Arguments):
     n: int = argument(
         20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
     )
+    pager: bool = argument(True, **PAGER)
 
     def check_together(self) -> None:
         """Raise `ConfigurationError` for a time range that holds no time."""
@@ -202,6 +213,7 @@ class AuditRequest(Arguments):
         MISSING, "An id as `memory search` prints it, or a redaction tag.", max_length=500
     )
     full: bool = argument(False, **FULL)
+    pager: bool = argument(True, **PAGER)
 
 
 @dataclass(frozen=True)
@@ -210,6 +222,7 @@ class BlameRequest(Arguments):
 
     target: str = argument(MISSING, "A file or its name, FILE:LINE, or a commit.", max_length=5_000)
     full: bool = argument(False, **FULL)
+    pager: bool = argument(True, **PAGER)
 
 
 @dataclass(frozen=True)
@@ -316,6 +329,7 @@ class HowRequest(Arguments):
     n: int = argument(
         10, "Number of commands.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
     )
+    pager: bool = argument(True, **PAGER)
 
     def check_together(self) -> None:
         """Raise `ConfigurationError` for a name of blanks alone."""
@@ -337,6 +351,7 @@ class FrictionRequest(Arguments):
         10, "Number of errors.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
     )
     full: bool = argument(False, **FULL)
+    pager: bool = argument(True, **PAGER)
 
 
 @dataclass(frozen=True)

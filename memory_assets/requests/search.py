@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.requests.arguments import (
+    PAGER,
     WORKSPACE,
     Arguments,
     argument,
@@ -148,6 +149,7 @@ class SearchRequest(Arguments):
     full: bool = argument(
         False, "Print whole texts, not stretches of them.", names={"http": None, "mcp": None}
     )
+    pager: bool = argument(True, **PAGER)
     interactive: bool = argument(
         False,
         "Go through the hits with keys, and open them.",

@@ -60,7 +60,6 @@ from memory_assets.serving.schemas import answer_schema, tool_schema
 from memory_assets.serving.visible_text import snippet, visible
 
 if TYPE_CHECKING:
-    from memory_assets.serving.opened import OpenedMemory
     from memory_assets.settings import Settings
 
 SERVER_NAME = "memory-assets"

@@ -58,13 +58,14 @@ def status(settings: Settings) -> dict[str, Any]:
     """Return counts by agent and project, coverage by set, freshness, what is held back,
     pending or gone, sizes, versions, the last run, Chroma and the watchers.
 
-    Opens neither Chroma nor the lake. Raises `StoreError` if the catalogue is damaged.
+    Opens neither Chroma nor a file of the lake. Raises `StoreError` if the catalogue is damaged.
     """
     data_dir = settings.data_dir
     catalog = catalog_of(data_dir)
     sessions, stages = counted_sessions(catalog), catalog.products.totals()
+    of_tables = _sizes_of_tables(data_dir)
     for name, stage in stages.items():
-        stage["bytes"] = _size(data_dir / "lake" / name)
+        stage["bytes"] = of_tables.get(name, 0)
     versions = _versions(catalog, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER
     disk = look(catalog, roots_to_read(settings, catalog), data_dir, Exclusions.of(settings))
@@ -103,7 +104,7 @@ def status(settings: Settings) -> dict[str, Any]:
         "sample_projects": sample_beside_own(catalog),
         "archive": _archive(catalog, data_dir),
         "chroma": _chroma(data_dir, settings, lost),
-        "sizes": sizes_of(data_dir),
+        "sizes": sizes_of(data_dir, of_tables),
         "versions": versions,
         "runs": _runs(data_dir),
         "watcher": _watcher(data_dir, "watcher"),
@@ -315,10 +316,10 @@ def _chroma(data_dir: Path, settings: Settings, lost: bool) -> dict[str, Any]:
     }
 
 
-def sizes_of(data_dir: Path) -> dict[str, int]:
-    """Return the bytes of each store."""
+def sizes_of(data_dir: Path, of_tables: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Return the bytes of each store; `of_tables`: those of the lake's, where they are known."""
     return {
-        "lake": _size(data_dir / "lake"),
+        "lake": sum((of_tables or _sizes_of_tables(data_dir)).values()),
         "chroma": _size(data_dir / "chroma"),
         "catalog": _with_wal(data_dir / CATALOG_FILE),
         "keywords": _with_wal(data_dir / "keywords.db"),
@@ -345,8 +346,13 @@ def _watcher(data_dir: Path, of: str) -> dict[str, Any] | None:
     return asdict(state) if state is not None else None
 
 
+def _sizes_of_tables(data_dir: Path) -> dict[str, int]:
+    lake = data_dir / "lake"
+    return {path.name: _size(path) for path in lake.iterdir()} if lake.is_dir() else {}
+
+
 def _size(directory: Path) -> int:
-    """Bytes of the files below a directory; here are few, or one a run."""
+    """Bytes of the files below a directory; each costs a stat."""
     total, folders = 0, [str(directory)]
     while folders:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -12,27 +13,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from memory_assets.cli.doctor_command import Finding, diagnose
-from memory_assets.errors import DamagedFile, StoreBusy, StoreError
-from memory_assets.pipeline.agent_memory.from_lake import complete_journal
+from memory_assets.errors import StoreError
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
-from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.recall.memory import Memory
+from memory_assets.requests.agent_memory import AppendRequest
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets.stores.agents.journal_file import (
-    COMPLETE,
     copy_of,
     recover_damaged,
 )
-from memory_assets.stores.lake.parquet_files import write_file
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
-from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
+from memory_assets_tests.agent_memory.test_tables import ingest, rows
 from memory_assets_tests.command_line import run_here
-from memory_assets_tests.own_files import own_file
 
 
 @pytest.fixture
@@ -111,8 +110,6 @@ def test_a_lost_journal_is_begun_again_with_its_copy(wordy: Agents) -> None:
     log.write_bytes(b"of another file" * 1_000)
     assert [turn.turn_index for turn in wordy.components.journal.turns("c1")] == [0, 1]
     say(wordy, 3)
-    (work,) = plan_agent_memory(wordy.components)
-    assert "lost or damaged" in work.reason
     ingest(wordy)
     assert said(wordy) == [0, 1, 3] and len(rows(wordy, AGENT_MEMORY)) == 1
 
@@ -216,7 +213,9 @@ def test_what_is_forgotten_is_in_no_copy(wordy: Agents) -> None:
     assert said(wordy) == [] and len(rows(wordy, AGENT_MEMORY)) == 1
 
 
-def test_the_command_says_what_was_recovered(wordy: Agents, tmp_path: Path) -> None:
+def test_the_command_says_what_was_recovered(
+    wordy: Agents, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """As the doctor says that it is gone."""
     lose(wordy)
     assert not found(wordy).ok and "gone, copied" in found(wordy).found
@@ -226,9 +225,10 @@ def test_the_command_says_what_was_recovered(wordy: Agents, tmp_path: Path) -> N
         "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
         "MEMORY_EMBEDDER": "none",
     }
-    done = run_here(environment, "ingest")
-    assert done.returncode == 0 and "begun again with its copy" in done.stdout + done.stderr
-    assert "begun again" not in run_here(environment, "ingest").stdout
+    for said_so in (True, False):
+        caplog.clear()
+        assert run_here(environment, "ingest").returncode == 0
+        assert ("begun again with its copy" in caplog.text) == said_so
 
 
 def test_processes_that_find_no_journal_begin_one(wordy: Agents) -> None:
@@ -248,60 +248,59 @@ def _first_turn(path: Path) -> int:
     return turn.turn_index
 
 
-def as_of_version_before(agents: Agents) -> Path:
-    """Make the journal one of the version before, which knew of no copies, and which has lost its
-    turns and memories since they were ingested; return its path."""
-    path = closed(agents)
-    copy_of(path).unlink()
-    with closing(sqlite3.connect(path)) as journal:
-        script = "DROP TABLE cut_summaries; PRAGMA user_version = 0; DELETE FROM turns;"
-        journal.executescript(f"{script} DELETE FROM memories; DELETE FROM trail;")
-    return path
+def lose_both(agents: Agents) -> bytes:
+    """Lose the journal and its copy; return what the copy was."""
+    copy = copy_of(lose(agents))
+    whole = copy.read_bytes()
+    copy.unlink()
+    return whole
 
 
-def test_rows_that_a_journal_of_the_version_before_had_lost_are_taken_in_once(
+def test_a_journal_that_is_lost_with_its_copy_is_not_begun_over_its_exports(
     wordy: Agents,
 ) -> None:
-    """Be it before the ingest or before a forgetting; from then on the lake follows the journal."""
-    as_of_version_before(wordy)
-    found = select(wordy.components, Selection(session="c1"))
-    assert [each.session_id for each in found] == ["c1"]
+    """An ingest, a forgetting and the doctor say what to do, what is written meanwhile waits, and
+    what was exported is found and stays. With the copy put back all goes on."""
+    before, whole = rows(wordy, AGENT_MEMORY), lose_both(wordy)
+    path = wordy.data_dir / FILE_NAME
+    waits = AgentMemory(wordy.components.settings).answer(
+        AppendRequest(conversation="c1", role="user", text="Question number 1.", turn_index=1)
+    )
+    assert "Put one of them back" in waits["waits"]
+    selected = select(wordy.components, Selection(conversation="c1"))
+    for refused in (
+        lambda: ingest(wordy),
+        lambda: wordy.components.journal,
+        lambda: forget(wordy.components, selected, erase_traces=lambda names: 0),
+    ):
+        with pytest.raises(StoreError, match=r"agent_memory\.db and its copy are lost"):
+            refused()
+    assert not found(wordy).ok and "move lake/agent_history" in found(wordy).remedy
+    assert retain(wordy.components).cut == 0 and not path.exists()
+    assert Memory(wordy.components.settings).search("broker", kinds=("memory",)).hits
+    assert rows(wordy, AGENT_MEMORY) == before and len(rows(wordy, AGENT_HISTORY)) == 1
+    copy_of(path).write_bytes(whole)
     ingest(wordy)
-    assert said(wordy) == [0] and len(rows(wordy, AGENT_MEMORY)) == 1
-    journal = wordy.components.journal
-    assert journal.version == COMPLETE
-    journal.delete_conversations(["c1"])
-    ingest(wordy)
-    assert said(wordy) == []
+    assert said(wordy) == [0] and rows(wordy, AGENT_MEMORY) == before
 
 
-def test_rows_are_taken_in_without_waiting_for_the_lock_of_another_partition(
-    wordy: Agents,
-) -> None:
-    """Whoever does it may hold one that the other waits for: it is needed where a file of an
-    earlier version is to be moved first, and then whoever has to wait says so."""
-    as_of_version_before(wordy)
-    lake = wordy.components.lake
-    rows_of_c1 = lake.read(AGENT_HISTORY, PLAIN, "c1")
-    own = lake.partition_dir(AGENT_HISTORY, PLAIN) / "c2.parquet"
-    write_file(own, rows_of_c1.schema, [rows_of_c1], {})
-    with FileLock(lake.lock_path(PLAIN)):
-        with pytest.raises(StoreBusy, match=f"is writing project {PLAIN}"):
-            complete_journal(wordy.components)
-        own.unlink()
-        complete_journal(wordy.components)
+def test_a_journal_begins_anew_where_the_exports_were_moved_away(wordy: Agents) -> None:
+    """As the refusal advises; nothing is left of them then, and every check passes."""
+    lose_both(wordy)
+    for table in (AGENT_HISTORY, AGENT_MEMORY):
+        shutil.rmtree(wordy.components.lake.root / table.name)
+    say(wordy, 5)
+    ingest(wordy)
+    assert said(wordy) == [5] and rows(wordy, MEMORY_TRAIL) == []
+    assert not Memory(wordy.components.settings).search("broker", kinds=("memory",)).hits
+
+
+def test_an_empty_file_is_a_lost_journal(wordy: Agents) -> None:
+    """It has nothing that could be exported in place of what there is."""
+    lose(wordy).touch()
+    ingest(wordy)
     assert said(wordy) == [0]
-
-
-def test_rows_that_cannot_be_read_are_named_before_anything_is_exported(wordy: Agents) -> None:
-    """What was not taken into the journal stays in the lake."""
-    as_of_version_before(wordy)
-    path = own_file(wordy.components.lake, AGENT_HISTORY, PLAIN, "c1")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DamagedFile, match="Move it away"):
-        complete_journal(wordy.components)
-    assert wordy.components.journal.memories() == []
-    path.write_bytes(whole)
-    ingest(wordy)
-    assert said(wordy) == [0] and len(rows(wordy, AGENT_MEMORY)) == 1
+    lose_both(wordy)
+    (wordy.data_dir / FILE_NAME).touch()
+    with pytest.raises(StoreError, match="its copy are lost"):
+        ingest(wordy)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,7 @@ from memory_assets_tests.agent_memory.conftest import Agents
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.kills import killed_at
+from memory_assets_tests.own_files import altered
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
 DAY = 86_400.0
@@ -108,11 +112,12 @@ def gone(agents: Agents) -> list[bytes]:
 
 
 def lose(agents: Agents, *names: str) -> Agents:
-    """The memory without these files, opened again."""
+    """The memory without these files, opened again; a copy stays."""
     agents.components.journal.close()
     agents.components.catalog.close()
     for path in [path for name in names for path in agents.data_dir.glob(f"{name}*")]:
-        path.unlink()
+        if path.suffix != ".copy":
+            path.unlink()
     return Agents(agents.data_dir, agents.engines, agents.now, agents.given)
 
 
@@ -294,36 +299,64 @@ def test_a_conversation_that_went_on_since_a_call_was_interrupted_is_not_cut(old
 
 @pytest.mark.parametrize("lost", [(FILE_NAME,), (FILE_NAME, "catalog.db"), ("catalog.db",)])
 def test_a_journal_that_is_lost_knows_what_was_cut(old: Agents, lost: tuple[str, ...]) -> None:
-    """From the lake, and from the ids that summaries name, be the catalogue lost, too. What was
-    appended before that keeps its place."""
+    """From its copy, be the catalogue lost, too."""
     before = summaries(old)
     retain(old.components)
     ingest(old)
     again = lose(old, *lost)
-    append(again.gateway(), "old", BEGIN, 20, 21)
+    assert append(again.gateway(), "old", BEGIN, 0, 21) == [*[False] * 20, True]
     ingest(again)
     assert places(again, "old") == [*KEPT, 20] and places(again, "new") == [*range(20)]
-    assert append(again.gateway(), "old", BEGIN, 0, 20) == [False] * 20
-    assert again.components.journal.count("old") == 21
-    assert summaries(again) == before
-    again.components.catalog.products.drop(AGENT_HISTORY.name, PLAIN, "old")
-    ingest(again)
-    assert summaries(again) == before
+    assert again.components.journal.count("old") == 21 and summaries(again) == before
 
 
-def test_without_a_journal_the_lake_keeps_its_turns(old: Agents) -> None:
-    """Also those of a conversation that was noted for cutting, or cut in the journal alone; they
-    are due when the journal is there again."""
-    assert killed(old, retention, "make_history", 0) == -signal.SIGKILL
-    assert len(AgentJournal(old.data_dir / FILE_NAME).turns("old")) == 12
-    again = lose(old, FILE_NAME)
-    assert retain(again.components).cut == 0
-    assert not (again.data_dir / FILE_NAME).exists()
+def test_summaries_of_what_was_cut_outlive_the_lake(old: Agents) -> None:
+    """They are in the journal: a file that cannot be read, or the whole lake, is made again."""
+    before = summaries(old)["old"]
+    retain(old.components)
+    ingest(old)
+    lake, of_old = old.components.lake, (HISTORY_SUMMARIES, PLAIN, "old")
+    altered(lake, *of_old, lake.read(*of_old).drop_columns(["ended_at"]))
+    old.components.catalog.products.drop(HISTORY_SUMMARIES.name, PLAIN, "old")
+    ingest(old)
+    assert summaries(old)["old"] == before
+    shutil.rmtree(old.data_dir / "lake")
+    again = lose(old, "catalog.db")
     ingest(again)
-    assert places(again, "old") == [*range(20)]
-    assert retain(again.components).cut == 1
+    assert summaries(again)["old"] == before and places(again, "old") == KEPT
+
+
+def test_summaries_that_0_3_0_kept_in_the_lake_are_taken_into_the_journal(old: Agents) -> None:
+    """Once, when they are next made; that version cut turns without noting them elsewhere."""
+    before = summaries(old)["old"]
+    retain(old.components)
+    ingest(old)
+    old.components.journal.close()
+    with closing(sqlite3.connect(old.data_dir / FILE_NAME)) as journal, journal:
+        journal.execute("DROP TABLE cut_summaries")
+    again = lose(old)
+    again.components.catalog.products.drop(HISTORY_SUMMARIES.name, PLAIN, "old")
     ingest(again)
-    assert places(again, "old") == KEPT
+    kept = again.components.journal.cut_turns.summaries("old")
+    assert [row.text for row in kept] == summaries(again)["old"] == before
+
+
+def test_summaries_outlive_all_turns(old: Agents) -> None:
+    """Where a journal has nothing else of a conversation, until that is forgotten; those of later
+    turns follow them."""
+    (first,) = summaries(old)["old"]
+    retain(old.components)
+    with closing(sqlite3.connect(old.data_dir / FILE_NAME)) as journal, journal:
+        journal.execute("DELETE FROM turns WHERE conversation_id = 'old'")
+    ingest(old)
+    assert summaries(old)["old"] == [first] and places(old, "old") == []
+    append(old.gateway(), "old", BEGIN, 20, 40)
+    ingest(old)
+    assert summaries(old)["old"][0] == first and len(summaries(old)["old"]) == 2
+    found = select(old.components, Selection(conversation="old"))
+    forget.forget(old.components, found, erase_traces=lambda names: 0)
+    ingest(old)
+    assert summaries(old).keys() == {"new"}
 
 
 def test_cut_in_the_journal_alone_the_lake_follows(old: Agents) -> None:

@@ -74,8 +74,8 @@ class Upkeep(Worked):
 
     def lose_journal(self) -> None:
         """Delete the journal."""
-        for path in (self.root / "data").glob(f"{FILE_NAME}*"):
-            path.unlink()
+        for end in ("", "-wal", "-shm"):
+            (self.root / "data" / f"{FILE_NAME}{end}").unlink(missing_ok=True)
 
     def files_with(self, word: str) -> list[Path]:
         """The files of the memory in which a word stands."""
@@ -202,7 +202,7 @@ def test_forgetting_a_session_forgets_what_it_showed(
 def test_forgetting_a_session_forgets_what_it_showed_without_the_journal(
     upkeep: Upkeep, twice: Callable[..., str]
 ) -> None:
-    """The lake has it, and what a conversation said, too; the next ingest does not put back what
+    """Its copy has it, and what a conversation said, too; the next ingest does not put back what
     was forgotten."""
     gateway = open_gateway(upkeep.components(), PROJECT)
     gateway.append_history("c-quay", "user", "Never commit the heliotrope plan.", 0, THEN)

@@ -14,8 +14,6 @@ from starlette.testclient import TestClient
 from memory_assets.cli.printing.layout import ENDLESS, Layout
 from memory_assets.cli.printing.views import Terminal, audit_view
 from memory_assets.errors import StoreError
-from memory_assets.pipeline.agent_memory.gateway import open_gateway
-from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Made
@@ -28,9 +26,8 @@ from memory_assets.recall.audit.audit import tag_holders
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction import value_hash
 from memory_assets.serving.pages.site import build_site
-from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents
 
 PLAIN = "agent-memory"
@@ -193,41 +190,6 @@ def test_a_secret_that_becomes_known_is_taken_out_everywhere(wordy: Agents) -> N
     assert value not in rows(wordy, AGENT_HISTORY)[0]["text"]
     assert value not in rows(wordy, AGENT_MEMORY)[0]["text"]
     assert value.encode() not in wordy.bytes_at_rest()
-
-
-@pytest.mark.parametrize("lost", [(FILE_NAME,), (FILE_NAME, "catalog.db")])
-def test_a_lost_journal_is_filled_from_the_lake(wordy: Agents, lost: tuple[str, ...]) -> None:
-    """The tables lose nothing, and the same append is still known. What was archived still is, and
-    no turn is read once more for what is to be promoted; be the catalogue lost, too."""
-    wordy.gateway().append_history("c1", "user", "Which broker?", 0, NOW)
-    first = wordy.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
-    wordy.gateway().write_memory("The user likes tea.", "preference", 0.9, NOW)
-    ingest(wordy)
-    wordy.now += 400 * 86_400
-    assert keep_up(wordy.components).faded == 2
-    assert ingest(wordy)["memory_trail"].rows_written == 4
-    wordy.components.journal.close()
-    wordy.components.catalog.close()
-    for name in lost:
-        for path in wordy.data_dir.glob(f"{name}*"):
-            path.unlink()
-    again = Agents(wordy.data_dir, wordy.engines, now=wordy.now + 1, given=wordy.given)
-    said = again.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
-    assert said.memory_id == first.memory_id
-    ingest(again)
-    assert (len(rows(again, AGENT_HISTORY)), len(rows(again, AGENT_MEMORY))) == (1, 2)
-    assert len(again.components.journal.archived()) == 1
-    assert again.components.journal.unpromoted("c1") == []
-    assert list(plan_agent_memory(again.components)) == []
-    trail = [
-        row["what"]
-        for row in rows(again, MEMORY_TRAIL)
-        if row["id"].startswith(f"trail::{said.memory_id.removeprefix('memory::')}")
-    ]
-    assert trail == ["stored", "archived", "stored"]
-    assert (
-        not open_gateway(again.components).append_history("c1", "user", "Which broker?", 0, NOW).new
-    )
 
 
 def test_what_is_forgotten_leaves_no_byte(wordy: Agents) -> None:

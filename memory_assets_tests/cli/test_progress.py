@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import sys
 import time
 
@@ -69,6 +70,23 @@ def test_a_notice_goes_to_where_standard_error_leads_by_then(
     monkeypatch.setattr(sys, "stderr", later)
     notices.info("Compiling ...")
     assert (first.getvalue(), later.getvalue()) == ("", "Compiling ...\n")
+
+
+def test_a_notice_to_a_terminal_that_went_away_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What tells of it goes on, as it would without a terminal."""
+    ours, terminal = os.openpty()
+    notices = logging.getLogger("memory_assets")
+    monkeypatch.setattr(notices, "handlers", [])
+    monkeypatch.setattr(notices, "level", notices.level)
+    gone = os.fdopen(terminal, "w", buffering=1)
+    monkeypatch.setattr(sys, "stderr", gone)
+    rendering.show_notices()
+    os.close(ours)
+    notices.warning("Compiling ...")
+    with pytest.raises(OSError):  # what it was given could not be written
+        gone.close()
 
 
 def test_what_takes_long_says_so_on_a_terminal_alone(

@@ -31,6 +31,7 @@ from memory_assets.requests.questions import AuditRequest
 from memory_assets.serving.answer_lines import run_lines
 from memory_assets.settings import Settings
 from memory_assets.stores.files import sqlite as shared_sqlite
+from memory_assets.stores.runs import ledger as ledger_file
 from memory_assets.stores.runs.ledger import (
     FILE_NAME,
     STARTED,
@@ -202,7 +203,7 @@ def test_a_ledger_of_an_earlier_version_is_taken_over(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its runs have no partition, and nobody knows whether Dagster has them; where it cannot be
-    written, audits are without it."""
+    written, or another process writes, audits are without it."""
     before = _runs(settings)
     path = settings.data_dir / FILE_NAME
     with closing(sqlite3.connect(path)) as ledger:
@@ -212,6 +213,10 @@ def test_a_ledger_of_an_earlier_version_is_taken_over(
         ledger.execute("DROP TABLE unreported")
     with monkeypatch.context() as patch:
         patch.setattr(shared_sqlite, "is_writable", lambda directory: False)
+        assert _runs(settings)["turn_chunks"]["status"] == ""
+    with monkeypatch.context() as patch, closing(sqlite3.connect(path)) as other:
+        patch.setattr(ledger_file, "_READER_SECONDS", 0.01)
+        other.execute("BEGIN IMMEDIATE")
         assert _runs(settings)["turn_chunks"]["status"] == ""
     after = _runs(settings)
     assert {run["history"] for run in after.values()} == {"unknown"}

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.plan.plan import plan_each, project_fingerprint
+from memory_assets.pipeline.plan.plan import derived_reason, plan_each, project_fingerprint
 from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, Renamed, SampleMemory
 
 
@@ -64,6 +65,24 @@ def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: SampleMemor
         ["observation_embeddings behind observations"],
         ["session_collection behind turn_chunks"],
     ]
+
+
+def test_a_session_that_another_process_forgets_meanwhile_is_no_work(
+    wordy: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planning holds no lock: what it read first may be gone when it looks closer."""
+    products = wordy.components.catalog.products
+    read = products.hashes_by_stage
+
+    def read_before(*asked: Any) -> HashesByStage:
+        hashes = read(*asked)
+        products.drop("redacted_records", wordy.harbor, wordy.flaky)
+        return hashes
+
+    products.drop("session_usage", wordy.harbor, wordy.flaky)
+    assert derived_reason(wordy.components, wordy.harbor) == "session_usage behind redacted_records"
+    monkeypatch.setattr(products, "hashes_by_stage", read_before)
+    assert derived_reason(wordy.components, wordy.harbor) == ""
 
 
 @pytest.mark.parametrize(

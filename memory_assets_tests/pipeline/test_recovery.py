@@ -18,6 +18,7 @@ from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_records
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.lake import partition
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
@@ -229,3 +230,18 @@ def test_a_file_that_may_not_be_read_does_not_stop_the_plan(
     assert products.of_project("redacted_records", wordy.harbor) == before
     with pytest.raises(StoreError, match="cannot read"):
         wordy.components.lake.sessions(REDACTED_RECORDS, wordy.harbor)
+
+
+def test_sessions_known_from_the_lake_alone_are_not_all_made_at_once(wordy: SampleMemory) -> None:
+    """Of whose records the catalogue never had the size: an ingest's processes take as many
+    sessions as their results have room for, so they need one."""
+    recorded = sum(product.bytes for product in _records(wordy))
+    wordy.lose_the_catalogue()
+    assert wordy.behind()
+    assert recorded / 4 < sum(product.bytes for product in _records(wordy)) < 4 * recorded
+
+
+def _records(memory: SampleMemory) -> list[Product]:
+    return list(
+        memory.components.catalog.products.of_project("redacted_records", memory.harbor).values()
+    )

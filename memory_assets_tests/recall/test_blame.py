@@ -20,7 +20,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import session_commits as commits
 from memory_assets.pipeline.tables.commit_links import link_commit, links_of, unlink_commit
-from memory_assets.recall.files.blame import blame
+from memory_assets.recall.files.blame import blame, proof_in_words
 from memory_assets.recall.files.names import only_file
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import whole
@@ -385,3 +385,8 @@ def test_a_file_with_and_without_its_directory_is_one() -> None:
     """Sessions of one agent name the directory, those of another only the whole path."""
     known = {"stock.py": "/srv/shop/stock.py", "/srv/shop/stock.py": "/srv/shop/stock.py"}
     assert only_file("stock.py", known) == "/srv/shop/stock.py"
+
+
+def test_evidence_that_this_version_has_no_words_for_is_named_as_it_is() -> None:
+    """A memory that was pulled may be of a newer version."""
+    assert proof_in_words({"score": 1.0, "evidence": "notarized"}) == "notarized"

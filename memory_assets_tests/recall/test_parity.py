@@ -240,7 +240,7 @@ def _options(asked: dict[str, Any], request: type[Arguments] = SearchRequest) ->
 def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
     """An argument that is added must be added to the cases."""
     names = {each.name for each in declared(SearchRequest)} - {
-        "interactive",  # of a terminal
+        *("interactive", "pager"),  # of a terminal
         "least",  # of searches over several memories, offered nowhere
         "page",  # of agents, for whom answers are cut
         *(*OF_DOCUMENTS, "workspace"),  # asked below

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Callable
 from hashlib import sha256
 
 import pytest
 from starlette.testclient import TestClient
 
+from memory_assets.recall.memory import Memory
 from memory_assets.recall.sessions.conversation import entries_of
 from memory_assets.recall.sessions.session import sessions_of_same_files
 from memory_assets.serving.pages import session_page
@@ -48,6 +50,24 @@ def test_beside_a_session_stand_its_turns_and_what_leads_on(client: TestClient) 
     assert f'data-follow="/page/live/{REPORTS}" data-seconds="60"' in text  # it ended long ago
     live = client.get(f"/page/live/{REPORTS}?after=2").text
     assert 'id="turn-2"' in live and 'id="turn-1"' not in live and "<html" not in live
+
+
+def test_a_session_that_grows_keeps_no_other_from_being_kept(
+    copied: Callable[..., Memory],
+) -> None:
+    """Of a session that is read again and again while it goes on, only its last state is kept."""
+    memory = copied()
+    project = memory.catalog.products.project_of(LOGIN)
+    assert project is not None
+    kept = memory.conversations.turns(project, LOGIN)
+    for state in "12":
+        with memory.catalog.transaction() as connection:
+            connection.execute(
+                "UPDATE products SET output_hash = ? WHERE stage = ? AND session_id = ?",
+                (state, "redacted_records", REPORTS),
+            )
+        assert memory.conversations.turns(HARBOR, REPORTS)
+    assert memory.conversations.turns(project, LOGIN) is kept
 
 
 def test_sessions_of_the_same_files_are_the_nearest_before_and_after(asked: Asked) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.stores.lake.lake import Batch, Lake, redacted_columns
 from memory_assets.stores.lake.rows import arrow_rows
 from memory_assets.stores.lake.schemas import (
+    REDACTED_RECORDS,
     TABLES,
     TURN_CHUNKS,
     TURN_EMBEDDINGS,
@@ -121,6 +124,16 @@ def test_nothing_is_refused_where_something_must_be(lake: Lake, rows: Rows) -> N
     with pytest.raises(StoreError):
         lake.write(USER_PROMPTS, "p", "s", [row])
     assert _files(lake.root) == []
+
+
+def test_a_plain_string_far_down_leaves_the_old_file(lake: Lake, rows: Rows) -> None:
+    """Rows of earlier batches do not reach the file when a later one is refused."""
+    lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS, "old")])
+    good = rows.row(USER_PROMPTS, "new")
+    bad = dataclasses.replace(good, text=PLAIN)
+    with pytest.raises(TypeError):
+        lake.write(USER_PROMPTS, "p", "s", [good] * 2_100 + [bad])
+    assert lake.read_rows(USER_PROMPTS, "p", "s") == [rows.row(USER_PROMPTS, "old")]
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -271,3 +284,23 @@ def test_an_empty_project_reads_as_no_rows(lake: Lake, table: Table) -> None:
     chosen = lake.read_partition(table, "nobody", [table.key])
     assert (len(chosen), chosen.schema.names) == (0, [table.key])
     assert lake.sessions(table, "nobody") == lake.projects(table) == []
+
+
+def test_a_reader_never_meets_half_a_file(lake: Lake, rows: Rows) -> None:
+    """While a file is replaced again and again, every read gives one whole version."""
+    versions = [[rows.row(REDACTED_RECORDS, str(n))] * (n + 1) * 200 for n in range(2)]
+    lake.write(REDACTED_RECORDS, "p", "s", versions[0])
+    done = threading.Event()
+
+    def lengths_read() -> list[int]:
+        lengths = []
+        while not done.is_set():
+            lengths.append(len(lake.read(REDACTED_RECORDS, "p", "s", ["seq"])))
+        return lengths
+
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(lengths_read)
+        for turn in range(20):
+            lake.write(REDACTED_RECORDS, "p", "s", versions[turn % 2])
+        done.set()
+        assert {200, 400} >= set(reader.result()) != set()

@@ -141,6 +141,86 @@ def test_a_default_stands_for_what_is_missing(code: str, commands: list[str]) ->
     assert [value["cmd"] for value in arguments if isinstance(value, dict)] == commands
 
 
+_RUN = "tools.exec_command({cmd: c});"
+
+
+@pytest.mark.parametrize(
+    ("code", "commands"),
+    [
+        (f"let c='a'; ['b','c'].forEach(d => {{ c = `ls ${{d}}` }}); {_RUN}", ["ls c"]),
+        (f"let c='a'; function s() {{ c = 'b' }} s(); {_RUN}", ["b"]),
+        (f"let c='a'; const f = () => {{ (() => {{ c = 'b' }})() }}; f(); {_RUN}", ["b"]),
+        (f"let c='a'; const f = () => {{ [c] = ['b'] }}; f(); {_RUN}", ["b"]),
+        (f"let c='a'; const f = () => {{ for (c of ['x','b']) g(c) }}; f(); {_RUN}", ["b"]),
+        (f"let c='a'; const f = () => {{ let c = 'b' }}; f(); {_RUN}", ["a"]),
+        (f"let c='a'; const f = () => {{ const c = built(); {_RUN} }}; f()", ["${c}"]),
+        ("const mk = (d) => (c) => tools.exec_command({cmd: `${d}`}); mk('/w')('a')", ["/w"]),
+        (f"function o(c) {{ i(); function i() {{ {_RUN} }} }} o('a'); o('b')", ["a", "b"]),
+    ],
+)
+def test_a_name_is_that_of_the_nearest_function_around_that_has_it(
+    code: str, commands: list[str]
+) -> None:
+    """An assignment changes it there, also from a function or a callback."""
+    assert _commands(code) == commands
+
+
+@pytest.mark.parametrize(
+    ("code", "commands"),
+    [
+        (f"const f = (c, n) => {{ {_RUN} f(c, n - 1) }}; f('a', 3)", ["a"]),
+        (f"const f = (c, n) => {{ f(c, n - 1); {_RUN} }}; f('a', 3)", ["a"]),
+        (f"function f(c) {{ {_RUN} g(c) }} function g(c) {{ f(c); f(c) }} f('a')", ["a"]),
+        (f"const f = c => {{ {_RUN} setTimeout(() => f(c)) }}; f('a')", ["a"]),
+        (f"const f = c => {{ {_RUN} {'f(c);' * 9} }}; f('a')", ["a"]),
+        (f"const f = c => {{ {_RUN} f(`${{c}}/${{e}}`) }}; f('src')", ["src", "src/${e}"]),
+        (f"const f = c => {{ {_RUN} ['x', 'y'].map(f) }}; f('a')", ["a", "x"]),
+        (f"const f = c => {{ {_RUN} }}; f('a'); f('a')", ["a", "a"]),
+    ],
+)
+def test_what_a_function_does_when_it_calls_itself_counts_where_it_differs(
+    code: str, commands: list[str]
+) -> None:
+    """How often it does so is not known."""
+    assert _commands(code) == commands
+
+
+@pytest.mark.parametrize("depth", [*range(44, 54), 96, 97, 98, 99, 100, 400])
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [("if (a) {", "}"), ("(() => {", "})();"), ("try {", "} catch {}"), ("if (a) {} else ", "")],
+)
+def test_code_may_lie_deep(begin: str, end: str, depth: int) -> None:
+    """All calls of tools are found with what is known there, and no others."""
+    inside = "{ const c = 'a'; console.log('x'); o.p.q(1);" + _RUN + "}"
+    assert _commands(begin * depth + inside + end * depth) == ["a"]
+
+
+def test_a_long_chain_of_calls_is_no_call_of_a_tool() -> None:
+    """Nor are the methods of what is not known."""
+    assert tool_calls("a" + ".map(x => x).join('')" * 3_000) == []
+
+
+def test_values_may_be_deeper_than_can_be_compared() -> None:
+    """What a function that calls itself gives a tool is compared with what it gave before."""
+    code = "const f = () => { let a = 1;" + "a = [a];" * 5_000 + "tools.f(a); f() }; f()"
+    assert len(tool_calls(code)) == 1
+
+
+def test_code_that_is_gone_through_often_hides_no_call() -> None:
+    """Loops are cut short when they have taken too long, not what follows."""
+    loop = f"for (const i of [{'1,' * 200}]) {{ log(i); a.b(i); a.c(i, 1, 2, 3, 4, 5, 6) }}"
+    code = "".join(f"tools.exec_command({{cmd: 'c{n}'}}); {loop}" for n in range(150))
+    assert _commands(code) == [f"c{n}" for n in range(150)]
+
+
+def _commands(code: str) -> list[str]:
+    arguments = [call.argument for call in tool_calls(code)]
+    given = [value["cmd"] for value in arguments if isinstance(value, dict)]
+    assert len(given) == len(arguments)
+    return [f"${{{c.code}}}" if isinstance(c, Opaque) else str(c) for c in given]
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -178,7 +258,7 @@ def test_no_code_is_too_odd(code: str) -> None:
 def test_the_values_of_a_script_have_a_bound_together(data: str, value: str) -> None:
     """Each alone is known; of two hundred only the first are."""
     arguments = [call.argument for call in tool_calls(f"{data};" + f"tools.f({value});" * 200)]
-    known = [argument for argument in arguments if not isinstance(argument, Opaque)]
+    known = [argument for argument in arguments if isinstance(argument, str | list | dict)]
     assert len(arguments) == 200
     assert 1 <= len(known) < 150
     assert 4_000 * len(known) <= sum(map(len, known)) <= 8_000_000

@@ -25,7 +25,6 @@ from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_records
 from memory_assets.pipeline.plan.plan import (
-    RECOVERED,
     plan_agent_memory,
     plan_outdated,
     plan_unchecked,
@@ -252,8 +251,6 @@ def _index_other_partitions(
             from memory_assets.cli.ingesting.index_runs import index_partition
 
             _replace(report, vars(index_partition(settings, work)), [work])
-        if any(work.reason == RECOVERED for work in works):
-            report["warnings"].append(f"what agents wrote: {RECOVERED}")
         done += works
         if not works:
             break

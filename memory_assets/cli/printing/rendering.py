@@ -219,4 +219,7 @@ class _Notices(logging.Handler):
     replaced it, so that a notice stands above that line and not behind it."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        sys.stderr.write(f"{self.format(record)}\n")
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+        except (OSError, ValueError):  # the terminal went away
+            self.handleError(record)

@@ -174,8 +174,7 @@ def _staying(
 
 def _leave(components: Components, memory: StoredMemory, forgotten: _Forgotten) -> None:
     """Take what is forgotten out of a memory that stays: entries of its trail, ids of memories that
-    it contradicts, and wordings that no other entry names. Where an earlier version did not note
-    whose a wording is, all wordings go."""
+    it contradicts, and wordings that no other entry names."""
     journal = components.journal
     before = journal.trail(memory.memory_id)
     changed = (forgotten.left_of(memory.project, step) for step in before)

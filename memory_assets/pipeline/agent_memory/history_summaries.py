@@ -8,7 +8,7 @@ journal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.errors import NotFound
 from memory_assets.models import Kind, RedactedRecord, Role, Turn
-from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
@@ -59,7 +58,6 @@ SUMMARISED_HISTORY = DerivedTable(
 def summarise_history(components: Components, partition: str) -> StageReport:
     """Summarize the new windows of the conversations that changed, and return the report."""
     with components.project_lock(partition):
-        complete_journal(components)
         replaced: list[HistorySummary] = []
         report = derive_table(
             components,
@@ -88,19 +86,22 @@ def _made(components: Components, source: Product, replaced: list[HistorySummary
     turns: list[AgentTurn] = []
     with suppress(NotFound):  # of a conversation of which the summaries alone are left
         turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
-    kept = _of_cut_turns(components, source, replaced)
     there = {turn.id for turn in turns}
+    kept = _of_cut_turns(components, source, there, replaced)
     counted = [replace(row, cut_turns=len({*row.message_ids} - there)) for row in kept]
     return [*counted, *_rows(components, _after(turns, kept), kept)], {}
 
 
 def _of_cut_turns(
-    components: Components, source: Product, replaced: list[HistorySummary]
+    components: Components, source: Product, there: Set[str], replaced: list[HistorySummary]
 ) -> list[HistorySummary]:
     """Return the summaries of a conversation that the journal keeps, redacted under the present
-    rules and with all known secrets; those that this changes are `replaced` there."""
+    rules and with all known secrets; those that this changes are `replaced` there. `there` are the
+    ids of the turns that were not cut."""
     journal = components.journal
     kept = journal.cut_turns.summaries(source.session_id)
+    if not kept and journal.cut_turns.count(source.session_id):
+        kept = _kept_by_0_3_0(components, source, there)
     if not kept:
         return []
     known = frozenset(components.catalog.known_secrets.rules())
@@ -110,6 +111,20 @@ def _of_cut_turns(
         journal.cut_turns.keep(changed)
         replaced += changed
     return again
+
+
+def _kept_by_0_3_0(
+    components: Components, source: Product, there: Set[str]
+) -> list[HistorySummary]:
+    """Take the summaries of a conversation up to the last one that names a cut turn into the
+    journal, and return them: version 0.3.0 had them in the lake alone."""
+    rows: list[HistorySummary] = []
+    with suppress(NotFound):
+        rows = components.lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
+    naming = [number for number, row in enumerate(rows, 1) if {*row.message_ids} - there]
+    kept = rows[: max(naming, default=0)]
+    components.journal.cut_turns.keep(kept)
+    return kept
 
 
 def _after(turns: Sequence[AgentTurn], summaries: Sequence[HistorySummary]) -> Sequence[AgentTurn]:

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
 from memory_assets.agent_memory_models import MemoryChange
 from memory_assets.chunking import content_hash
-from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, input_hash
@@ -146,7 +145,6 @@ def _exported(
     """Bring a table up to date with the journal, which is copied first, and return the report.
     `replaced` has, in the end, what `make` has replaced in the journal."""
     with components.project_lock(partition):
-        complete_journal(components)
         sources = _sources(components, partition, derived)
         components.journal.keep_copy()
         report = derive_table(components, partition, derived, make=make, sources=sources)

@@ -33,6 +33,8 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT,
 
 _NO_RECORDS = np.empty(0, dtype=RECORD_DTYPE)
 _COLUMNS = ["agent_id", "record_uuid", "timestamp", "kind"]
+_ROW_BYTES = 1_000
+"""What a record takes in memory on average, to size jobs by: the exact size takes reading all."""
 
 
 def adopt_archive(components: Components) -> int:
@@ -52,8 +54,10 @@ def adopt_archive(components: Components) -> int:
         for session_id in lake.sessions(REDACTED_RECORDS, project):
             written, footer = lake.read_footer(REDACTED_RECORDS, project, session_id)
             if {"facts", "input_hash", "output_hash"} <= footer.keys():
-                facts = product_facts(footer["facts"])
-                product = product_of(REDACTED_RECORDS, project, session_id, written, footer, facts)
+                facts, size = product_facts(footer["facts"]), written.rows * _ROW_BYTES
+                product = product_of(
+                    REDACTED_RECORDS, project, session_id, written, footer, facts, size
+                )
                 audit, known_values = _audit_of(components, product)
                 products.append(audit)
                 known.append((session_id, known_values))

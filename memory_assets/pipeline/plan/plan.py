@@ -55,7 +55,7 @@ from memory_assets.pipeline.workspace.files import (
 )
 from memory_assets.status import counted, failed_checks
 from memory_assets.stores.agents.journal import FILE_NAME, has_journal
-from memory_assets.stores.agents.journal_file import COPIED, recover_damaged
+from memory_assets.stores.agents.journal_file import recover_damaged
 from memory_assets.stores.agents.partitions import is_agent_memory, partition_of, project_in
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.products import HashesByStage
@@ -237,8 +237,11 @@ def derived_reason(
             continue
         due = DueProducts(components, project, stage.derived)
         sources = components.catalog.products.of_project(upstream.name, project)
+        # Another process may have forgotten a session since the hashes were read.
         if not actual.keys() <= expected.keys() or any(
-            due.standing(sources[session_id]) == "due" for session_id in expected
+            due.standing(source) == "due"
+            for session_id, source in sources.items()
+            if session_id in expected
         ):
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES if components.settings.keeps_collections else ():
@@ -379,10 +382,6 @@ def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
             yield ProjectPlan(partition, reason, input_hash(version, reason))
 
 
-RECOVERED = "the journal was lost or damaged, and begun again with its copy"
-"""The reason of the first ingest after that."""
-
-
 def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
     """Yield the partitions of what agents wrote that have work to do, sorted. Where no agent ever
     wrote anything, nothing is opened. A damaged journal is begun again with its copy."""
@@ -394,8 +393,6 @@ def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
     for partition in partitions:
         count = agents.outdated(components, partition)
         reason = f"{counted(count, 'conversation')} or memories new or changed" if count else ""
-        if has_journal(components.data_dir) and components.journal.version == COPIED:
-            reason = RECOVERED
         reason = reason or derived_reason(components, partition)
         if reason:
             state = str(components.journal.state_of(project_in(partition)))

@@ -35,7 +35,6 @@ from memory_assets.pipeline.agent_memory.forgetting import (
     said_too,
     written_since,
 )
-from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.agent_memory.session_promotion import promoted_from
 from memory_assets.pipeline.indexes.collections import collections_of
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
@@ -57,7 +56,9 @@ from memory_assets.redaction import KnownValues
 from memory_assets.redaction.edits import FORGOTTEN_TEXT
 from memory_assets.redaction.forgotten_texts import LONGEST, hashes_of_text
 from memory_assets.status.excluded import exclude as exclude_in
+from memory_assets.stores.agents.journal import FILE_NAME as JOURNAL
 from memory_assets.stores.agents.journal import has_journal
+from memory_assets.stores.agents.journal_file import require_journal
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
@@ -137,13 +138,14 @@ def forget(
     """
     progress("waiting for other writers of this memory")
     with lock_all_writers(components, [session.key for session in sessions]):
-        complete_journal(components)
         _begin(components, sessions, leaving=leaving)
         return _complete(components, erase_traces, progress)
 
 
 def _begin(components: Components, sessions: Sequence[SessionOnRecord], *, leaving: bool) -> None:
     """Note what is to be forgotten, in the copy of the tombstones, too."""
+    # The journal leads to what comes from the forgotten.
+    require_journal(components.data_dir / JOURNAL)
     keys = [session.key for session in sessions]
     # Or what was stored since the selection would stay.
     keys += memories_from(components, conversations_of(sessions), set(keys))
@@ -185,7 +187,6 @@ def _begin_again(components: Components) -> None:
     components.catalog.known_secrets.add("", dict.fromkeys(stones.texts(), FORGOTTEN_TEXT))
     restored = stones.forgotten("restored")
     if restored:
-        complete_journal(components)
         known = sessions_on_record(components)
         again = [
             known[key]

@@ -19,7 +19,6 @@ from memory_assets.pipeline.agent_memory.forgetting import (
     memories_from,
     texts_in_journal,
 )
-from memory_assets.pipeline.agent_memory.from_lake import complete_journal
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
@@ -108,7 +107,6 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         )
     if is_writable(components.data_dir):
         adopt_archive(components)
-        complete_journal(components)
     known = sessions_on_record(components)
     wanted = set(known)
     if selection.session is not None:

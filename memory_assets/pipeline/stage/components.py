@@ -176,12 +176,11 @@ class Components(Engines):
         )
 
     @contextmanager
-    def project_lock(self, project: str, *, wait: bool = True) -> Iterator[None]:
+    def project_lock(self, project: str) -> Iterator[None]:
         """Lock a project against other writers for the block; the lock is reentrant.
 
         Raises:
-            StoreBusy: another process held the lock for longer than the lock timeout, or holds it
-                and this one is not to `wait`.
+            StoreBusy: another process held the lock for longer than the lock timeout.
             StoreError: the data directory cannot be written.
         """
         if "catalog" not in self.opened and self.lake.all_projects():
@@ -194,7 +193,7 @@ class Components(Engines):
         if lock.is_locked:
             yield
             return
-        self._acquire(lock, project, self.settings.lock_timeout_seconds if wait else 0.0)
+        self._acquire(lock, project, self.settings.lock_timeout_seconds)
         try:
             yield
         finally:

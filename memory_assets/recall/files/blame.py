@@ -101,7 +101,7 @@ def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
 def proof_in_words(session: Mapping[str, Any]) -> str:
     """Return why a commit is claimed for a session, with a doubt where there is one."""
     sure = "" if session["score"] >= SURE else "probably: "
-    return f"{sure}{IN_WORDS.get(session['evidence'], '')}"
+    return f"{sure}{IN_WORDS.get(session['evidence'], session['evidence'])}"
 
 
 def _full_path(memory: Stores, name: str, repository: Repository | None) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from memory_assets.chunking.digest import error_head
@@ -102,7 +102,8 @@ class Conversations:
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
-        self._kept = lru_cache(maxsize=_KEPT)(self._read)
+        self._kept: dict[tuple[str, str], tuple[str, list[Turn]]] = {}
+        self._lock = Lock()
 
     def window(
         self, any_id: str, most: int, *, turn: int | None = None, first: int | None = None
@@ -198,14 +199,19 @@ class Conversations:
         """
         products = self._stores.catalog.products.of_session(project, session_id)
         product = products.get(REDACTED_RECORDS.name)
-        turns = self._kept(project, session_id, product.output_hash if product is not None else "")
-        if not turns:
+        key, state = (project, session_id), product.output_hash if product is not None else ""
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept is None or kept[0] != state:
+            kept = state, session_turns(self._stores, project, session_id, recalled=True)
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = kept  # the last, of which the first is the first to go
+            if len(self._kept) > _KEPT:
+                del self._kept[next(iter(self._kept))]
+        if not kept[1]:
             raise NotFound(f"session {session_id} has no turns: nobody says anything in it")
-        return turns
-
-    def _read(self, project: str, session_id: str, state: str) -> list[Turn]:
-        """Return the turns of a session, whose records are in a `state`, by which they are kept."""
-        return session_turns(self._stores, project, session_id, recalled=True)
+        return kept[1]
 
     def _shown(self, turn: Turn, beside: list[Item]) -> TurnShown:
         times = (record.timestamp for record in turn.records if record.timestamp is not None)

@@ -41,8 +41,8 @@ from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
 from memory_assets.redaction.rules.judging.likelihood import evidence
 from memory_assets.redaction.rules.judging.written import BY_A_NAME, is_identifier, secret_parts
-from memory_assets.redaction.rules.labelled import find_labelled
 from memory_assets.redaction.rules.mentioned.before import find_before
+from memory_assets.redaction.rules.mentioned.labelled import find_labelled
 from memory_assets.redaction.rules.mentioned.passwords import find_mentions
 from memory_assets.redaction.rules.mentioned.told import find_told
 from memory_assets.redaction.rules.tables import find_cells

@@ -45,8 +45,8 @@ from memory_assets.redaction.rules.judging.names import (
     SPEAKING,
     VENDORS,
 )
-from memory_assets.redaction.rules.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.before import ENCODER, LINKED, NOUNS
+from memory_assets.redaction.rules.mentioned.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN

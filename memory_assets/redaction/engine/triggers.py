@@ -13,8 +13,8 @@ from typing import NamedTuple
 from memory_assets.redaction.engine.token_runs import MASK, RUNS
 from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.judging.names import KEYWORDS
-from memory_assets.redaction.rules.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.before import NOUNS
+from memory_assets.redaction.rules.mentioned.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN
@@ -66,7 +66,7 @@ class Clues(NamedTuple):
     mentions: Sequence[int] = ()
     """Positions at or just before words for passwords (`mentioned/passwords.py`)."""
     labels: Sequence[int] = ()
-    """Positions of further words that end labels (`labelled.py`)."""
+    """Positions of further words that end labels (`mentioned/labelled.py`)."""
     addresses: Sequence[int] = ()
     """Positions of `://`."""
     tables: Sequence[int] = ()

@@ -91,10 +91,6 @@ _CONNECTION = re.compile(
     r"(?i)(?:server|data source|host|uid|user(?:name| ?id)?|database|initial catalog|dbname"
     r"|driver|provider|account(?:name)?|endpoint)\s?=[^\r\n]{0,160};\s{0,4}$"
 )
-_BESIDE_USER = re.compile(
-    r"(?i)(?<![a-z])(?:host|server|user(?:name)?|uid|login)[\"']?\s?[:=]\s?[\"'][^\"'\n]{1,60}[\"'],"
-    r"\s{0,24}[\"']?$"
-)
 _OF_PHRASES = re.compile(
     r"(?i)(?:salt|pepper|(?:shared|signing|jwt|client|session|app|webhook|cookie)[_-]?secret"
     r"|signing_?key|secret_?key(?:_base)?)$"

@@ -5,7 +5,7 @@ the summaries that name them, which nothing can be made of again."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -62,11 +62,6 @@ class CutTurns:
         """Return the number of cut turns of a conversation."""
         return int(self._journal.find(_TABLE, "COUNT(*)", conversation_id=conversation_id) or 0)
 
-    def ids(self, conversation_id: str) -> set[str]:
-        """Return the message ids of the cut turns of a conversation."""
-        rows = self._journal.select(_TABLE, "message_id", conversation_id=conversation_id)
-        return {row[0] for row in rows}
-
     def summaries(self, conversation_id: str) -> list[HistorySummary]:
         """Return the summaries of a conversation up to the last one that names a cut turn."""
         rows = self._journal.select(_SUMMARIES, "row", "last_turn", conversation_id=conversation_id)
@@ -97,7 +92,7 @@ class CutTurns:
             for message in message_ids:
                 place = self._journal.find("turns", "turn_index", message_id=message, **of)
                 if place is not None:
-                    self.put(conversation_id, {message: place})
+                    self._journal.put(_TABLE, message_id=message, turn_index=place, **of)
                     removed += self._journal.delete("turns", message_id=message)
             self.keep(summaries)
             self._journal.write(
@@ -107,14 +102,6 @@ class CutTurns:
                 conversation_id,
             )
         return removed
-
-    def put(self, conversation_id: str, places: Mapping[str, int | None]) -> None:
-        """Note cut turns of a conversation by message id, each with its place, None where that is
-        not known."""
-        with self._journal.transaction():
-            for message_id, place in places.items():
-                values = {"conversation_id": conversation_id, "turn_index": place}
-                self._journal.put(_TABLE, message_id=message_id, **values)
 
     def keep(self, summaries: Iterable[HistorySummary]) -> None:
         """Store summaries that name cut turns, in place of those with their ids."""

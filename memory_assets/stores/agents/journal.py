@@ -21,8 +21,8 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.agents.cut_turns import CutTurns
 from memory_assets.stores.agents.journal_file import (
-    COMPLETE,
     copy_of,
+    is_lost,
     make_copy,
     open_journal,
     remove_copies,
@@ -57,7 +57,7 @@ _RETRY_SECONDS = 60.0
 def has_journal(data_dir: Path) -> bool:
     """Whether an agent ever wrote anything here. To open a journal would make one."""
     path = data_dir / FILE_NAME
-    return path.exists() or copy_of(path).exists()
+    return not is_lost(path) or copy_of(path).exists()
 
 
 class AgentJournal(SqliteStore):
@@ -347,15 +347,6 @@ class AgentJournal(SqliteStore):
                 self.delete("promoted", conversation_id=name)
                 self.cut_turns.forget(name)
             return sum(self.delete("turns", conversation_id=name) for name in ids)
-
-    @property
-    def version(self) -> int:
-        """What is known of the rows that the lake has besides: 0, `COMPLETE` or `COPIED`."""
-        return int(self.value("PRAGMA user_version"))
-
-    def note_complete(self) -> None:
-        """Note that the journal has all that the lake has."""
-        self.write(f"PRAGMA user_version = {COMPLETE}")
 
     def keep_copy(self) -> None:
         """Copy the journal, if it was written since it was copied."""

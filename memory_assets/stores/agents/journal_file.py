@@ -18,14 +18,10 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from memory_assets.errors import StoreError
 from memory_assets.stores.files.shared import is_writable, locked
 from memory_assets.stores.files.sqlite import IN_MEMORY, connect, connect_read_only, require_own
 
-COMPLETE = 1
-"""The `user_version` of a journal that has all that the lake has. That of one of an earlier version
-is 0."""
-COPIED = 2
-"""The `user_version` of a copy, so that a journal that was one is known until it is exported."""
 _LOCK_SECONDS = 30.0
 _LOG = logging.getLogger(__name__)
 _SCHEMA = """
@@ -89,6 +85,7 @@ def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
         nothing.executescript(f"{_SCHEMA}{_OF_CUT_TURNS.format(kind='')} PRAGMA query_only = 1;")
         return nothing
     _begin_with_copy(path)
+    require_journal(path)
     connection = connect(path, seconds=seconds)
     if connection.execute(_EXISTS).fetchone() is None:
         require_own(path, connection, _SCHEMA)
@@ -97,6 +94,33 @@ def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
         connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
     connection.execute("PRAGMA synchronous=FULL")
     return connection
+
+
+def is_lost(path: Path) -> bool:
+    """Whether there is no journal at a path: no file, or an empty one."""
+    return not path.exists() or path.stat().st_size == 0
+
+
+def require_journal(path: Path) -> None:
+    """Refuse to go on without a journal and its copy where the lake has exports of them: those of
+    a journal that begins anew would take their place.
+
+    Raises:
+        StoreError: both are lost; the message says what to do.
+    """
+    if not is_lost(path) or copy_of(path).exists():
+        return
+    from memory_assets.stores.lake.lake import Lake  # pyarrow is most of the time of a call
+    from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+
+    lake = Lake(path.parent / "lake")
+    for table in (AGENT_HISTORY, AGENT_MEMORY):
+        if any(lake.sessions(table, project) for project in lake.projects(table)):
+            raise StoreError(
+                f"{path} and its copy are lost, and the lake still has what was exported of them. "
+                f"Put one of them back from a backup; to begin without what agents wrote, move "
+                f"lake/{AGENT_HISTORY.name} and lake/{AGENT_MEMORY.name} out of {path.parent}"
+            )
 
 
 def copy_of(path: Path) -> Path:
@@ -121,9 +145,6 @@ def make_copy(path: Path) -> None:
     def write(staging: Path) -> None:
         with closing(connect(path, mode="ro")) as connection:
             connection.execute("VACUUM INTO ?", (str(staging),))
-        with closing(connect(staging, mode="rw")) as connection:
-            if connection.execute("PRAGMA user_version").fetchone() == (COMPLETE,):
-                connection.execute(f"PRAGMA user_version = {COPIED}")
 
     _replace(copy_of(path), write)
 
@@ -171,7 +192,7 @@ def _changes(path: Path) -> int | None:
 
 def recover_damaged(path: Path) -> bool:
     """Set a damaged journal aside and begin again with its copy, if there is one; return True if
-    that was done, which a warning says: what was written after the copy is in the file that was set
+    that was done, which warnings say: what was written after the copy is in the file that was set
     aside only. Processes that have the damaged file open must be started again."""
     if not damage_of(path) or not copy_of(path).exists():
         return False
@@ -182,18 +203,15 @@ def recover_damaged(path: Path) -> bool:
             for end in ("-wal", "-shm", ""):
                 if (part := path.with_name(f"{path.name}{end}")).exists():
                     part.replace(aside.with_name(f"{aside.name}{end}"))
-            said = (
-                "%s is damaged (%s), and begun again with its copy; the damaged one is kept as %s"
-            )
-            _LOG.warning(said, path, wrong, aside)
+            _LOG.warning("%s is damaged (%s), and kept as %s", path, wrong, aside)
     _begin_with_copy(path)
     return True
 
 
 def _begin_with_copy(path: Path) -> None:
-    """Make a journal that is not there of its copy, if there is one."""
+    """Make a journal that is lost of its copy, if there is one; a warning says so."""
     copy = copy_of(path)
-    if path.exists() or not copy.exists():
+    if not is_lost(path) or not copy.exists():
         return
 
     def write(staging: Path) -> None:
@@ -202,10 +220,13 @@ def _begin_with_copy(path: Path) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
 
     with _being_replaced(path):
-        if not path.exists():
+        if is_lost(path):
             for end in ("-wal", "-shm"):  # a log of the lost file would be applied to this one
                 path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
             _replace(path, write)
+            _LOG.warning(
+                "%s is begun again with its copy; what was written since is not in it", path
+            )
 
 
 def _being_replaced(path: Path) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""The rows of agent_history and agent_memory, made of what the journal has, and back again."""
+"""The rows of agent_history and agent_memory, made of what the journal has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from memory_assets.stores.agents.partitions import (
     MEMORY_HEAD,
     MESSAGE_HEAD,
     partition_of,
-    project_in,
 )
 
 _EMPTY = compose("")
@@ -34,20 +33,6 @@ def row_of_turn(turn: ConversationTurn, content_hash: str, ruleset_version: str)
     )
 
 
-def turn_of_row(row: AgentTurn) -> ConversationTurn:
-    """Return the turn that a row was made of."""
-    return ConversationTurn(
-        message_id=row.id.removeprefix(MESSAGE_HEAD),
-        conversation_id=row.session_id,
-        turn_index=row.turn_index,
-        role=row.role,
-        ts=row.timestamp,
-        text=row.text,
-        channel=row.channel,
-        project=project_in(row.project),
-    )
-
-
 def row_of_memory(memory: StoredMemory, content_hash: str, ruleset_version: str) -> AgentMemory:
     """Return the row of a memory whose text has this hash; these rules redacted its texts."""
     return AgentMemory(
@@ -68,23 +53,4 @@ def row_of_memory(memory: StoredMemory, content_hash: str, ruleset_version: str)
         text=memory.text,
         content_hash=content_hash,
         ruleset_version=ruleset_version,
-    )
-
-
-def memory_of_row(row: AgentMemory) -> StoredMemory:
-    """Return the memory that a row was made of; when it was stored is not in the row."""
-    return StoredMemory(
-        memory_id=row.id,
-        text=row.text,
-        type=row.type,
-        confidence=row.confidence,
-        ts=row.timestamp,
-        stored_at=row.timestamp.timestamp(),
-        conversation_id=row.conversation_id,
-        project=project_in(row.project),
-        entities=row.entities,
-        tags=row.tags,
-        source=row.source,
-        also=row.also,
-        contradicts=row.contradicts,
     )

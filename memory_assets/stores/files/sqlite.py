@@ -18,7 +18,7 @@ from memory_assets.errors import StoreBusy, StoreError, StoreReadOnly
 from memory_assets.stores.files.shared import is_writable
 
 IN_MEMORY = Path(":memory:")
-_BUSY_SECONDS = 30.0
+BUSY_SECONDS = 30.0
 _UNKNOWN = " It is not known whether the change was stored; to make it once more does no harm."
 _CREATED = re.compile(r"CREATE TABLE IF NOT EXISTS (?P<name>\w+)")
 _IN_USE = "stop it, then run `memory status`, which completes the forgetting"
@@ -27,7 +27,7 @@ _IN_USE = "stop it, then run `memory status`, which completes the forgetting"
 def connect(
     path: Path,
     *,
-    seconds: float = _BUSY_SECONDS,
+    seconds: float = BUSY_SECONDS,
     mode: Literal["ro", "rw", "rwc"] = "rwc",
     unchanging: bool = False,
 ) -> sqlite3.Connection:
@@ -71,7 +71,7 @@ def connect_read_only(path: Path, seconds: float) -> sqlite3.Connection | None:
 
 
 def open_shared(
-    path: Path, schema: str, remedy: str, *, seconds: float = _BUSY_SECONDS
+    path: Path, schema: str, remedy: str, *, seconds: float = BUSY_SECONDS
 ) -> sqlite3.Connection:
     """Return a connection to a database that several processes write. The script `schema` creates
     the tables that are missing; a lock is awaited for `seconds`. Where the directory cannot be
@@ -285,7 +285,7 @@ def tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
     }
 
 
-def compact(path: Path, *, seconds: float = _BUSY_SECONDS) -> None:
+def compact(path: Path, *, seconds: float = BUSY_SECONDS) -> None:
     """Rewrite a database so that it holds nothing but its rows, and cut its log.
 
     Other processes may have it open, but have no transaction for longer than `seconds`.

@@ -18,8 +18,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memory_assets.errors import StoreReadOnly
-from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, compact, open_shared
+from memory_assets.errors import StoreBusy, StoreReadOnly
+from memory_assets.stores.files.sqlite import (
+    BUSY_SECONDS,
+    IN_MEMORY,
+    SqliteStore,
+    compact,
+    open_shared,
+)
 from memory_assets.stores.runs.events import AssetEvent, Evaluation, from_json, to_json
 from memory_assets.stores.runs.names import (
     INGEST_BATCH,
@@ -41,6 +47,8 @@ FAILED = "failed"
 KEPT, PRUNED = "kept", "pruned"
 """Whether Dagster has a run of its own still; neither for runs of the command line."""
 _REMEDY = "move it away: audits then lack what it said of runs that were pruned"
+_READER_SECONDS = 1.0
+"""How long who only reads waits for a lock."""
 _LISTED = 5
 _DAYS = 7
 _SCHEMA = """
@@ -123,17 +131,24 @@ class Unreported:
 
 
 class RunLedger(SqliteStore):
-    """The runs behind the products on record.
+    """The runs behind the products on record. A lock of another process is awaited for `seconds`.
 
     Raises:
         StoreBusy, StoreError: the file cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
-        connection = open_shared(path, _SCHEMA, _REMEDY)
+    def __init__(self, path: Path, seconds: float = BUSY_SECONDS) -> None:
+        connection = open_shared(path, _SCHEMA, _REMEDY, seconds=seconds)
         super().__init__(path, connection, _REMEDY)
+        try:
+            self._bring_up_to_date()
+        except BaseException:
+            self.close()
+            raise
+
+    def _bring_up_to_date(self) -> None:
         if self._lacking():
-            with self.transaction():
+            with self.transaction() as connection:
                 for name in sorted(self._lacking()):
                     column = f"{name} TEXT NOT NULL DEFAULT {_ADDED[name]}"
                     connection.execute(f"ALTER TABLE runs ADD COLUMN {column}")
@@ -376,10 +391,10 @@ def iso_time(seconds: float | None) -> str:
 
 def ledger_of(data_dir: Path) -> RunLedger:
     """Return the ledger of a data directory for reading; an empty one if there is none, or if it is
-    of an earlier version and cannot be written."""
+    of an earlier version and cannot be written now."""
     path = data_dir / FILE_NAME
-    with suppress(StoreReadOnly):
-        return RunLedger(path if path.exists() else IN_MEMORY)
+    with suppress(StoreReadOnly, StoreBusy):
+        return RunLedger(path if path.exists() else IN_MEMORY, _READER_SECONDS)
     return RunLedger(IN_MEMORY)
 
 

@@ -14,6 +14,7 @@ import json
 import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory_assets.transcripts.codex import javascript as js
@@ -28,9 +29,11 @@ _LONGEST = 500_000
 """Characters of a script that are looked at."""
 _LONGEST_JOINED = 200_000
 _DEEPEST = 100
-"""Levels of code within code, calls of functions included: Python's stack is limited."""
+_DEEPEST_BLOCK = 50
+"""Levels of code within code, calls of functions included: Python's stack is limited. What lies
+deeper is gone through at the end; of a block as a whole, so that its names are known in it."""
 _STEPS = 100_000
-"""Pieces of code that are gone through, each as often as it runs."""
+"""Pieces of code that are gone through, each as often as it runs; beyond, each about once."""
 _BUDGET = 8_000_000
 """Characters that the values of one script may have; beyond, values are not known. A member of a
 value counts as so many characters:"""
@@ -42,6 +45,7 @@ _OF_EACH = words("map forEach flatMap filter some every")
 _KEEPS_TEXT = words("trim trimStart trimEnd toString")
 _WRAPPERS = words("await_expression parenthesized_expression")
 _DEFAULTS = words("assignment_pattern object_assignment_pattern")
+_BLOCKS = words("statement_block else_clause")
 
 
 class Opaque(NamedTuple):
@@ -50,16 +54,29 @@ class Opaque(NamedTuple):
     code: str
 
 
-class _Tool(NamedTuple):
+@dataclass(frozen=True)
+class _Tool:
     """A tool; the object that has them all is one without a name."""
 
     name: str
 
 
-class _Function(NamedTuple):
-    """A function of the script."""
+class _Place(NamedTuple):
+    """What is known where code stands."""
+
+    names: ChainMap[str, Value]
+    inside: frozenset[int]
+    """Where the functions begin that are being gone through."""
+    is_again: bool
+    """Whether one of them called itself: what it does then counts where it differs."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Function:
+    """A function of the script, and the place where it stands."""
 
     node: Node
+    place: _Place
 
 
 _MISSING = Opaque("undefined")
@@ -102,36 +119,51 @@ class _Reading:
     def __init__(self, source: bytes) -> None:
         self._source = source
         self.calls: list[ToolCall] = []
-        self._names = ChainMap[str, Value]()
-        self._functions: list[Node] = []
+        self._place = _Place(ChainMap(), frozenset(), is_again=False)
+        self._functions: list[_Function] = []
         """Functions that were met."""
         self._entered = set[int]()
         """Where those begin that were called."""
+        self._again = set[int]()
+        """Where calls end by which a function called itself."""
+        self._later: list[tuple[Node | None, _Place]] = []
+        """Code that is still to be gone through."""
         self._depth = 0
         self._steps = _STEPS
         self._left = _BUDGET
 
     def read(self, root: Node) -> None:
         """Take in the calls of a script."""
-        for node in js.nodes(root) if b"function" in self._source else ():
-            if node.type == "function_declaration":  # it may be called above where it stands
-                self._names[js.text(js.part(node, "name"))] = _Function(node)
-        self._value(root)
+        self._later.append((root, self._place))
+        self._go_on()
         for function in self._functions:  # more may be met meanwhile
-            if function.start_byte not in self._entered:
-                self._enter(function, [])
+            if function.node.start_byte not in self._entered:
+                self._enter(function, [], function.node)
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """Go through the code that was left for later."""
+        around = self._place
+        for code, place in self._later:  # more may be left meanwhile
+            self._place = place
+            self._value(code)
+        self._later.clear()
+        self._place = around
 
     def _value(self, node: Node | None) -> Value:
         """Go through a piece of code; return the value that it has."""
         while js.kind(node) in _WRAPPERS and (inside := js.items(node)):
             node = inside[0]
         self._steps -= 1
-        stops = self._steps < 0 or len(self.calls) >= MOST_CALLS
-        if node is None or stops or self._depth > _DEEPEST:
+        if node is None or len(self.calls) >= MOST_CALLS:
             return Opaque("")
-        self._depth += 1
-        value = self._known(node)
-        self._depth -= 1
+        value: Value | None = None
+        if self._depth > (_DEEPEST_BLOCK if node.type in _BLOCKS else _DEEPEST):
+            self._later.append((node, self._place))
+        else:
+            self._depth += 1
+            value = self._known(node)
+            self._depth -= 1
         is_known = self._left >= 0 or isinstance(value, _Tool | _Function)
         if value is None or isinstance(value, Opaque) or not is_known:
             start = node.start_byte
@@ -149,7 +181,7 @@ class _Reading:
             return self._filled(node, raw=False)
         if kind in ("identifier", "shorthand_property_identifier"):
             name = js.text(node)
-            return _TOOLS if name == "tools" else self._names.get(name)
+            return _TOOLS if name == "tools" else self._place.names.get(name)
         if kind == "array":
             return self._list(node)
         if kind == "object":
@@ -161,53 +193,81 @@ class _Reading:
         if kind == "call_expression":
             return self._called(node)
         if kind in js.FUNCTIONS:
-            self._functions.append(node)
-            return _Function(node)
+            self._functions.append(_Function(node, self._place))
+            return self._functions[-1]
         if kind == "variable_declarator":
-            self._assign(js.part(node, "name"), js.part(node, "value"))
+            self._assign(js.part(node, "name"), js.part(node, "value"), declares=True)
         elif kind == "assignment_expression":
-            self._assign(js.part(node, "left"), js.part(node, "right"))
+            self._assign(js.part(node, "left"), js.part(node, "right"), declares=False)
         elif kind == "for_in_statement" and js.text(js.part(node, "operator")) == "of":
             values = self._value(js.part(node, "right"))
-            for value in values[:MOST_CALLS] if isinstance(values, list) else [_MISSING]:
-                self._bind(js.part(node, "left"), value)
+            declares = js.part(node, "kind") is not None
+            for value in self._passes(values) if isinstance(values, list) else [_MISSING]:
+                self._bind(js.part(node, "left"), value, declares=declares)
                 self._value(js.part(node, "body"))
         else:
+            for child in js.items(node):
+                if child.type == "function_declaration":  # it may be called above where it stands
+                    function = _Function(child, self._place)
+                    self._place.names[js.text(js.part(child, "name"))] = function
             for child in js.items(node):
                 self._value(child)
         return None
 
     # --- names -------------------------------------------------------------------------
 
-    def _assign(self, target: Node | None, code: Node | None) -> None:
+    def _assign(self, target: Node | None, code: Node | None, *, declares: bool) -> None:
         value, name = self._value(code), js.name_of(target)
-        if not isinstance(value, Opaque) or name not in self._names:
-            self._bind(target, value)
+        known = self._place.names.maps[0] if declares else self._place.names
+        if not isinstance(value, Opaque) or name not in known:
+            self._bind(target, value, declares=declares)
 
-    def _bind(self, target: Node | None, value: Value) -> None:
-        """Let a name stand for a value, or the names in a pattern for its parts."""
+    def _bind(self, target: Node | None, value: Value, *, declares: bool = True) -> None:
+        """Let a name stand for a value, or the names in a pattern for its parts: the name of this
+        function, or without `declares` of the one around it that has it."""
         if target is None or self._depth > _DEEPEST:
             return
         self._depth += 1
         if target.type in _DEFAULTS:
-            default = js.part(target, "right")
-            self._bind(
-                js.part(target, "left"), self._value(default) if value == _MISSING else value
-            )
+            if value == _MISSING and (default := js.part(target, "right")) is not None:
+                value = self._value(default)
+            self._bind(js.part(target, "left"), value, declares=declares)
         elif name := js.name_of(target):
-            self._names[name] = value
+            scopes = self._place.names.maps
+            having = scopes[:1] if declares else [*filter(lambda s: name in s, scopes), scopes[-1]]
+            having[0][name] = value
         for key, part in js.parts_of(target):
-            self._bind(part, _member(value, key))
+            self._bind(part, _member(value, key), declares=declares)
         self._depth -= 1
 
-    def _enter(self, function: Node, given: Sequence[Value]) -> None:
-        """Go through a function with these arguments."""
-        self._entered.add(function.start_byte)
-        self._names = self._names.new_child()
-        for place, parameter in enumerate(js.parameters_of(function)):
+    def _enter(self, function: _Function, given: Sequence[Value], call: Node) -> None:
+        """Go through a function with these arguments. If it calls itself, that is left for later,
+        once for each such call: how often it is made is not known."""
+        start, body = function.node.start_byte, js.part(function.node, "body")
+        around, inside = self._place, self._place.inside | function.place.inside
+        is_again = start in inside
+        if call.end_byte in self._again if is_again else self._is_spent(start):
+            return
+        self._entered.add(start)
+        self._again |= {call.end_byte} if is_again else set()
+        self._place = _Place(
+            function.place.names.new_child(), inside | {start}, is_again or around.is_again
+        )
+        for place, parameter in enumerate(js.parameters_of(function.node)):
             self._bind(parameter, given[place] if place < len(given) else _MISSING)
-        self._value(js.part(function, "body"))
-        self._names = self._names.parents
+        if is_again:
+            self._later.append((body, self._place))
+        else:
+            self._value(body)
+        self._place = around
+
+    def _is_spent(self, start: int) -> bool:
+        """Return whether a function was gone through and there is no time to do so again."""
+        return self._steps < 0 and start in self._entered
+
+    def _passes(self, values: list[Value]) -> list[Value]:
+        """Return the values for which a loop over them is gone through."""
+        return values[: MOST_CALLS if self._steps >= 0 else 1]
 
     # --- calls -------------------------------------------------------------------------
 
@@ -221,22 +281,24 @@ class _Reading:
         called = self._value(function) if of is None else _member(whole, self._key(function))
         given = [self._value(item) for item in js.items(arguments)]
         if isinstance(called, _Tool):
-            self.calls.append(ToolCall(called.name, given[0] if given else Opaque("")))
+            made = ToolCall(called.name, given[0] if given else Opaque(""))
+            if not self._place.is_again or not _is_among(self.calls, made):
+                self.calls.append(made)
         elif isinstance(called, _Function):
-            self._enter(called.node, given)
+            self._enter(called, given, call)
         elif method in _OF_EACH and isinstance(whole, list) and given:
-            for place, item in enumerate(whole[:MOST_CALLS]):
-                self._run(given[:1], [item, str(place)])
+            for place, item in enumerate(self._passes(whole)):
+                self._run(given[:1], [item, str(place)], call)
         else:
-            self._run(given, [])
+            self._run(given, [], call)
             return self._made(js.name_of(of), whole, method, given)
         return None
 
-    def _run(self, passed: Sequence[Value], given: Sequence[Value]) -> None:
+    def _run(self, passed: Sequence[Value], given: Sequence[Value], call: Node) -> None:
         """Go through those of the values that are functions, which something else calls."""
         for one in passed:
             if isinstance(one, _Function):
-                self._enter(one.node, given)
+                self._enter(one, given, call)
 
     def _made(self, of: str, whole: Value, method: str, given: Sequence[Value]) -> Value | None:
         """Return what a call makes: `Object.entries`, `JSON.parse`, `join` and the like."""
@@ -327,6 +389,13 @@ class _Reading:
             if not self._spend(added + _PER_MEMBER) or length > _LONGEST_JOINED:
                 return Opaque("...")
         return between.join(pieces)
+
+
+def _is_among(calls: Sequence[ToolCall], made: ToolCall) -> bool:
+    try:
+        return made in calls
+    except RecursionError:  # lists in lists, as deep as the script built them
+        return True
 
 
 def _member(value: Value, key: str) -> Value:

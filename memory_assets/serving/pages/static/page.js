@@ -97,6 +97,16 @@ function sameText(old, html) {
   return made.textContent === old.textContent ? null : made;
 }
 
+// Whether something in it has the focus, was opened, or was typed and not sent.
+function inUse(part) {
+  const isTyped = (field) => field.value !== field.defaultValue;
+  return (
+    part.contains(document.activeElement) ||
+    part.querySelector("details[open]") !== null ||
+    [...part.querySelectorAll("input, textarea")].some(isTyped)
+  );
+}
+
 for (const list of document.querySelectorAll("[data-live]")) {
   every(list, async () => {
     const made = sameText(list, await fetched(list.dataset.live));
@@ -117,7 +127,8 @@ for (const follow of document.querySelectorAll("[data-follow]")) {
     const now = new DOMParser().parseFromString(await fetched(location.href), "text/html");
     for (const part of [".beside-list > div", ".side"]) {
       const old = find(part); // the head of the session, and the list of its turns
-      if (!old.contains(document.activeElement)) old.replaceWith(now.querySelector(part));
+      const made = now.querySelector(part);
+      if (old && made && !inUse(old)) old.replaceWith(made);
     }
   });
 }

@@ -82,8 +82,6 @@ _LONGEST_CUE = 20
 _OF_CODE = re.compile(r"[()\[\]{}<>;\"'`]|&$|,$|^&")
 _DRAWN = 12
 _MOST_CODES, _MOST_OTHERS, _LONGEST = 30, 3, 200
-_LONGEST_ALONE = 3
-"""Words of a line that is nothing but a label and its value."""
 
 
 def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
