@@ -195,7 +195,7 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
     run(memory)
     retained(memory)
     (row,) = [row for row in memory.rows("session_summaries") if is_of({memory.flaky}, row)]
-    assert word in row["text"]
+    assert word in row["learned"]
     assert word not in json.dumps(memory.rows("redacted_records"), default=str)
     hashed = value_hash(word, memory.components.install_key)
     assert hashed is not None, word
@@ -205,7 +205,7 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
     run(memory)
     (now,) = [row for row in memory.rows("session_summaries") if is_of({memory.flaky}, row)]
     assert word not in json.dumps(now, default=str)
-    assert "<redacted:known-secret" in now["text"]
+    assert "<redacted:known-secret" in now["learned"]
     assert_all_holds(memory)
 
 
