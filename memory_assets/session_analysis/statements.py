@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.redacted_text import RedactedText, join
+from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.files import tool_kind
 from memory_assets.session_analysis.phrases import (
     EMPTY,
@@ -43,6 +43,10 @@ _OPENING = re.compile(
     r"\s*(?:[—–-]|[,:])\s+(?=[A-Z`])"
 )
 """A word in front of what an agent says."""
+OPTION = Phrase(
+    r"\W*(?:option|approach|alternative|choice|variant) (?:\d|[a-z]\b)|.*\b(?:pros|cons)\b"
+)
+"""How an option begins, or what stands above it."""
 _IS_JSON = re.compile(r"^\{\s*\"", re.MULTILINE)
 _BLOCK_OF_JSON = re.compile(r"\A\s*```(?:json)?\s*\n(?P<json>\{[^`]*\})\s*```\s*\Z")
 _JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
@@ -237,6 +241,8 @@ def chosen(
 
 def in_context(one: Said) -> RedactedText:
     """Return a sentence; one that points back ("That is why ...") after the one it points to."""
+    if OPTION.match(one.sentence.heading):
+        return compose("{}: {}", one.sentence.heading, one.text)
     before = one.sentence.before
     if before and POINTS_BACK.match(one.text) and not before.endswith((":", "?")):
         return join(" ", (before, one.text))

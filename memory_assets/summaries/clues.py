@@ -41,6 +41,7 @@ from memory_assets.session_analysis.scores import (
 from memory_assets.session_analysis.sentences import is_notice
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
+    OPTION,
     POINTS_BACK,
     Said,
     all_said,
@@ -55,10 +56,6 @@ from memory_assets.session_analysis.statements import (
 BASE = "base"
 """The clue that every sentence has."""
 IS_PAST = Phrase(r"\b(?:was|were|wasn't|weren't|had|did|didn't)\b|^\W*(?:i|pick|run|use)\b")
-_AMISS = Phrase(
-    r"\b(?:still|wrong|fails?|should|could|duplicat\w+|unused|redundant|mismatch\w*|inconsisten\w+|"
-    r"leak\w*|race|stale|incorrect\w*|ignor\w+|drop\w*|omits?|lacks?|instead|but|too|breaks?|lost)\b"
-)
 _DENIES = Phrase(
     r"\b(?:no|not|never|none|nope|without|missing|only|yet)\b|n't\b|不|没|未|ない|ません|"
     r"\b(?:nicht|kein\w*)\b"
@@ -68,6 +65,14 @@ _GOES_ON = Phrase(
     r"returns|makes|runs|follows|mirrors|builds|passes|matches|works|takes|shows|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
 )
 _FRAGMENT = re.compile(r"[a-z]+ |[A-Z][a-z]+ing (?!is |was |the \w+ (?:is|was) )")
+_HOLLOW = Phrase(
+    r"\W*(?:here(?:'s| is| are)\b|based on .*\bhere (?:is|are)\b|I(?:'m| am) ready\b|reply with\b|"
+    r"(?:now )?I (?:now )?have (?:the|a|all) |(?:your )?(?:task|goal):|thank|my (?:lean|take)\b|"
+    r"I (?:can|could|will)\b(?!')|I'll\b|if you(?:'d)? (?:prefer|like)\b|let me\b|not committed)|"
+    r".*\b(?:will|already|should|can|must|may|would|you|we|they)$"
+)
+"""What says nothing of the work, or only what is offered; and the beginning of a sentence whose end
+stands in a list."""
 _LEADS_IN = Phrase(
     r"\W*(?:here(?:'s| is| are)\b|(?:I|you|we|assumption)(?:'\w+| \w+)?\b|你|我|建议|"
     r".*\b(?:let me know|happy to)\b|(?:both|all|some) \w+ \w+ \w+\W*$|以下|下面)"
@@ -76,7 +81,6 @@ _NAMED = re.compile(r"(?:[A-Z]|\S*[\w)][./_()]\S*).*(?: [—–→-]+|:) ")
 _CUES: dict[str, tuple[Callable[[str], object], ...]] = {
     "cause": (CAUSE.search,),
     "reason": (REASON.search,),
-    "amiss": (_AMISS.search,),
     "denies": (_DENIES.search,),
     "past": (IS_PAST.search,),
     "did": tuple(rule.search for rule in DEEDS),
@@ -189,12 +193,24 @@ def stands_alone(one: Said) -> bool:
     text = in_context(one)
     if not readable(one.plain) or text.count('"') % 2:  # of a quotation that goes on
         return False
+    if _HOLLOW.match(one.plain) or OPTION.match(one.plain):
+        return False
     if has_no_blanks(text):
         return POINTS_BACK.match(text) is None
     fragment = _FRAGMENT.match(text)
     if fragment and f"`{fragment[0].strip()}" not in one.record.text:
         return False
     return not (POINTS_BACK.match(text) or _GOES_ON.match(text))
+
+
+def is_deed(judgement: Judged) -> bool:
+    """Return True if a sentence tells of work: its turn changed files, or its words say so; not if
+    it is a cause first of all."""
+    one, worth = judgement
+    if CAUSE.search(one.plain) and worth.is_finding:
+        return False
+    cues = chain.from_iterable(_CUES[cue] for cue in ("did", "was done", "now", "change"))
+    return one.changed or one.recap or any(finds(one.plain) for finds in cues)
 
 
 def _prompt_of(session: SessionTurns, turn: int) -> str:
@@ -236,11 +252,9 @@ class _About:
         return [
             f"turn={when}",
             f"turns={min(_size(turns), 5)}",
-            f"quarter={4 * turn // turns}",
             f"sentences={_size(len(self.bags))}",
             f"message={_size(length)}",
             f"place={next((end for end in (0, 1, 2, 5, 11) if place <= end), 12)}",
-            f"end={min(length - 1 - place, 3)}",
         ]
 
     def work(self, one: Said) -> list[str]:
@@ -251,7 +265,6 @@ class _About:
             f"rank={min(_size(self._rank[one.turn]), 4)}",
             f"committed={self._committed[one.turn]}",
             f"later={any(self._changed[one.turn + 1 :])}",
-            f"ever={any(self._changed)}",
             f"recap={one.recap}",
         ]
 
@@ -264,7 +277,6 @@ class _About:
             f"code={min(len(_CODE.findall(one.plain)), 3)}",
             f"number={_DIGIT.search(one.plain) is not None}",
             f"file={any(name in one.plain for name in self._files)}",
-            f"capital={one.plain[:1].isupper()}",
             f"words={min(len(bag) // 3, 6)}",
             f"asked={_fifths(bag, self._asked[one.turn])}",
             f"asked at all={_fifths(bag, self._asked_at_all)}",

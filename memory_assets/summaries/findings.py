@@ -8,18 +8,17 @@ from itertools import chain
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.files import Touched, touched
+from memory_assets.session_analysis.files import Touched, files_changed, touched
 from memory_assets.session_analysis.open_ends import OFFER
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
     base_name,
     distinct,
-    leading,
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import CAUSE
+from memory_assets.session_analysis.scores import CAUSE, GUESSED
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
@@ -30,7 +29,7 @@ from memory_assets.summaries.clues import IS_PAST, Judged, stands_alone
 
 LEARNED_LIMIT = 600
 _LEARNED_MOST = 4
-_LEAST, _AGAIN = -2.8, 0.3
+_LEAST, _AGAIN = -2.9, 0.3
 """The worth from which on a sentence is taken, and what one loses for each better one of its turn,
 so that one turn is not all."""
 _INVESTIGATED_LIMIT = 400
@@ -52,7 +51,7 @@ _WANTS_A_TEXT = Phrase(
     r"\b(?:draft|write|compose|rewrite|rephrase|reword|formulate|prepare|shorten|give me)\b"
     r"[^.?!\n]{0,40}?\b(?:messages?|repl(?:y|ies)|responses?|e-?mails?|mail|comments?|posts?|tweets?|"
     r"announcements?|letters?|essays?|stor(?:y|ies)|poems?|haikus?|lyrics|blurbs?|bio|pitch|"
-    r"(?:pr|issue|ticket|pull request) (?:description|text|body)|bug reports?)\b"
+    r"(?:pr|issue|ticket|pull request) (?:description|text|body)|bug reports?|paragraphs?)\b"
 )
 _REWORDS = Phrase(
     r"\b(?:it|shorter|longer|bit more|formal|friendlier|tone|again|another|casual|version|"
@@ -70,12 +69,16 @@ def learned(
     session: SessionTurns, judged: Sequence[Judged], told: Sequence[RedactedText]
 ) -> RedactedText:
     """Return the sentences that are worth most as what was learned, none that a field of `told`
-    holds already."""
+    holds already, and no guess made before files were changed."""
+    changes = files_changed(session)
     best = chosen(
         (
             (one.worth.learned, one.said)
             for one in _without_drafts(session, judged)
-            if one.worth.is_finding and stands_alone(one.said) and not _asks(one.said.plain)
+            if one.worth.is_finding
+            and stands_alone(one.said)
+            and not _asks(one.said.plain)
+            and not (changes[one.said.turn + 1 :].count(True) and GUESSED.search(one.said.plain))
         ),
         room=LEARNED_LIMIT,
         most=_LEARNED_MOST,
@@ -84,24 +87,24 @@ def learned(
         again=_AGAIN,
     )
     told_now = [
-        _told_as_past(text) if _is_amiss(one.plain) and _changed_since(session, one) else text
+        _told_as_past(text) if _is_amiss(one) and _changed_since(session, one) else text
         for one, text in best
     ]
-    return join(" ", leading(distinct(told_now), LEARNED_LIMIT + 1))
+    return join(" ", distinct(told_now))
 
 
 def _asks(text: str) -> bool:
     return text.endswith(("?", "？")) or OFFER.search(text) is not None
 
 
-def _is_amiss(text: str) -> bool:
-    """Return True if a sentence says that a file, or a name in code, is amiss or so for now,
-    the file or name first."""
-    amiss = _MAY_CHANGE.search(text)
-    named = _FILES.search(text) or _IDENTIFIERS.search(text)
-    if amiss is None or named is None:
-        return False
-    return named.start() < amiss.start() or text.startswith("There ")
+def _is_amiss(one: Said) -> bool:
+    """Return True if a sentence says that something is amiss or so for now: in a turn that changes
+    files a file, or a name in code, that stands first."""
+    amiss = _MAY_CHANGE.search(one.plain)
+    named = _FILES.search(one.plain) or _IDENTIFIERS.search(one.plain)
+    if amiss is None or not one.changed or one.plain.startswith("There "):
+        return amiss is not None
+    return named is not None and named.start() < amiss.start()
 
 
 def _told_as_past(text: RedactedText) -> RedactedText:
@@ -110,11 +113,14 @@ def _told_as_past(text: RedactedText) -> RedactedText:
 
 
 def _changed_since(session: SessionTurns, one: Said) -> bool:
-    """Return True if a sentence that tells how things are names a file that was changed after it,
-    or something in a text that was replaced then."""
+    """Return True if a sentence that tells how things are, or its message in a turn without
+    changes, names a file that was changed after it, or it something that was replaced then."""
     if CAUSE.search(one.plain) or IS_PAST.search(one.plain):
         return False
-    files = {name.rsplit("/", 1)[-1] for name in _FILES.findall(one.plain)}
+    files = {
+        name.rsplit("/", 1)[-1]
+        for name in _FILES.findall(one.plain if one.changed else one.record.text)
+    }
     named = set(_IDENTIFIERS.findall(one.plain))
     own = session.turns[one.turn].records
     at = next(at for at, record in enumerate(own) if record is one.record)

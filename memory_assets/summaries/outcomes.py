@@ -34,13 +34,14 @@ from memory_assets.session_analysis.scores import (
 from memory_assets.session_analysis.sentences import plain_text, split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
+    OPTION,
     Said,
     choose,
     readable,
     vocabulary_of,
     without_colon,
 )
-from memory_assets.summaries.clues import Judged, stands_alone
+from memory_assets.summaries.clues import Judged, is_deed, stands_alone
 from memory_assets.summaries.prompts import unanswered
 
 LIMIT, _NEXT_LIMIT = 600, 400
@@ -75,7 +76,7 @@ _IS_A_REPORT = Phrase(r": (?:analysis|findings|investigation|report|research|rev
 """A plan that is none, but what was found out while nothing might be changed."""
 _PLANS = ".claude/plans/"
 _COMMITS_ROOM, _TELLING = 260, 120
-_LEAST, _AGAIN = -1.9, 0.3
+_LEAST, _AGAIN = -2.1, 0.3
 """The worth from which on a report is told, and what one loses for each better one of its turn, so
 that a long last one is not all."""
 _CAVEAT = Phrase(
@@ -109,7 +110,10 @@ def completed(session: SessionTurns, judged: Sequence[Judged], files: Touched) -
         (
             (one.worth.completed, one.said)
             for one in judged
-            if one.worth.is_report and stands_alone(one.said) and not _is_to_come(one.said)
+            if one.worth.is_report
+            and is_deed(one)
+            and stands_alone(one.said)
+            and not _is_to_come(one.said)
         ),
         room=LIMIT - len(commits) - len(planned) - 2,
         most=_MOST_REPORTS,
@@ -123,7 +127,8 @@ def completed(session: SessionTurns, judged: Sequence[Judged], files: Touched) -
 
 
 def _is_to_come(one: Said) -> bool:
-    return any(map(NEXT_HEADING.search, (one.sentence.heading, one.sentence.lead)))
+    headings = one.sentence.heading, one.sentence.lead
+    return any(NEXT_HEADING.search(above) or OPTION.match(above) for above in headings)
 
 
 def _planned(session: SessionTurns, told: RedactedText) -> RedactedText:

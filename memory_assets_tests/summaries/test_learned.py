@@ -148,3 +148,17 @@ def test_one_sentence_of_each_piece_of_work_comes_before_a_second_one(script: Ma
     session.say("The root cause is the wet wick in the lamp of the tower.")
     learned = session.summary().learned
     assert "exporter" in learned and "wick" in learned
+
+
+def test_an_option_is_told_below_its_heading(script: Make) -> None:
+    """What it says is of the option, not of the lamp as it is."""
+    said = "## Option 2: Dry the wick\n\nThe cause is the wet wick, because the store leaks."
+    learned = script().prompt("why is the lamp out?").say(said).summary().learned
+    assert learned.startswith("Option 2: Dry the wick: The cause is the wet wick")
+
+
+def test_a_guess_before_changes_is_not_told(script: Make) -> None:
+    """The work showed what it was."""
+    session = script().prompt("why is the lamp out?")
+    session.say("The cause is probably the wet wick, because the store leaks.")
+    assert not session.prompt("mend it").touch("Edit", "lamp.py").say("It is on.").summary().learned
