@@ -15,6 +15,7 @@ from memory_assets.session_analysis.phrases import (
     Phrase,
     base_name,
     distinct,
+    leading,
     listing,
     shorten,
 )
@@ -90,7 +91,7 @@ def learned(
         _told_as_past(text) if _is_amiss(one) and _changed_since(session, one) else text
         for one, text in best
     ]
-    return join(" ", distinct(told_now))
+    return join(" ", leading(distinct(told_now), LEARNED_LIMIT + 1))
 
 
 def _asks(text: str) -> bool:
