@@ -30,6 +30,9 @@ LABELLED = (
     ("> Enter passphrase for the repo:\n{s}\n> created", "wandering albatross"),
     ("Password:\n    {s}\nServer:\n    mail.example", "ilovemycat"),
     ("Ten recovery codes for the portal:\n\n~~x~~\n{s}\nq2wz 7hcl\n8ybn 4dvs", "6kfp 93mt"),
+    ("smtp.password = {s}\r\n", "kettle"),
+    ("psk ....... {s}\r\n", "correct-horse-battery-staple"),
+    ("Backup codes\r\n{s}\r\nq2wz-7hcl\r\n", "6kfp-93mt"),
 )
 
 

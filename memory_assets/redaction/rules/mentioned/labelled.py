@@ -24,7 +24,7 @@ KEYWORDS = tuple(
     for word in (
         *words("psk puk passcode"),
         *(f"{word}{sign}" for word in ("secret", "pass", "code", "key", "token", "cookie")
-          for sign in (":", " =", " (", " is:", " ->", " ..", " >>", " ?")),
+          for sign in (":", "=", " =", " (", " is:", " ->", " ..", " >>", " ?")),
         "pass ", "secret ", "codes",
     )
 )  # fmt: skip
@@ -49,7 +49,7 @@ _SIGN = re.compile(
 _BLANK = re.compile(r"[ \t]{1,4}(?:[05-9] (?=\S))?(?P<quote>[\"'`“«*]{0,3})(?=[^\s:=(])")
 _REST = re.compile(
     r"(?P<value>\S{2,100}?(?:[ ]\S{1,40}?){0,8}?)"
-    r"(?=[ \t]*(?:\r?\n|$)|[ \t]+(?:\(|#|//|-{1,2}[ ]|—|–|<|[/|\[][ ])|[ \t]*[,;](?:\s|$)|[ ]{2,}"
+    r"(?=[ \t]*\r?(?:\n|$)|[ \t]+(?:\(|#|//|-{1,2}[ ]|—|–|<|[/|\[][ ])|[ \t]*[,;](?:\s|$)|[ ]{2,}"
     r"|\.(?:\s|$))"
 )
 _CLOSING = {"“": "”", "«": "»"}
@@ -70,7 +70,7 @@ _CODES_OF = re.compile(
 )
 _CODE_LINE = re.compile(
     r"[ \t>*•-]*(?:\d{1,2}[.):][ \t]+)?[\"']?(?P<value>(?=[^\n]{0,40}\d)[A-Za-z0-9]{4,12}"
-    r"(?:[ -][A-Za-z0-9]{3,12}){0,3})[\"']?,?[ \t]*"
+    r"(?:[ -][A-Za-z0-9]{3,12}){0,3})[\"']?,?[ \t]*\r?"
 )
 _QUOTED_CODE = re.compile(
     r"[\"'](?P<value>(?=[^\"'\n]{0,30}\d)[A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{3,12}){0,3})[\"']"
