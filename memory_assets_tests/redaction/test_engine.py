@@ -313,10 +313,20 @@ def test_both_engines_redact_transcripts_the_same(
         '(setq wifi_psk "6f9619ff-8b86-d011-b42d-00cf4fc964ff")',
         "token=Zq8-Lm2-Pw9 ./run.sh",
     ],
-    ids=(
-        "number_in_a_query no_vendor odd_blank Kelvin padded beyond_ASCII call flag element pair"
-        " named token"
-    ).split(),
+    ids=[
+        "number in a query",
+        "no vendor",
+        "odd blank",
+        "Kelvin",
+        "padded",
+        "beyond ASCII",
+        "call",
+        "flag",
+        "element",
+        "pair",
+        "named",
+        "token",
+    ],
 )
 def test_both_engines_agree_where_they_did_not(
     redactors: tuple[Redactor, Redactor], text: str
