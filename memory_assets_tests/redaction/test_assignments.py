@@ -178,6 +178,9 @@ def test_a_name_that_says_it_without_doubt_gives_any_value(
         "--ask-vault-pass --limit web03",
         "tar --password doesnt exist, you mean gpg",
         "| name | code |\n|---|---|\n| Germany | deutschland |\n",
+        "| Device | Pass |\n|---|---|\n| Pixel | flaky |\n",
+        "| account | key |\n|---|---|\n| a1 | primary |\n",
+        "device,key\na,volume\nb,brightness\n",
     ],
 )
 def test_what_stands_in_place_of_a_value_stays(text: str, redactor: Redactor) -> None:

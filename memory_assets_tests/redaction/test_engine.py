@@ -307,8 +307,26 @@ def test_both_engines_redact_transcripts_the_same(
         'AKI{}F2PCZM9WJ6TG3QD0"f6d4b2907e5c3a18f6d4b2907e5c3a18='.format("A"),
         'AKI{}F2PCZM9WJ6TG3QD0"f6d4b2907e5c3a18f6d4b2907e5c3a18é'.format("A"),
         'password := flag.String("password", "Juniper2001")',
+        "tool --psk s3cr3tP@ss!",
+        "<psk>sommer2024!</psk>",
+        "define('psk','sommer2024!')",
+        '(setq wifi_psk "6f9619ff-8b86-d011-b42d-00cf4fc964ff")',
+        "token=Zq8-Lm2-Pw9 ./run.sh",
     ],
-    ids=["number in a query", "no vendor", "odd blank", "Kelvin", "padded", "beyond ASCII", "call"],
+    ids=[
+        "number in a query",
+        "no vendor",
+        "odd blank",
+        "Kelvin",
+        "padded",
+        "beyond ASCII",
+        "call",
+        "flag",
+        "element",
+        "pair",
+        "named",
+        "token",
+    ],
 )
 def test_both_engines_agree_where_they_did_not(
     redactors: tuple[Redactor, Redactor], text: str

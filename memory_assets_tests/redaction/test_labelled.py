@@ -30,6 +30,12 @@ LABELLED = (
     ("> Enter passphrase for the repo:\n{s}\n> created", "wandering albatross"),
     ("Password:\n    {s}\nServer:\n    mail.example", "ilovemycat"),
     ("Ten recovery codes for the portal:\n\n~~x~~\n{s}\nq2wz 7hcl\n8ybn 4dvs", "6kfp 93mt"),
+    ("PASS ....... {s}", "s3cr3tP@ss!"),
+    ("pass ....... {s}", "sommer2024!"),
+    ("NAME   VALUE\nuser   bob\npass   {s}", "Tr0ub4dor&3"),
+    ("smtp.password = {s}\r\n", "kettle"),
+    ("psk ....... {s}\r\n", "correct-horse-battery-staple"),
+    ("Backup codes\r\n{s}\r\nq2wz-7hcl\r\n", "6kfp-93mt"),
 )
 
 
@@ -52,6 +58,11 @@ def test_the_value_of_a_label_goes(row: tuple[str, str], redactor: Redactor) -> 
         "password reset",
         "Password:\nPermission denied, please try again.",
         "Password:\nalice@build7:~$ ls",
+        "Give it the correct password:\n\n```bash\nls\n```",
+        "Type your password:\nself.shown=yes",
+        "PASS ....... test_login2",
+        "PASS   tests/login_2.py",
+        "PASS   TestHandler42",
         "pwd: Jim Meyering",
         "String password = args[1];",
         "def password(self) -> str:",

@@ -56,10 +56,14 @@ _LOGINS = word_set(
 )
 """Columns beside which one called "pass" has passwords."""
 _OF_LOGINS = re.compile(
-    r"(?:(?:admin|default|login|user|web|root|device|service|wifi|wlan|unlock|door|access)[ _-]?)?"
-    r"(?:pass|secret|key|pin|code|psk|puk)"
+    r"(?:(?:admin|default|login|user|web|root|device|service|wifi|wlan|unlock|door|access)[ _-]?"
+    r"(?:pass|secret|key|pin|code|psk|puk)|secret|pin|psk|puk)"
 )
 """Columns that have passwords beside those."""
+_OF_PERSONS = frozenset(("pass", "key", "code"))
+"""Columns that have secrets of any look beside persons, and drawn ones beside the other logins, but
+names, states and places as well."""
+_PERSONS = word_set("user username login email benutzer nutzer usuario utilisateur who ssid")
 _OF_CODES = word_set("name service server email")
 """Columns beside which codes, keys and tests are listed as well."""
 _TYPES = word_set("type value required description default example")
@@ -210,6 +214,7 @@ def _judge_columns(names: list[str]) -> list[NameKind]:
     of passwords, and not the number of tests or names of entries."""
     lower = [name.lower() for name in names]
     kinds = [_kind(name) for name in names]
+    of_persons = not _PERSONS.isdisjoint(lower)
     if "pass" in lower:
         kinds[lower.index("pass")] = NameKind.TOKEN
     if "secret" in lower and not _LOGINS.isdisjoint(lower):
@@ -218,6 +223,8 @@ def _judge_columns(names: list[str]) -> list[NameKind]:
         for number, name in enumerate(lower):
             if _OF_LOGINS.fullmatch(name) is not None:
                 kinds[number] = NameKind.PASSWORD
+            elif name in _OF_PERSONS:
+                kinds[number] = NameKind.PASSWORD if of_persons else NameKind.TOKEN
     return kinds
 
 

@@ -115,7 +115,7 @@ _PASSWORD_ENDS = ("password", "passwd", "passphrase", "pwd")
 _TOKEN_ENDS = ("secret", "apikey", "accesskey", "privatekey", "secretkey", "token")
 PASSWORDS = _PASSWORD_WORDS.union(_PASSWORD_ENDS)
 """Words of which every name of kind PASSWORD contains one."""
-SPEAKING = PASSWORDS.union(_TOKEN_WORDS, _TOKEN_ENDS, ("key",))
+SPEAKING = PASSWORDS.union(_TOKEN_WORDS, _TOKEN_ENDS, ("key", "psk"))
 """Words of which every name of kind TOKEN or PASSWORD contains one, as a word or at the end of one,
 with no letter of the same case after it."""
 _NAMED_VENDORS = words(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_assets.redaction.rules.anchored.rule import mixed_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.chosen import LIKELY, UNUSUAL, shape
 from memory_assets.redaction.rules.judging.given import Place, is_given, is_number, is_passphrase
@@ -24,7 +25,7 @@ KEYWORDS = tuple(
     for word in (
         *words("psk puk passcode"),
         *(f"{word}{sign}" for word in ("secret", "pass", "code", "key", "token", "cookie")
-          for sign in (":", " =", " (", " is:", " ->", " ..", " >>", " ?")),
+          for sign in (":", "=", " =", " (", " is:", " ->", " ..", " >>", " ?")),
         "pass ", "secret ", "codes",
     )
 )  # fmt: skip
@@ -49,7 +50,7 @@ _SIGN = re.compile(
 _BLANK = re.compile(r"[ \t]{1,4}(?:[05-9] (?=\S))?(?P<quote>[\"'`“«*]{0,3})(?=[^\s:=(])")
 _REST = re.compile(
     r"(?P<value>\S{2,100}?(?:[ ]\S{1,40}?){0,8}?)"
-    r"(?=[ \t]*(?:\r?\n|$)|[ \t]+(?:\(|#|//|-{1,2}[ ]|—|–|<|[/|\[][ ])|[ \t]*[,;](?:\s|$)|[ ]{2,}"
+    r"(?=[ \t]*\r?(?:\n|$)|[ \t]+(?:\(|#|//|-{1,2}[ ]|—|–|<|[/|\[][ ])|[ \t]*[,;](?:\s|$)|[ ]{2,}"
     r"|\.(?:\s|$))"
 )
 _CLOSING = {"“": "”", "«": "»"}
@@ -58,9 +59,15 @@ _ASKED = re.compile(
     r"[ \t>]{0,12}(?P<value>\S[^\n]{2,80}?)[ \t]*(?=\r?\n|$)"
 )
 """A prompt, and the line that was typed below it."""
+_DRAWN_ALONE = re.compile(r"(?=\S*[!#$%&+*@^?])\S{4,100}(?=[ \t]*(?:[\r\n]|$))")
 _OF_ROUTER = re.compile(r"[ \t]*(?:enable|username \S{1,40}|neighbor \S{1,40}) ")
 _USER = re.compile(r"(?i)(?<![a-z])(?:user|login|account|ssid)")
-_SHELL = re.compile(r".*[@~:\]\\].*[#$%>]|[A-Za-z]:\\.*|\S+@\S+\.\S+|-.*")
+_NOT_TYPED = re.compile(
+    r".*[@~:\]\\].*[#$%>]|[A-Za-z]:\\.*|\S+@\S+\.\S+|-.*|[`~]{3}.*|[\w.\[\]]+[ ]?[:+]?=[^=].*"
+)
+"""What stands below a prompt but is no answer: a shell, an address, a fence, an assignment."""
+_OF_COLUMN = re.compile(r"[ \t]{0,4}\.{3,60}:?[ \t]*|[ \t]{2,}")
+"""What fills a line of a list between a name and its value."""
 _HEAD = re.compile(
     r"(?:^|[,;/|(]|[.:][ ]|[ ]-[ ])[ \t>*#•|+-]*(?P<words>(?:[^\W_][\w.'’&+-]*[ ]){0,4})(?:\w+\.)?$"
 )
@@ -70,7 +77,7 @@ _CODES_OF = re.compile(
 )
 _CODE_LINE = re.compile(
     r"[ \t>*•-]*(?:\d{1,2}[.):][ \t]+)?[\"']?(?P<value>(?=[^\n]{0,40}\d)[A-Za-z0-9]{4,12}"
-    r"(?:[ -][A-Za-z0-9]{3,12}){0,3})[\"']?,?[ \t]*"
+    r"(?:[ -][A-Za-z0-9]{3,12}){0,3})[\"']?,?[ \t]*\r?"
 )
 _QUOTED_CODE = re.compile(
     r"[\"'](?P<value>(?=[^\"'\n]{0,30}\d)[A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{3,12}){0,3})[\"']"
@@ -92,6 +99,7 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
     if label is None:
         return
     if label.group().lower() == "pass" and not _is_password(text, position):
+        yield from _in_column(text, position, label.end())
         return
     line_start = max(text.rfind("\n", 0, position) + 1, position - _LONGEST)
     head = _HEAD.search(text[line_start:position])
@@ -106,7 +114,7 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
     asked = _ASKED.match(text, label.end()) if label["certain"] else None
     if asked is not None:
         value = asked["value"]
-        if not _SHELL.fullmatch(value) and _is_asked(value, label.group()):
+        if not _NOT_TYPED.fullmatch(value) and _is_asked(value, label.group()):
             yield asked.span("value")
         return
     blank = _BLANK.match(text, label.end())
@@ -114,6 +122,17 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
         found = _value(text, label, blank)
         if found is not None and _is_alone(text, line_start, label, head["words"], found):
             yield found
+
+
+def _in_column(text: str, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the range of a drawn value in the column beside the label from `first` to `end`, if the
+    line has nothing else."""
+    filled = _OF_COLUMN.match(text, end)
+    if filled is None or text[text.rfind("\n", 0, first) + 1 : first].strip():
+        return
+    value = _DRAWN_ALONE.match(text, filled.end())
+    if value is not None and mixed_password(value.group()) and is_given(value.group(), Place.LINE):
+        yield value.span()
 
 
 def _is_password(text: str, position: int) -> bool:
