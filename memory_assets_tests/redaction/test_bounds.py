@@ -114,6 +114,7 @@ HOSTILE = (
     '- x_key=["k2j4h5k2j3h4kj2h34",\n',
     'x_key=["k2j4h5k2j3h4kj2h34",',
     "passwd<<E\n",
+    "mcrcon -p ",
     '"a1b2c3"# token ',
     "alice@corp-mail.io ",
     "a@b.",

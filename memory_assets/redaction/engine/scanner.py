@@ -349,8 +349,9 @@ def _repeated(text: str, spans: list[Span]) -> list[Span]:
 def _is_password_command(text: str, position: int) -> bool:
     """Return True if the simple command at this position names one of the programs before it, and
     what follows is no database."""
-    start = max(text.rfind(end, 0, position) for end in COMMAND_ENDS)
-    program = PASSWORD_COMMANDS.search(text, max(start + 1, position - 200), position + 1)
+    begin = max(position - 200, 0)
+    start = max(text.rfind(end, begin, position) for end in COMMAND_ENDS)
+    program = PASSWORD_COMMANDS.search(text, max(start + 1, begin), position + 1)
     return program is not None and not (program["asks"] and DATABASE.match(text, position))
 
 

@@ -299,7 +299,7 @@ def _place(
         if after["sep"] == "=":
             return Place.ALONE
         return Place.LINE if _ARGUMENT_ENDS.match(text, end) is not None else None
-    line = text[max(text.rfind("\n", 0, first) + 1, first - 240) : first]
+    line = text[max(first - 240, 0) : first].rpartition("\n")[2]
     if after["sep"] == "=" and _CONNECTION.search(line) is not None:
         return Place.ALONE
     if after["sep"] == "=" and after.end() - after.end("close") == 1 and name.upper() == name:

@@ -168,7 +168,7 @@ def score(clues: list[str]) -> float:
 
 def candidates(text: str, position: int, start: int, kind: str) -> Iterator[Candidate]:
     """Yield the values around the word of a `kind` that stands from `position` to `start`."""
-    begin = max(text.rfind("\n", 0, position) + 1, position - BACK)
+    begin = max(text.rfind("\n", max(position - BACK, 0), position) + 1, position - BACK)
     end = min(start + REACH, len(text))
     line_end = start - 1
     for _ in range(_LINES):
@@ -295,7 +295,7 @@ def _is_named(
 
 def _about(text: str, position: int, start: int, kind: str) -> list[str]:
     """Return the clues that all values around a word share: what it is, and prose or code."""
-    line_start = max(text.rfind("\n", 0, position) + 1, position - 200)
+    line_start = max(text.rfind("\n", max(position - 200, 0), position) + 1, position - 200)
     line_end = text.find("\n", start, start + 200)
     line = text[line_start : line_end if line_end >= 0 else start + 200]
     signs = len(_CODE.findall(line)) * 100 // max(len(line), 20)

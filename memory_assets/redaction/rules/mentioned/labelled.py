@@ -59,6 +59,7 @@ _ASKED = re.compile(
     r"[ \t>]{0,12}(?P<value>\S[^\n]{2,80}?)[ \t]*(?=\r?\n|$)"
 )
 """A prompt, and the line that was typed below it."""
+_INDENTED = re.compile(r"(?:^|\n)[ \t]*$")
 _DRAWN_ALONE = re.compile(r"(?=\S*[!#$%&+*@^?])\S{4,100}(?=[ \t]*(?:[\r\n]|$))")
 _OF_ROUTER = re.compile(r"[ \t]*(?:enable|username \S{1,40}|neighbor \S{1,40}) ")
 _USER = re.compile(r"(?i)(?<![a-z])(?:user|login|account|ssid)")
@@ -101,7 +102,8 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
     if label.group().lower() == "pass" and not _is_password(text, position):
         yield from _in_column(text, position, label.end())
         return
-    line_start = max(text.rfind("\n", 0, position) + 1, position - _LONGEST)
+    line_start = max(position - _LONGEST, 0)
+    line_start = max(text.rfind("\n", line_start, position) + 1, line_start)
     head = _HEAD.search(text[line_start:position])
     if head is None:
         return
@@ -128,7 +130,7 @@ def _in_column(text: str, first: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the range of a drawn value in the column beside the label from `first` to `end`, if the
     line has nothing else."""
     filled = _OF_COLUMN.match(text, end)
-    if filled is None or text[text.rfind("\n", 0, first) + 1 : first].strip():
+    if filled is None or not _INDENTED.search(text[max(first - 80, 0) : first]):
         return
     value = _DRAWN_ALONE.match(text, filled.end())
     if value is not None and mixed_password(value.group()) and is_given(value.group(), Place.LINE):
