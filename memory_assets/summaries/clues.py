@@ -116,6 +116,9 @@ _ABOVE = {
 _CODE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|--\w")
 _DIGIT = re.compile(r"\d")
 _SHORT_NAME, _HEAD_OF_A_PROMPT = 3, 600
+_LOOKED_AT = 500
+"""Characters of a sentence in which words are looked for: some rules take the square of its length.
+"""
 _APART = 0.5
 """A sentence that is worth so much more in the other field does not stand in one."""
 _ENDS = {**{end: end for end in ".?:!"}, "。": ".", "？": "?", "：": ":", "！": "!"}
@@ -304,11 +307,14 @@ def _form(one: Said, items_before: int) -> Iterator[str]:
 
 
 def _cues(one: Said) -> Iterator[str]:
+    plain, above, leads = (
+        text[:_LOOKED_AT] for text in (one.plain, one.sentence.heading, one.sentence.lead)
+    )
     for cue, rules in _CUES.items():
-        if any(finds(one.plain) for finds in rules):
+        if any(finds(plain) for finds in rules):
             yield f"cue={cue}"
     for name, about in _ABOVE.items():
-        heading, lead = about.search(one.sentence.heading), about.search(one.sentence.lead)
+        heading, lead = about.search(above), about.search(leads)
         if heading:
             yield f"heading={name}"
         if lead:

@@ -111,8 +111,8 @@ def completed(session: SessionTurns, judged: Sequence[Judged], files: Touched) -
             (one.worth.completed, one.said)
             for one in judged
             if one.worth.is_report
-            and is_deed(one)
             and stands_alone(one.said)
+            and is_deed(one)
             and not _is_to_come(one.said)
         ),
         room=LIMIT - len(commits) - len(planned) - 2,
