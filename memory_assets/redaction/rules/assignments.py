@@ -251,7 +251,7 @@ _SETTING_BEGINS = re.compile(
 """What stands before a setting on its line."""
 _LINE_ENDS = re.compile(r"[ \t]*(?:$|\r?\n|[ \t](?:#|;|//|--|\(|<))")
 _ARGUMENT_ENDS = re.compile(r"$|[ \t]*[\n\r|;&<>\"'`\\)]|[ \t]+[-/]")
-_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";", "+", "#", "→"))
+_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";", "+", "#", "→", "\ufeff"))
 _IN_A_ROW = re.compile(
     r"^[^(){}\[\],;]*(?:\w=[^\s=(]{1,40}[ ]|-[eFd] [\"']?|--\w[\w-]{1,20} [\"']?)$"
 )
@@ -270,7 +270,8 @@ def _is_given(
     """Return True if the value is a secret because its name says so, and its place lets little else
     be there."""
     name, kind = named
-    if not (says_secret(name.strip(".-")) or (name == "PASS" and after["sep"] == "=")):
+    in_form = name == "pwd" and text[first - 1 : first] in ("?", "&")
+    if not (in_form or says_secret(name.strip(".-")) or (name == "PASS" and after["sep"] == "=")):
         return False
     place = _place(text, first, name, after, span, quoted)
     if kind is not NameKind.PASSWORD:

@@ -292,7 +292,7 @@ def names_number(name: str) -> bool:
     if not parts:
         return False
     if len(parts) < len(words_of) and parts[-1] in _OF_CODES:
-        return True
+        return "postal" not in parts
     if parts[-1] not in NUMBERS:
         return False
     return len(parts) == 1 or parts[-2] in _OF_CERTAIN or parts[-2] in _SERVICES
