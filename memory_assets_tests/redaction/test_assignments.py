@@ -186,6 +186,8 @@ def test_a_name_that_says_it_without_doubt_gives_any_value(
         "passphrase    Optional[str]",
         "password: 4096",
         "postal_access_code: 10115",
+        "led pin: 1305",
+        "gpio pin 1305",
         "| Device | Pass |\n|---|---|\n| Pixel | flaky |\n",
         "| account | key |\n|---|---|\n| a1 | primary |\n",
         "device,key\na,volume\nb,brightness\n",

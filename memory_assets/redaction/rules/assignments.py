@@ -22,6 +22,7 @@ from memory_assets.redaction.rules.judging.given import Place, is_given, is_numb
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import (
     NameKind,
+    is_of_board,
     name_kind,
     names_number,
     says_secret,
@@ -229,6 +230,8 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
     assignment."""
     if text.startswith("<redacted:", first - 10):
         return False  # a tag's own name
+    if is_of_board(text[max(first - 8, 0) : first]) and names_number(name):
+        return False
     if after["space"] is not None:
         return _is_flag(name, text, first)
     if after["item"] is not None:
