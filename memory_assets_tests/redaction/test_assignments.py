@@ -146,6 +146,10 @@ WORDS_THAT_ARE_SECRETS = (
     ("self.pin = {s}  # door", "6174"),
     ("flash.ps1 -Pin {s} -Verbose", "7734"),
     ("| system | user | password |\n|---|---|---|\n| wiki | ed | {s} |\n", "Quill_Pen"),
+    ("user=bob&pwd={s}", "kettle"),
+    ('POSTGRES_PASSWORD="{s}"', "q{w}e9R"),
+    ("\ufeffDB_PASSWORD={s}", "kettle"),
+    ("\ufeffuser,password\nbob,{s}\n", "kettle"),
     ("Device;AdminLogin;AdminKey\nLaser;maker;{s}\n", "brandloch"),
 )
 
@@ -178,6 +182,12 @@ def test_a_name_that_says_it_without_doubt_gives_any_value(
         "--ask-vault-pass --limit web03",
         "tar --password doesnt exist, you mean gpg",
         "| name | code |\n|---|---|\n| Germany | deutschland |\n",
+        "| user | pin |\n|---|---|\n| a1 | Optional[str] |\n",
+        "passphrase    Optional[str]",
+        "password: 4096",
+        "postal_access_code: 10115",
+        "led pin: 1305",
+        "gpio pin 1305",
         "| Device | Pass |\n|---|---|\n| Pixel | flaky |\n",
         "| account | key |\n|---|---|\n| a1 | primary |\n",
         "device,key\na,volume\nb,brightness\n",

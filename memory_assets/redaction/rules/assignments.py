@@ -22,6 +22,7 @@ from memory_assets.redaction.rules.judging.given import Place, is_given, is_numb
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import (
     NameKind,
+    is_of_board,
     name_kind,
     names_number,
     says_secret,
@@ -229,6 +230,8 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
     assignment."""
     if text.startswith("<redacted:", first - 10):
         return False  # a tag's own name
+    if is_of_board(text[max(first - 8, 0) : first]) and names_number(name):
+        return False
     if after["space"] is not None:
         return _is_flag(name, text, first)
     if after["item"] is not None:
@@ -251,7 +254,7 @@ _SETTING_BEGINS = re.compile(
 """What stands before a setting on its line."""
 _LINE_ENDS = re.compile(r"[ \t]*(?:$|\r?\n|[ \t](?:#|;|//|--|\(|<))")
 _ARGUMENT_ENDS = re.compile(r"$|[ \t]*[\n\r|;&<>\"'`\\)]|[ \t]+[-/]")
-_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";", "+", "#", "→"))
+_BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";", "+", "#", "→", "\ufeff"))
 _IN_A_ROW = re.compile(
     r"^[^(){}\[\],;]*(?:\w=[^\s=(]{1,40}[ ]|-[eFd] [\"']?|--\w[\w-]{1,20} [\"']?)$"
 )
@@ -270,7 +273,8 @@ def _is_given(
     """Return True if the value is a secret because its name says so, and its place lets little else
     be there."""
     name, kind = named
-    if not (says_secret(name.strip(".-")) or (name == "PASS" and after["sep"] == "=")):
+    in_form = name == "pwd" and text[first - 1 : first] in ("?", "&")
+    if not (in_form or says_secret(name.strip(".-")) or (name == "PASS" and after["sep"] == "=")):
         return False
     place = _place(text, first, name, after, span, quoted)
     if kind is not NameKind.PASSWORD:

@@ -41,7 +41,9 @@ COLUMN = (
     rb"|pin|psk|puk|key|code|(?:api|auth|access|admin)[ _-]?(?:keys?|tokens?)|tokens?"
     rb"|credentials?))"
 )
-_SEPARATED = re.compile(r"\"?[\w .#/-]{1,40}\"?(?:(?P<sign>[,;\t])\"?[\w .#/-]{1,40}\"?){1,30}\r?")
+_SEPARATED = re.compile(
+    r"\ufeff?\"?[\w .#/-]{1,40}\"?(?:(?P<sign>[,;\t])\"?[\w .#/-]{1,40}\"?){1,30}\r?"
+)
 _ALIGNED = re.compile(r"\S+(?:[ ]\S+)*")
 _WORD = re.compile(r"\S+")
 _HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}(?<!\.)")
@@ -105,7 +107,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
     separated = _SEPARATED.fullmatch(line)
     sign = separated["sign"] if separated else ""
     heads = _cells_of(line, sign)
-    names = [line[start:stop].strip(' \r"') for start, stop in heads]
+    names = [line[start:stop].strip(' \r"\ufeff') for start, stop in heads]
     if len(names) < 2 or not all(map(_HEAD.fullmatch, names)):
         return None
     if not sign and any(map(is_type, names)):  # fields of a structure

@@ -12,6 +12,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.phrases import (
     is_function,
     is_listed,
@@ -44,6 +45,7 @@ _STANDS_FOR = re.compile(
     r"|\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|.*([^\W_])\1{7}.*|change_?-?(?:me|it)\W?\d*|replace_?-?me|.*x{4}.*|@\w+|wpa\d?.*|[^\W\d_]+[?:]"
     r"|[/~.][\w./-]+|\w+(?:/[\w.-]+)+|[A-Za-z]:|[\w-]+\.(?:txt|key|pem|json|ya?ml|env|conf|cfg|ini|py|[jt]sx?"
     r"|go|rs|java|cs|php|rb|sh|md|html?|xml|toml|log|pdf|docx?|crt|cer|p12|pfx|jks|kdbx?|gpg|asc)"
+    r"|(?:optional|list|dict|union|set|tuple|sequence|option|vec)\[.*\]"
     r"|[a-z_$][\w$]*(?:(?:\.|->|::|\?\.)[a-z_$][\w$]*)+|%\w|\$.*|&\w+|\*\w+|!\w+.*"
 )
 """What is written in place of a secret, where the secret is, and amounts."""
@@ -57,6 +59,8 @@ _OF_PROGRAMS = word_set(
     "1023 1024 2048 4096 8192 3000 3306 5000 5432 6379 8000 8080 8443 8888 9000 9090"
 )
 """Sizes and ports."""
+_SIZES = frozenset(("1024", "2048", "4096", "8192"))
+"""Lengths of keys and passwords."""
 _LABEL = re.compile(
     r"(?i)pas+[wps]|psw|pass?(?:o|wo)r[dt]|passe?$|pwd|kennw|kenn?ort|contrase|contrasin|senha"
     r"|wachtw|l.senord|adgang|salasa|has[lł]|hesl|gesl|lozink|parol|şifre|sifre|jelsz|m.t kh|sandi"
@@ -93,6 +97,8 @@ _OF_MESSAGES = re.compile(
 _PHRASE_WORD = re.compile(r"[\dA-Za-zÀ-ɏ_'’&+#!$%@*-]{1,24}[!?]?")
 _SIGN = re.compile(r"\w[!#$%&+*@]")
 _MOST_WORDS = 9
+_DRAWN = 12
+"""Bits of evidence that a value with braces in it must have."""
 
 
 @lru_cache(maxsize=4_096)
@@ -106,9 +112,14 @@ def is_given(value: str, place: Place) -> bool:
         return is_passphrase(value, quoted=place is Place.LITERAL)
     if any(map(str.isspace, value)) or not value.isprintable():
         return False
-    if _STANDS_FOR.fullmatch(value) and not (_NUMBER.fullmatch(value) and len(set(value)) > 1):
+    is_long_number = _NUMBER.fullmatch(value) and len(set(value)) > 1 and value not in _SIZES
+    if _STANDS_FOR.fullmatch(value) and not is_long_number:
         return False
-    if values.is_placeholder(value) or values.is_reference(value) or _FILLED.search(value):
+    if (
+        values.is_placeholder(value)
+        or values.is_reference(value)
+        or (_FILLED.search(value) and not is_generated(value, _DRAWN))
+    ):
         return False
     if values.is_identifier_of_something(value) and not values.is_random(value):
         return False

@@ -229,6 +229,7 @@ _LABELS = word_set(
 """First words of names of labels, messages and functions that speak of passwords."""
 _SHORT_NAMES = word_set("pass pw pwd")
 """Words for passwords that are often something else where nothing says whose they are."""
+_OF_BOARD = re.compile(r"(?i)(?<![a-z])(?:led|gpio)[ ]$")
 NUMBERS = word_set("pin puk code")
 """Words for numbers that may be secrets."""
 _OF_CODES = word_set(
@@ -292,10 +293,15 @@ def names_number(name: str) -> bool:
     if not parts:
         return False
     if len(parts) < len(words_of) and parts[-1] in _OF_CODES:
-        return True
+        return "postal" not in parts
     if parts[-1] not in NUMBERS:
         return False
     return len(parts) == 1 or parts[-2] in _OF_CERTAIN or parts[-2] in _SERVICES
+
+
+def is_of_board(before: str) -> bool:
+    """Return True if the pin whose name follows `before` is one of a circuit board."""
+    return _OF_BOARD.search(before) is not None
 
 
 def name_of_service(name: str) -> bool:

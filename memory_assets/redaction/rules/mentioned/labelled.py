@@ -16,7 +16,12 @@ from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.chosen import LIKELY, UNUSUAL, shape
 from memory_assets.redaction.rules.judging.given import Place, is_given, is_number, is_passphrase
 from memory_assets.redaction.rules.judging.likelihood import is_generated
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind, says_secret
+from memory_assets.redaction.rules.judging.names import (
+    NameKind,
+    is_of_board,
+    name_kind,
+    says_secret,
+)
 from memory_assets.redaction.rules.judging.phrases import is_function, is_listed
 from memory_assets.redaction.rules.wordlist import words
 
@@ -105,7 +110,7 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
     line_start = max(position - _LONGEST, 0)
     line_start = max(text.rfind("\n", line_start, position) + 1, line_start)
     head = _HEAD.search(text[line_start:position])
-    if head is None:
+    if head is None or (label["number"] and is_of_board(head["words"])):
         return
     sign = _SIGN.match(text, label.end())
     if sign is not None:
