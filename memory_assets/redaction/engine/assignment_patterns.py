@@ -42,7 +42,7 @@ _WORD_VALUE = "|".join(
         r"[A-Za-z\-]{3}[ \t]",
         *(f"[0-9]{{{digits}}}{_BARE_NO_DIGIT}{_BARE}{{{3 - digits}}}" for digits in (1, 2)),
         f"{_BARE_NO_DIGIT}{_BARE}{{3}}",
-        "[0-9]{4}",
+        "[0-9]{3}",
     )
 )
 _ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
