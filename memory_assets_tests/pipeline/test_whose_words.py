@@ -302,7 +302,7 @@ def test_what_programs_asked_is_found_when_wanted(
     assert not of_programs & _hits(spoken, "", kinds=kinds, sort="date")
     assert of_programs <= _hits(spoken, "", kinds=kinds, sort="date", machine=True)
     own = sessions["observer by source"]
-    assert _hits(spoken, "harp", kinds=kinds, session=own) == {own}
+    assert _hits(spoken, "observe", kinds=kinds, session=own) == {own}
 
 
 def test_what_is_left_out_is_told_where_nothing_else_answers(spoken: SampleMemory) -> None:
