@@ -98,10 +98,10 @@ def test_the_palette_offers_what_fits(client: TestClient) -> None:
 
 def test_the_palette_tells_projects_of_one_name_apart() -> None:
     """By their directories."""
-    roots = {"a": "/work/harbor", "b": "~/harbor", "c": "/work/quay"}
+    roots = {"a": "/srv/harbor", "b": "~/harbor", "c": "/srv/quay"}
     memory = MagicMock(**{"catalog.sources.project_roots.return_value": roots})
     assert [name for _, name, _ in _projects(memory, "harb")] == [
-        *("harbor  /work/harbor", "harbor  ~/harbor")
+        *("harbor  /srv/harbor", "harbor  ~/harbor")
     ]
     assert [name for _, name, _ in _projects(memory, "quay")] == ["quay"]
 

@@ -115,6 +115,7 @@ HOSTILE = (
     'x_key=["k2j4h5k2j3h4kj2h34",',
     "passwd<<E\n",
     "mcrcon -p ",
+    "password\t",
     '"a1b2c3"# token ',
     "alice@corp-mail.io ",
     "a@b.",

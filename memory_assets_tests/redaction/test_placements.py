@@ -143,6 +143,20 @@ def test_grouped_and_bare_keys_go(text: str, template: str, redactor: Redactor, 
     assert value.splitlines()[0] not in redactor.redact(text.replace("{s}", value)).text
 
 
+@sweep(
+    "text",
+    [
+        "user,password\nann,%s\nbob,{s}\n",
+        "user\tpassword\tnote\nann\tnone\t%s\nbob\t{s}\tnew\n",
+        "| user | password |\n|---|---|\n| ann | %s |\n| bob | {s} |\n",
+    ],
+)
+def test_rows_below_a_row_that_is_too_long_are_read(text: str, redactor: Redactor) -> None:
+    """Of a line only a thousand characters are looked at, and the next row is the next line."""
+    kept = redactor.redact((text % ("a tide " * 300)).replace("{s}", "Quill_Pen")).text
+    assert "Quill_Pen" not in kept
+
+
 BENIGN = (
     "This approach2 is the key to success",
     "MapReduce2 is the key",
@@ -159,6 +173,10 @@ BENIGN = (
     "login(user,password,role)\nlogout(user,Tr0ub4dor5,role)\n",
     "name,password\na sentence, Tr0ub4dor5, and more\n",
     "Pass  Fail  Total\n12    3     15\n",
+    "password\t" * 200,
+    "user,password,note " * 150,
+    "user;password;" * 120 + "\n",
+    "user,password\n" + "moor,tide," * 150,
     "echo hello123 | base64",
     "my-secret            Opaque",
     "token                2 days",

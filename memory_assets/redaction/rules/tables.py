@@ -117,7 +117,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
         return None
     secrets = []
     for _ in range(_MOST_ROWS):
-        start = end + 1
+        start = _next_line(text, end)
         end = _line_end(text, start)
         line = text[start:end]
         cells = _cells_of(line, sign)
@@ -182,7 +182,7 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
         return [], ruler
     cells = []
     for _ in range(_MOST_ROWS):
-        start = end + 1
+        start = _next_line(text, end)
         end = _line_end(text, start)
         line = text[start:end].translate(_BOX)
         if "|" not in line:
@@ -243,6 +243,13 @@ def _line_end(text: str, start: int) -> int:
     limit = start + _LONGEST_LINE
     end = text.find("\n", start, limit)
     return min(limit, len(text)) if end < 0 else end
+
+
+def _next_line(text: str, end: int) -> int:
+    """Return where the line behind the one begins that is looked at up to `end`, however long it
+    is; behind the text if there is none."""
+    newline = text.find("\n", end)
+    return (newline if newline >= 0 else len(text)) + 1
 
 
 def _kind(name: str) -> NameKind:

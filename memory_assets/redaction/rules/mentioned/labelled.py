@@ -114,9 +114,9 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
         return
     sign = _SIGN.match(text, label.end())
     if sign is not None:
-        found = _value(text, label, sign)
-        if found is not None:
-            yield found
+        span = _value(text, label, sign)
+        if span is not None:
+            yield span
         return
     asked = _ASKED.match(text, label.end()) if label["certain"] else None
     if asked is not None:
@@ -126,9 +126,9 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
         return
     blank = _BLANK.match(text, label.end())
     if blank is not None and not label["weak"]:
-        found = _value(text, label, blank)
-        if found is not None and _is_alone(text, line_start, label, head["words"], found):
-            yield found
+        span = _value(text, label, blank)
+        if span is not None and _is_alone(text, line_start, label, head["words"], span):
+            yield span
 
 
 def _in_column(text: str, first: int, end: int) -> Iterator[tuple[int, int]]:
@@ -212,12 +212,12 @@ def _is_worded(value: str) -> bool:
 
 
 def _is_alone(
-    text: str, line_start: int, label: re.Match[str], before: str, found: tuple[int, int]
+    text: str, line_start: int, label: re.Match[str], before: str, span: tuple[int, int]
 ) -> bool:
     """Return True if a value behind a blank is no word that goes on: `password reset`."""
-    value = text[slice(*found)]
+    value = text[slice(*span)]
     if _OF_ROUTER.fullmatch(text, line_start, label.start()):
-        return text[found[1] : found[1] + 1] in ("", "\n", "\r")
+        return text[span[1] : span[1] + 1] in ("", "\n", "\r")
     if name_kind(f"password_{value}") is NameKind.PLAIN or " " in value:
         return False
     if any(is_function(word) or (value.isalpha() and is_listed(word)) for word in before.split()):
@@ -228,7 +228,7 @@ def _is_alone(
         return True
     if not value.isalpha():
         return shape(value) >= UNUSUAL or is_generated(value, _DRAWN)
-    following = text[found[1] : found[1] + 1]
+    following = text[span[1] : span[1] + 1]
     line = text[line_start : label.start()].lower()
     if following == ",":
         return "user" in line
@@ -256,19 +256,19 @@ def _codes(text: str, position: int) -> Iterator[tuple[int, int]]:
     if 0 < behind < _LONGEST_CUE:
         for listed in _CODE_BEHIND.finditer(text, position + behind, position + len(line)):
             yield listed.span()
-    found: list[tuple[int, int]] = []
+    codes: list[tuple[int, int]] = []
     others = 0
-    while end >= 0 and others <= _MOST_OTHERS and len(found) < _MOST_CODES:
+    while end >= 0 and others <= _MOST_OTHERS and len(codes) < _MOST_CODES:
         start = end + 1
         end = text.find("\n", start, start + _LONGEST)
         code = _CODE_LINE.fullmatch(
             text, start, end if end >= 0 else min(len(text), start + _LONGEST)
         )
         if code is not None:
-            found.append(code.span("value"))
-        elif found:
+            codes.append(code.span("value"))
+        elif codes:
             break
         else:
             others += 1
-    if len(found) > 1:
-        yield from found
+    if len(codes) > 1:
+        yield from codes
