@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,12 +52,6 @@ def rows(agents: Agents, table: Any, partition: str = PLAIN) -> list[dict[str, A
         table, partition
     ).to_pylist()
     return found
-
-
-@pytest.fixture
-def wordy(tmp_path: Path, engines: dict[str, Any]) -> Agents:
-    """An empty memory without vectors and Chroma."""
-    return Agents(tmp_path / "memory", engines, given={"embedder": "none"})
 
 
 @pytest.fixture(scope="module")
