@@ -105,7 +105,7 @@ def test_an_interrupt_ends_the_processes_and_their_run(settings: Settings) -> No
 def test_an_interrupt_leaves_no_process_half_started() -> None:
     """It waits until the process is there, though another thread receives it."""
     ended = Event()
-    other = Thread(target=ended.wait)
+    other = Thread(target=ended.wait, daemon=True)
     other.start()
     is_started = False
     with pytest.raises(KeyboardInterrupt), interrupt_waits():
