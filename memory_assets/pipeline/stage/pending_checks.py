@@ -18,7 +18,6 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from memory_assets.errors import NotFound
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import CheckFacts, ProductFacts
@@ -114,7 +113,8 @@ def fresh_rows(catalog: Catalog, version: str, batch: Batch) -> tuple[Batch | No
     if not fresh:
         return None, note
     notes = [note] * len(fresh)
-    return _batch([parts[at] for at in fresh], notes, [firsts[at] for at in fresh]), note
+    chosen = [parts[at] for at in fresh]
+    return _batch(chosen, notes, map(len, chosen), [firsts[at] for at in fresh]), note
 
 
 def _firsts(rows: pa.Table) -> list[int]:
@@ -146,26 +146,28 @@ def pending_rows(
     lake: Lake, project: str, table: Table, notes: Iterable[Product]
 ) -> Iterator[Batch]:
     """Yield the rows of pending sessions as they are on disk, in batches of about 16 MB."""
+    by_name = {note.session_id: note for note in notes}
     parts: list[pa.Table] = []
-    included: list[Product] = []
+    included: dict[str, int] = {}
     size = 0
-    for note in notes:
-        try:
-            rows = lake.read(table, project, note.session_id)
-        except NotFound:
-            continue
-        rows = rows.replace_schema_metadata(None)
+    for lengths, rows in lake.partition(table, project).runs_of(by_name):
         unlike = bool(parts) and not parts[0].schema.equals(rows.schema)
         if parts and (unlike or size >= _BATCH_BYTES):
-            yield _batch(parts, included)
-            parts, included, size = [], [], 0
+            yield _batch(parts, map(by_name.__getitem__, included), included.values())
+            parts, included, size = [], {}, 0
         parts.append(rows)
         size += rows.nbytes
-        included.append(note)
+        included |= lengths
     if parts:
-        yield _batch(parts, included)
+        yield _batch(parts, map(by_name.__getitem__, included), included.values())
 
 
-def _batch(parts: list[pa.Table], notes: list[Product], firsts: list[int] | None = None) -> Batch:
-    starts = list(accumulate((len(part) for part in parts[:-1]), initial=0))
-    return Batch(pa.concat_tables(parts), notes, starts, firsts or [0] * len(parts))
+def _batch(
+    parts: Iterable[pa.Table],
+    notes: Iterable[Product],
+    lengths: Iterable[int],
+    firsts: list[int] | None = None,
+) -> Batch:
+    """Return rows as one batch, of which `lengths` are of the session or part of each note."""
+    *starts, _ = accumulate(lengths, initial=0)
+    return Batch(pa.concat_tables(parts), list(notes), starts, firsts or [0] * len(starts))

@@ -174,6 +174,26 @@ class Partition:
 
         return self._of_one_state(opened, of_all)
 
+    def runs_of(self, session_ids: Collection[str]) -> Iterator[tuple[dict[str, int], pa.Table]]:
+        """Yield the rows of sessions, those that lie side by side in a segment together: how many
+        each has, in their order, and the rows. For who holds the project's lock, so that nobody
+        moves them meanwhile; a session without rows is left out.
+
+        Raises:
+            DamagedFile: a segment that may have them is not readable.
+        """
+        left = set(session_ids)
+        for place in self._state()[1]:
+            segment = self._segment(place)
+            for begin, end in segments.runs_without(segment, segment.entries.keys() - left):
+                with reading(segment.path, self._project), ExitStack() as files:
+                    run = self._cache.extent(segment, begin, end - begin, files)
+                    rows = pa.concat_tables(run.slices(0, end - begin, None))
+                yield segment.lengths(begin, end), rows
+            left -= segment.entries.keys()
+        if left:
+            self._require_moved()
+
     def _extents(self, held: Sequence[Segment], files: ExitStack) -> Iterator[tuple[Path, Extent]]:
         """Yield the rows of all sessions with the file that they are in, those of a file together
         as far as no newer one has them."""

@@ -115,6 +115,12 @@ class Segment:
     groups: Sequence[int]
     entries: Mapping[str, Entry]
 
+    def lengths(self, begin: int, end: int) -> dict[str, int]:
+        """Return how many rows each session has that is in these, in their order."""
+        return {
+            name: entry.rows for name, entry in self.entries.items() if begin <= entry.first < end
+        }
+
 
 class SegmentCache:
     """The directories and decoded row groups of the segments that were read last; for several
