@@ -154,7 +154,7 @@ PRODUCTS: tuple[tuple[str, ...], ...] = (
     ("workato-token", "wrka-{t:60,}", "wrkaus-{t:60,}", "wrkaeu-{t:60,}"),
     ("scalingo-token", "tk-us-{w:48}"),
     ("settlemint-token", *(f"sm_{k}_{{a:16,}}" for k in ("pat", "sat", "aat"))),
-    ("intra42-secret", "s-s4t2ud-{h:64}", "s-s4t2af-{h:64}"),
+    ("intra42-secret", *(f"{kind}-s4t2{of}-{{h:64}}" for kind in "su" for of in ("ud", "af"))),
     ("defined-networking-token", "dnkey-{u:26}-{u:52}"),
     ("aikido-secret", "AIK_SECRET_{a:50,}", "AIK_CI_{a:50,}"),
     ("canva-secret", "cnvca{w:45,}"),
