@@ -40,7 +40,7 @@ Named = Callable[[str], str]
         ("PRIVATE-TOKEN: {s}", "assigned-secret"),
         ('#define API_KEY "{s}"', "assigned-secret"),
         ('<Pass encoding="base64">{s}</Pass>', "assigned-password"),
-        ("The default password is '{s}'", "spoken-password"),
+        ("The default password is '{s}'", "named-secret"),
         ('new NetworkCredential("app", "{s}")', "network-credential"),
         ('ConvertTo-SecureString "{s}" -AsPlainText -Force', "secure-string"),
         ("net user app {s} /add", "windows-user-password"),
@@ -197,3 +197,43 @@ def test_a_kept_line_after_a_tag_stays(redactor: Redactor, fake: Fake) -> None:
     """A tag is inert: its own name assigns nothing to what follows."""
     text = f"DB_PASSWORD={fake('Qz7{a:20}')}\nDB_NAME=cipherbox_staging\n"
     assert redactor.redact(text).text.endswith("\nDB_NAME=cipherbox_staging\n")
+
+
+@sweep(
+    "row",
+    [
+        ("curl -F secret={s} https://example.com", "harborlamp"),
+        ('curl -F "token={s}" https://example.com', "harbor lamp"),
+        ("curl --data-urlencode 'password={s}' https://example.com", "harbor lamp"),
+        ("curl --form 'user[password]={s}'", "Harborlamp"),
+        ("net use Z: \\\\nas\\scans /user:scanner {s}", "Scan4Folder"),
+        ('ALTER USER app IDENTIFIED BY "{s}";', "Harborlamp4"),
+        ('WiFi.begin("castle", "{s}");', "harbor and lamp"),
+        ("mesh_key: [{s}]", ", ".join(f"0x{byte:02X}" for byte in range(1, 160, 10))),
+        (
+            "kubectl create secret generic a --from-literal=b=Kettle4 --from-literal=c={s}",
+            "7a2be90c",
+        ),
+        ("kind: Secret\nstringData:\n  user: app\n  password: {s}\n", "carrots and peas"),
+        ("Unseal keys from the init:\n\n1. {s}\n", "JX3vMqT9cLwHs2RzYbN8fKdPg5UeAo1ViC7nBkQxWmE0"),
+    ],
+)
+def test_the_value_of_a_field_or_an_argument_goes(row: tuple[str, str], redactor: Redactor) -> None:
+    """Fields of forms, literals of secrets, arguments of calls and commands: words, too."""
+    text, value = row
+    assert value not in redactor.redact(text.replace("{s}", value)).text
+
+
+@sweep(
+    "text",
+    [
+        "curl -F secret=@secret.txt -F 'token=$TOKEN' https://example.com",
+        "kubectl create configmap a --from-literal=b=7a2be90c41",
+        "kubectl create secret generic a --from-literal=username=harborlamp",
+        "net use Z: \\\\nas\\scans /persistent:no",
+        "net use Z: \\\\nas\\scans\nwalnuts",
+    ],
+)
+def test_fields_and_arguments_without_a_secret_stay(text: str, redactor: Redactor) -> None:
+    """Files, variables, users and what is searched for."""
+    assert redactor.redact(text).text == text

@@ -56,7 +56,6 @@ _QUIET_SEARCH = re.compile(r"-[a-zA-Z]*[qc]|--(?:quiet|silent|count)")
 _MODULE = re.compile(r"(?:python|py)[\d.]*")
 _CONTINUED = re.compile(r"[`^][ \t]*\r?\n")
 """A line that goes on in PowerShell or in cmd."""
-_QUOTES = str.maketrans("", "", "\"'")
 _EXTENSION = re.compile(r"\.(?:exe|cmd|bat|ps1|com)$")
 _SEVERAL = re.compile(r"[,/.]")
 _ANY_NUMBER = "**"
@@ -72,8 +71,6 @@ class _Term(NamedTuple):
     exact: frozenset[str]
     globs: re.Pattern[str] | None
     negated: bool
-    pieces: tuple[str, ...]
-    """Strings of which every word that matches contains one."""
 
     def matches(self, forms: Sequence[str]) -> bool:
         """Return True if an argument, the first of its `forms`, matches this term."""
@@ -110,16 +107,13 @@ of several); none for an option. A single dash is standard input, no option."""
 
 def opens_vault(command: str) -> bool:
     """Return True if the output of a command contains secrets from a vault."""
-    plain = command.casefold()
-    for quote in _QUOTES:
-        plain = plain.replace(chr(quote), "")
-    if _may_open(plain):
-        if _opens(command, 0):
-            return True
-        if _CONTINUED.search(command):
-            joined = _CONTINUED.sub(lambda line: " " * len(line.group()), command)
-            return _opens(joined, 0)
-    return False
+    plain = command.casefold().replace("'", "").replace('"', "")
+    if _hints().search(plain) is None:
+        return False
+    if _opens(command, 0):
+        return True
+    joined = _CONTINUED.sub(lambda line: " " * len(line.group()), command)
+    return joined != command and _opens(joined, 0)
 
 
 def _opens(command: str, depth: int) -> bool:
@@ -352,42 +346,13 @@ def _term(word: str) -> _Term | None:
         frozenset(alternatives) - frozenset(globs),
         re.compile("|".join(map(translate, globs))) if globs else None,
         negated,
-        tuple(max(re.split(r"\[.*?\]|[*?]", alternative), key=len) for alternative in alternatives),
-    )
-
-
-def _may_open(lower: str) -> bool:
-    """Return True, quickly, if a command may contain one of the table; it is given in lower case
-    and without quotes."""
-    named = _hints().findall(lower)
-    if 2 * len(named) > _MOST_PROGRAMS:
-        return True
-    plain = lower.replace("`", "")
-    return any(
-        all(any(map(plain.__contains__, pieces)) for pieces in row)
-        for name in dict.fromkeys(named)
-        for row in _pieces(name)
     )
 
 
 @cache
 def _hints() -> re.Pattern[str]:
-    """Return what matches, in every word that names a program of the table, that name."""
+    """Return what matches, in every command that names a program of the table, that name."""
     known = {*_rows(), *EXTENDS}
     known |= {name for name, program in PROGRAM_NAMES.items() if program in known}
     longest_first = sorted(known, key=len, reverse=True)
     return re.compile(rf"(?<![\w.-])(?:{any_of(longest_first)})(?!\w)")
-
-
-@cache
-def _pieces(name: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    """Return, for each command of the table that a name may run, the strings of which it contains
-    one, for each of its subcommands."""
-    program = PROGRAM_NAMES.get(name, name)
-    rows = (
-        row for command in (program, EXTENDS.get(program, "")) for row in _rows().get(command, ())
-    )
-    return tuple(
-        tuple(term.pieces for term in row.terms if term is not None and not term.negated)
-        for row in rows
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from memory_assets.redaction.rules.anchored.positions import POSITIONS
 from memory_assets.redaction.rules.anchored.rule import (
@@ -15,6 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     likely_password,
     mixed_password,
     rule,
+    rule_above,
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
@@ -27,6 +29,11 @@ _NAME = r"\w{0,40}(?i:pass|pwd|secret|token|key|auth|cred)\w{0,24}"
 
 _ANY_ARGUMENT = r"[\"']?(?P<secret>[^\s\"'$%=|;&<>()`,-][^\s\"'|;&<>()`,]{5,400})"
 _SETTING = r"(?:auth-?|api-?)?(?:token|key|secret|license|password)"
+_LITERAL = re.compile(
+    rf"--from-literal[= ][\"']?(?P<name>[\w.-]{{1,80}})={_ARGUMENT}|(?<!\\)(?P<end>\n)"
+)
+_OF_PLACE = re.compile(r"(?i)user|login|name|host|url|port|addr|region|mail|bucket|env$|id$|db$")
+_LONGEST_COMMAND = 1_000
 _PORT = re.compile(r"^\d+(?:/\w+)?$|:\d+(?:/\w+)?$")
 _DRAWN = 6
 _CERTAIN = 22
@@ -49,6 +56,16 @@ def _stored_in_vault(value: str) -> bool:
 def _given_password(value: str) -> bool:
     """Return True if `value`, of an option for passwords, is one: also a word."""
     return typed_password(value) or (len(value) >= 4 and argument_password(value))
+
+
+def _literals(text: str, command: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the values of a secret that is created of literals, but for those that name a user or
+    a host."""
+    for literal in _LITERAL.finditer(text, command.end(), command.end() + _LONGEST_COMMAND):
+        if literal["end"]:
+            return
+        if typed_password(literal["secret"]) and _OF_PLACE.search(literal["name"]) is None:
+            yield literal.span("secret")
 
 
 def _is_cookie(value: str) -> bool:
@@ -140,9 +157,6 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            rf"{program}{_SHORT_ARGUMENTS if flag else ' '}{flag}{_SECRET}",
            f"{sample}{FILL[:12]} x")
       for anchor, program, flag, sample in _BY_PROGRAM),
-    rule("command-secret", "wpa_passphrase ", typed_password,
-         r"wpa_passphrase (?:\"[^\"\n]{1,60}\"|[^\s\"]{1,60}) " + _SECRET,
-         "wpa_passphrase home " + FILL[:12]),
     rule("command-secret", "config ", typed_password,
          r"config http-basic\.\S{1,80} \S{1,80} " + _SECRET,
          "poetry config http-basic.x app " + FILL[:12]),
@@ -150,18 +164,23 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            rf"(?<=\s){flag}[\"'](?:[\w.-]{{1,60}}=[^;\"'\n]{{0,200}};\s?){{0,4}}?[\w.-]{{1,60}}="
            r"(?P<secret>[^\s;\"']{10,2000})", f"curl {flag}'id={FILL[:20]}'")
       for flag in ("-b ", "--cookie ", "--cookie=")),
+    *(rule("command-secret", f"{flag} ", typed_password,
+           rf"(?i){flag}[ =]{quote}[\w.\[\]-]{{0,40}}"
+           r"(?:pass(?:word|wd|phrase)?|pwd|pin|secret|token|api_?key)\]?="
+           rf"(?![@<$])(?P<secret>[^\n{stop}]{{4,200}})(?={quote or '[ ]|$'})",
+           f"curl {flag} {quote}app_secret={FILL[:12]}{quote}")
+      for flag in ("-f", "--form", "--form-string", "--data-urlencode")
+      for quote, stop in (("'", "'"), ('"', '"'), ("", r"\s\"'&"))),
     rule("command-secret", "net use ", mixed_password,
-         rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?!/){_SECRET}",
+         rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?:/user:\S{{1,60}} )?(?!/){_SECRET}",
          "net use z: \\\\srv\\share " + FILL[:12] + " /user:app"),
     rule("command-secret", "assw", typed_password,
          r"(?i)assw(?:or)?d:?[*?\\\"'}]{1,4};?\s{1,12}(?:\{\s{1,12})?(?:exp_)?send(?: --)? \\?[\"']"
          r"(?P<secret>[^\"'\\\n]{4,100})", 'expect "assword:"; send "' + FILL[:12] + '\\r"'),
     *POSITIONS,
-    rule("command-secret", "secrets set ", typed_password, r"secrets set [\w.-]{1,60}=" + _ARGUMENT,
-         "fly secrets set APP=" + FILL[:20]),
-    rule("command-secret", "create secret generic ", mixed_password,
-         r"create secret generic [^\n]{1,200}?--from-literal[= ][\"']?[\w.-]{1,80}=" + _ARGUMENT,
-         "kubectl create secret generic app --from-literal=app=" + FILL[:20]),
+    rule_above("command-secret", "create secret generic ", _literals,
+               r"create secret generic (?=[^\n]{1,400}?--from-literal)",
+               "kubectl create secret generic app --from-literal=app=" + FILL[:20]),
     rule("command-secret", "setx ", mixed_password, rf"(?i)setx (?:/m )?{_NAME} {_ARGUMENT}",
          "setx APP_SECRET " + FILL[:20]),
     rule("command-secret", "env ", mixed_password, rf"(?<![\w.-])ENV {_NAME} {_ARGUMENT}",
@@ -205,7 +224,6 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            "aws ssm put-parameter --name x --value "),
           ("aws_secret_access_key ", "aws_secret_access_key ", "set aws_secret_access_key "),
           ("vault login ", r"vault login (?!-)", "vault login "),
-          ("net use ", r"net use [^\n|;&]{1,100}/user:\S{1,60} ", "net use z: \\\\s\\x /user:app "),
           ("rclone ", r"rclone [^\n|;&]{1,200}? pass[ =]", "rclone config create x webdav pass "),
       )),
     rule("command-secret", "vault ", _stored_in_vault,
@@ -214,13 +232,6 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "schtasks ", mixed_password,
          rf"(?i)schtasks [^\n|;&]{{1,300}}?/rp {_ANY_ARGUMENT}",
          "schtasks /create /ru app /rp " + FILL[:20]),
-    *(rule("command-secret", "put-parameter ", mixed_password,
-           rf"put-parameter [^\n|;&]{{0,300}}?{before}", f"put-parameter {sample}")
-      for before, sample in (
-          (rf"SecureString[^\n|;&]{{1,200}}?--value[= ]{_ANY_ARGUMENT}",
-           "--type SecureString --value " + FILL[:20]),
-          (rf"--value[= ]{_ANY_ARGUMENT}[^\n|;&]{{1,200}}?SecureString",
-           "--value " + FILL[:20] + " --type SecureString"))),
     *(rule("named-secret", f" {flag} ", _certain_argument,
            rf"(?<=\w) {flag} {_ANY_ARGUMENT}", f"acmectl {flag} {FILL[:24]}")
       for flag in ("-p", "-a", "-s", "--license", "--otp", "init")),
@@ -229,8 +240,4 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[^\s\"'@/:]{4,100})(?=[\s\"']|$)", f"fetch {flag} app:{FILL[:12]} https://x")
       for flag, before, accept in (("-u", r"(?<=\s)", mixed_password),
           ("--user", r"(?<=\s)", mixed_password), ("--proxy-user", r"(?<!\S)", typed_password))),
-    *(rule("command-secret", f"{option} \\\n", _drawn_argument,
-           rf"(?i){option} \\\n\s{{0,24}}{_ANY_ARGUMENT}",
-           f"deploy --app-{option} \\\n  {FILL[:20]}")
-      for option in ("token", "key", "secret", "auth", "pat", "credential")),
 )  # fmt: skip

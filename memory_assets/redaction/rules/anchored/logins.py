@@ -10,6 +10,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     likely_password,
     rule,
     strong_value,
+    typed_password,
 )
 from memory_assets.redaction.rules.judging.likelihood import evidence
 
@@ -70,6 +71,7 @@ LOGINS: tuple[AnchoredRule, ...] = (
             for name in ("auth=", "basic_auth", "basicauth", "oci_connect", "oci_pconnect",
                          "plaincredentials", "passwordauthentication", "userpasscredentials",
                          "usernamepasswordcredentials", "basiccredentials")),
+          ("wifi.begin(", r"wifi\.begin", _ANY + _NEXT, typed_password, 'WiFi.begin("app", '),
           *((f"{name}(", name, rf"(?:{_ANY}{_NEXT}){{1,2}}", likely_password,
              f'{name}("app", "a@example.com", ')
             for name in ("create_superuser", "createsuperuser", "create_user", "createuser",
