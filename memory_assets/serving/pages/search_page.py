@@ -60,7 +60,8 @@ def observations_page(memory: Memory, request: Request) -> Response:
     kinds = {"in": "observations", "sort": "date", "n": "50"}
     answer = _answered(memory, request, kinds)
     chosen = {field.name: field for field in answer["fields"]}
-    return page(request, "observations.html", chosen=chosen, **answer)
+    status = 400 if answer["problem"] else 200
+    return page(request, "observations.html", status, chosen=chosen, **answer)
 
 
 def _answered(
