@@ -62,7 +62,7 @@ _OF_DOCUMENTS, _OF_DOCUMENTS_WITHOUT_MEANING = 0.1, 0.28
 alone say less of a chunk, so they count .72 then."""
 _READ_HITS, _WITH_WORDS, _LAST, _FIRST = 3, 3, 3, 3
 """The first hits beside which stands what other passages of the turn say: of those with most words
-of the question and the last ones; of the first ones, too, where the hit lists calls alone."""
+of the question and the last ones. Beside any hit that lists calls alone, of the first ones, too."""
 _OF_RELATIONS = 0.3
 """What it is worth that a chunk states the relation that is asked for."""
 _OF_HUBS = 0.1
@@ -379,13 +379,15 @@ def _said_beside(
     """Return what other passages of the first turns say to a question, for each turn. Of documents
     it was not measured."""
     said = [""] * len(rows)
-    for at, (turn, row) in enumerate(zip(turns[:_READ_HITS], rows, strict=False)):
+    for at, (turn, row) in enumerate(zip(turns, rows, strict=True)):
         passages = int(corpus.passages[turn])
         if row is None or passages == 1 or "chunk_id" in row.metadata:
             continue
+        only_calls = lists_calls(row.text)
+        if at >= _READ_HITS and not only_calls:
+            continue
         start = int(np.searchsorted(corpus.turn, turn))
         worded = best(ranking.rows[start : start + passages], _WITH_WORDS)
-        only_calls = lists_calls(row.text[_prompt_lengths([row], index)[row.id] :])
         first = range(min(_FIRST, passages) if only_calls else 0)
         places = sorted({*worded.tolist(), *first, *range(max(0, passages - _LAST), passages)})
         read = corpus.rows_at(index, [start + place for place in places])
