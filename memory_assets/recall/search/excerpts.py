@@ -258,12 +258,22 @@ def _cut(text: str, room: int) -> str:
     return f"{text[:end]}{_STRONG * _is_strong(end, _strong(text))}"
 
 
+def share_of_words(text: str, query: str) -> float:
+    """Return the share of the words of a query, but those that merely ask, that a text has."""
+    asked = _telling_terms(query)
+    return len(asked.intersection(indexed_terms(text))) / len(asked) if asked else 0.0
+
+
+def _telling_terms(query: str) -> set[str]:
+    terms = query_terms(query)
+    return {term for term, weight in terms.items() if weight == max(terms.values())}
+
+
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
     """Yield the words of a line and what stands between them, which add up to the line, with True
     for words that the question has, in whatever form they occur; words that merely ask, such as
     "how", do not count. Of a name that is joined of words only those are words here."""
-    terms = query_terms(query)
-    asked = {term for term, weight in terms.items() if weight == max(terms.values())}
+    asked = _telling_terms(query)
 
     def has(text: str) -> bool:
         return not asked.isdisjoint(indexed_terms(text))

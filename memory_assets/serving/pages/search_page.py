@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.errors import MemoryAssetsError, NotFound
-from memory_assets.keywords import indexed_terms, query_terms
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
     later_lines,
@@ -198,7 +197,7 @@ def turn_address(turn_id: str, query: str = "") -> str:
 
 _OF_A_KIND, _LOOKED_AT = 8, 50
 """Most offers of a kind, and sessions that are looked at for those whose title fits."""
-_FAR = 5
+_FAR, _LEAST_SHARE = 5, 0.5
 _LONGEST = 200
 Offer = tuple[str, str, str]
 """Address, name, and what it is."""
@@ -232,13 +231,13 @@ def _said_of(offer: Offer) -> str:
 def _distance(typed: str, name: str) -> int:
     """Return how far a name is from what is typed: 0 if it is that, 1 if it begins so, 2 if it has
     it, 3 if it has all of its words, 4 if it has half of them, `_FAR` otherwise."""
+    from memory_assets.recall.search.excerpts import share_of_words
+
     said, known = (" ".join(text.casefold().split()) for text in (typed, name))
     if said in known:
         return (known != said) + (not known.startswith(said))
-    terms = query_terms(said)
-    asked = {term for term, weight in terms.items() if weight == max(terms.values())}
-    shared = asked.intersection(indexed_terms(known))
-    return _FAR if 2 * len(shared) < len(asked) or not asked else 3 + (shared < asked)
+    share = share_of_words(known, said)
+    return _FAR if share < _LEAST_SHARE else 3 + (share < 1)
 
 
 def _pages(typed: str) -> Iterator[Offer]:
