@@ -20,7 +20,7 @@ from memory_assets_tests.dagster.live_dagster import BIN, memory_dev
 _SEARCH = "/?q=why+is+the+report+wrong+after+the+clocks+changed"
 _PICTURES = (
     ("search", _SEARCH, 1100, 760, False),
-    ("session", f"/page/session/{REPORTS}", 1100, 900, True),
+    ("session", f"/page/session/{REPORTS}", 1100, 860, True),
     ("phone", f"{_SEARCH}&n=3", 390, 760, True),
 )
 """Name, address, width, height, and whether it is dark."""

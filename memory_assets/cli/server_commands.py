@@ -20,6 +20,8 @@ from memory_assets.status import counted
 from memory_assets.stores.stores import require_memory
 
 _LOOPBACK = "127.0.0.1"
+_STOPPED = "memory: stopped"
+"""What a server says that a signal ends, which is how it ends: its exit code is 0."""
 _Host = Annotated[
     str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.")
 ]
@@ -55,6 +57,7 @@ def mcp(
     app = mcp_server.build_http_app(settings, token, write=write)
     say = partial(_say, "MCP at {}/mcp")
     listen(app, _LOOPBACK, port, token, lifespan=True, started=say)
+    typer.echo(_STOPPED, err=True)
 
 
 def serve(
@@ -75,6 +78,7 @@ def serve(
     app = build_site(settings, hosts=(host, *(allow_host or ())), token=token)
     say = partial(_say, "page at {0}, API at {0}/openapi.json")
     listen(app, host, port, token, lifespan=False, started=say)
+    typer.echo(_STOPPED, err=True)
 
 
 def open(port: _Port = 8765) -> None:
@@ -105,6 +109,7 @@ def open(port: _Port = 8765) -> None:
         webbrowser.open(at)
 
     serve(site, bound, lifespan=False, started=started)
+    typer.echo(_STOPPED, err=True)
 
 
 def _say(what: str, url: str) -> None:

@@ -62,6 +62,14 @@ def plain(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def goes_on_within(row: Mapping[str, Any], since: datetime | None, until: datetime | None) -> bool:
+    """Return True if a session, by its `started_at` and `ended_at`, was going on between two
+    times; one without them only where neither is given."""
+    if since is not None and (row["ended_at"] or UNTIMED) < since:
+        return False
+    return until is None or bool(row["started_at"] and row["started_at"] < until)
+
+
 def one_line(text: str, most: int = LINE_CHARACTERS) -> str:
     """Return the beginning of a text on one line, cut after a word if it is too long."""
     line = " ".join(text[: 4 * most].split())

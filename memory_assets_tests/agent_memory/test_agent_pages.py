@@ -57,7 +57,8 @@ def test_memories_are_listed_by_type_conversation_confidence_and_date(client: Te
     assert set(re.findall(r'<(?:input|select) id="\w+" name="(\w+)"', text)) == names
     assert f"/assets/agent_memory?view=partitions&amp;partition=agent-memory%3A{_SHOP}" in text
     assert "None of these" in client.get("/page/memories?type=fact").text
-    assert "problem" in client.get("/page/memories?n=none").text
+    wrong = client.get("/page/memories?n=none")
+    assert wrong.status_code == 400 and "n: give a whole number" in wrong.text
     (own,) = re.findall(
         r'href="(/page/memory/[^"]+)"', client.get("/page/memories?type=decision").text
     )

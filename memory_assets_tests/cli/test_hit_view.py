@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
 from memory_assets.cli.printing.layout import cells
+from memory_assets.stores.lake.schemas import Table
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
 
@@ -19,7 +21,16 @@ FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 
 
 class _Memory:
-    """Titles and short ids of two sessions."""
+    """Titles and short ids of two sessions; what was done in turns, and asked, by their ids."""
+
+    def __init__(self, done: Mapping[str, str], asked: Mapping[str, str]) -> None:
+        made = [{"turn_id": at, "type": "change", "title": title} for at, title in done.items()]
+        typed = [{"turn_id": at, "text": text} for at, text in asked.items()]
+        self._tables = {"observations": made, "user_prompts": typed}
+        self.lake = self
+
+    def read(self, table: Table, project: str, session: str, columns: Any) -> pa.Table:
+        return pa.Table.from_pylist(self._tables[table.name])
 
     def titles(self, sessions: Any) -> dict[str, str]:
         return {each: "How to keep a lighthouse" for _, each in sessions if each == LIGHTHOUSE}
@@ -47,12 +58,15 @@ def _lines(
     query: str = "lamp",
     mode: str = "hybrid",
     missing: Sequence[str] = (),
+    done: Mapping[str, str] | None = None,
+    asked: Mapping[str, str] | None = None,
     **given: Any,
 ) -> list[str]:
     weak = bool(hits) and all(hit["weak"] for hit in hits)
     answer = {"query": query, "mode": mode, "weak": weak, "missing": missing, "hits": list(hits)}
     shown: dict[str, Any] = {"width": 80, "colours": False, **given}
-    return list(terminal_lines(_Memory(), answer, **shown))  # type: ignore[arg-type]
+    memory = _Memory(done or {}, asked or {})
+    return list(terminal_lines(memory, answer, **shown))  # type: ignore[arg-type]
 
 
 def test_title_age_and_a_short_id_come_first() -> None:
@@ -75,6 +89,19 @@ def test_hits_of_one_session_stand_together_below_the_best_of_them() -> None:
     assert lines[3] == "      Lit again." and lines[4].startswith("   3. Oil  3 days")
     newest = _lines(*hits, by_time=True)
     assert [line.split(".")[0] for line in newest[::2]] == ["1", "2", "3", "   4"]
+
+
+def test_a_turn_is_called_by_what_it_did_before_its_session() -> None:
+    """Below another hit of the session by that alone, or else by what was asked in it, if that
+    tells one turn from others."""
+    hits = [_hit("Lit."), {**_hit("Lit again."), "turn_id": f"session::{LIGHTHOUSE}::turn::5"}]
+    first, second = (hit["turn_id"] for hit in hits)
+    lines = _lines(*hits, done={first: "Light the lamp"}, asked={second: "and again at dawn"})
+    assert lines[0] == "1. Light the lamp · How to keep a lighthouse  3 days ago  aaaaaaaa:4"
+    assert lines[2] == "   2. and again at dawn  3 days ago  aaaaaaaa:5"
+    lines = _lines(*hits, done={second: "Lit"}, asked={second: "and again at dawn"})
+    assert lines[0].startswith("1. How to keep a") and lines[2].startswith("   2. Lit  3 days")
+    assert _lines(*hits, asked={second: "go ahead"})[2].startswith("   2. same session  ")
 
 
 def test_an_observation_is_called_by_its_own_title_and_id() -> None:
@@ -186,9 +213,9 @@ def test_an_exact_hit_says_where_its_line_stands_and_what_prints_the_rest() -> N
     _, place, text = _lines(hit, mode="exact", query="lamp (OIL)", colours=True)
     assert place == "   output of Bash, line 12:"
     assert text == "   error: \x1b[1;33mLamp (oil)\x1b[0m is out, says the keeper"
-    (then,) = what_to_type(_Memory(), {"hits": [hit]})  # type: ignore[arg-type]
+    (then,) = what_to_type(_Memory({}, {}), {"hits": [hit]})  # type: ignore[arg-type]
     assert then == "memory show aaaaaaaa:4 --records: all of the first one"
-    (then,) = what_to_type(_Memory(), {"hits": [_hit("Lit.")]})  # type: ignore[arg-type]
+    (then,) = what_to_type(_Memory({}, {}), {"hits": [_hit("Lit.")]})  # type: ignore[arg-type]
     assert then == "memory show aaaaaaaa:4: all of the first one"
 
 

@@ -228,3 +228,20 @@ def test_words_are_marked_and_not_the_names_that_hold_them(
     pieces = list(marked_words(line, query))
     assert "".join(piece for piece, _ in pieces) == line
     assert [piece for piece, mark in pieces if mark] == marked
+
+
+def test_a_sentence_stands_before_a_list_of_calls() -> None:
+    """One of another passage, or the prompt of a passage that lists calls alone; what was called
+    follows."""
+    calls = "Bash: git commit -m lamp\nEdit: lamp.py"
+    assert (
+        excerpt(calls, "lamp", 200, 0, "Oil was low.")
+        == "Oil was low. … Bash: git commit -m lamp Edit: lamp.py"
+    )
+    asked = "light it\n\n"
+    shown = excerpt(asked + calls, "lamp", 200, len(asked))
+    assert shown.startswith("light it") and "git commit" in shown
+    said = [("The lamp had no oil.", 0), ("Bash: ls", 0)]
+    assert beside(said, "match", only_calls=True) == "The lamp had no oil." and not beside(
+        said, "match"
+    )

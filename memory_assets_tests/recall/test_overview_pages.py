@@ -124,10 +124,27 @@ def test_the_overview_says_what_was_done_when_and_what_it_took(
     cells = re.findall(r'<td class="heat-(\d)".*?>(\d+)</span></td>', table)
     assert len(cells) == 7 * 24 and sum(int(count) for _, count in cells) == hours
     assert all((level == "0") == (count == "0") for level, count in cells)
-    usage = usage_over_time(asked.memory)
+    usage = usage_over_time(asked.memory, UsageRequest())
     assert usage["models"] == asked.memory.ask(UsageRequest(by="model"))["groups"]
     weeks = sum(each.total() for each in usage["tokens_by_week"].values())
     assert 0 < weeks <= sum(each["tokens"] for each in usage["models"])
+
+
+def test_the_overview_shows_the_days_that_are_asked_for(asked: Asked, client: TestClient) -> None:
+    """All of it: turns, tokens, files, what was decided and left open; a day that is none is said,
+    and a time without anything."""
+    days = sorted(day for each in activity(asked.memory) for day in each.turns_by_day)
+    between = {"since": str(days[0]), "until": str(days[len(days) // 2])}
+    whole, part = client.get("/page/overview").text, client.get("/page/overview", params=between)
+    for counted in (r"\d+ turns on \d+ days", r"\d+ turns by weekday", r"[\d,]+ tokens from"):
+        found = [re.findall(counted, text) for text in (whole, part.text)]
+        assert found[0] and found[1] and found[0] != found[1], counted
+    assert f'value="{days[0]}"' in part.text and part.text.count("<li>") < whole.count("<li>")
+    assert "No turn was begun" in client.get("/page/overview", params={"since": "now"}).text
+    wrong = client.get("/page/overview", params={"since": "someday"})
+    assert (
+        wrong.status_code == 422 and "is not a time" in wrong.text and 'name="until"' in wrong.text
+    )
 
 
 def test_sessions_are_listed_and_filtered_by_a_form(asked: Asked, client: TestClient) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +16,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from memory_assets.serving.pages import session_page
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings, load_settings
 from memory_assets_tests.browser import AXE, CHROMIUM, Browser, chromium, served
@@ -292,9 +294,10 @@ def test_the_first_page_loads_its_overview(shown: Shown) -> None:
     assert shown.browser.wait_for("document.querySelector('.overview .chart') !== null")
 
 
-def test_a_new_turn_appears_and_is_listed(shown: Shown) -> None:
+def test_a_new_turn_appears_and_is_listed(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a reload: what is not there yet is asked for again and again, here a hundred times
     as often."""
+    monkeypatch.setattr(session_page, "_ASKED_AGAIN", ((timedelta.max, 60),))
     browser = shown.browser
     hurry = "const slow = setInterval; setInterval = (deed, ms) => slow(deed, ms / 100)"
     script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=hurry)
@@ -324,6 +327,34 @@ def test_a_turn_is_copied_as_markdown(shown: Shown) -> None:
     browser.call("Browser.grantPermissions", permissions=["geolocation"])  # and no other
     browser.evaluate(pressed)
     browser.wait_for("location.pathname.startsWith('/page/markdown/')")
+    browser.call("Browser.resetPermissions")
+
+
+def test_each_text_of_a_call_is_copied(shown: Shown) -> None:
+    """By a button beside it: the call, the answer, a block of code; all of one whose beginning is
+    shown."""
+    browser = shown.browser
+    browser.open(f"{shown.url}/page/session/{HOSTILE}?turn=0")
+    browser.call("Emulation.setFocusEmulationEnabled", enabled=True)
+    allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    browser.call("Browser.grantPermissions", permissions=allowed)
+    texts = "[...document.querySelectorAll('.turn pre')]"
+    assert browser.evaluate(f"{texts}.every((text) => text.nextElementSibling.matches('button'))")
+    first = "document.querySelector('#turn-0 .call pre')"
+    browser.evaluate(f"{first}.nextElementSibling.click()")
+    browser.wait_for(f"{first}.nextElementSibling.textContent === 'Copied'")
+    copied = browser.evaluate("navigator.clipboard.readText()")
+    assert copied == browser.evaluate(f"{first}.textContent") and "echo" in copied
+    whole = f"/page/record/{HOSTILE}?seq=1"
+    browser.evaluate(
+        f"{first}.parentElement.insertAdjacentHTML("
+        f"'afterend', '<p><a href=\"{whole}\">All</a></p>');"
+        f"{first}.nextElementSibling.textContent = 'Copy';"
+        f"{first}.nextElementSibling.click()"
+    )
+    browser.wait_for(f"{first}.nextElementSibling.textContent === 'Copied'")
+    copied = browser.evaluate("navigator.clipboard.readText()")
+    assert copied == httpx.get(f"{shown.url}{whole}").text != ""
     browser.call("Browser.resetPermissions")
 
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from memory_assets.requests.arguments import declared
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.pages import login, prose, rendering
-from memory_assets.serving.pages.search_page import _projects
+from memory_assets.serving.pages.search_page import _distance, _projects
 from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.visible_text import unmarked
 from memory_assets.settings import load_settings
@@ -94,6 +94,19 @@ def test_the_palette_offers_what_fits(client: TestClient) -> None:
     assert ">file</span> harbor/reports/days.py" in text
     text = client.get("/page/palette", params={"q": "daily report"}).text
     assert f'href="/page/session/{REPORTS}"' in text
+
+
+def test_the_palette_offers_what_fits_best_first(client: TestClient) -> None:
+    """A name that is what is typed before one that begins so, that has it, that has its words; no
+    session of whose title half of the words are not typed, though its summary has them."""
+    names = ["days.py", "days.pyc", "old days.py", "py of days", "harbor"]
+    assert [_distance("Days.py", name) for name in names] == [0, 1, 2, 4, 5]
+    assert _distance("the daily report", "Report that is daily") == 3
+    text = client.get("/page/palette", params={"q": "daily report test"}).text
+    (session, *_) = re.findall(r"<li>(.*?)</li>", text, re.DOTALL)
+    assert REPORTS in session
+    lisbon = client.get("/page/palette", params={"q": "Lisbon"}).text
+    assert "Lisbon" in client.get(f"/page/session/{REPORTS}").text and REPORTS not in lisbon
 
 
 def test_the_palette_tells_projects_of_one_name_apart() -> None:

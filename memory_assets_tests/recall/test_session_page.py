@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import pytest
@@ -47,7 +48,6 @@ def test_beside_a_session_stand_its_turns_and_what_leads_on(client: TestClient) 
     assert re.search(rf'href="/page/session/{REPORTS}\?turn=0#turn-0"[^>]*><span', text)
     assert f"claude --resume {REPORTS}" in text and "<dt>Changed</dt>" in text
     assert re.search(r"/page/timeline\?anchor=file%3A[^\"]+\"><code>", text)
-    assert f'data-follow="/page/live/{REPORTS}" data-seconds="60"' in text  # it ended long ago
     live = client.get(f"/page/live/{REPORTS}?after=2").text
     assert 'id="turn-2"' in live and 'id="turn-1"' not in live and "<html" not in live
 
@@ -220,6 +220,33 @@ def test_lines_of_a_diff_are_told_apart() -> None:
     shown = diff_lines("@@\n-a <b>\n+c\n d")
     assert shown.split("\n")[1] == '<span class="removed">-a &lt;b&gt;</span>'
     assert shown.endswith('<span class="added">+c</span>\n d')
+
+
+def test_a_session_is_asked_for_further_turns_while_it_may_go_on(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newer its last turn, the more often; one that ended more than a day ago is not asked."""
+    assert "data-follow" not in client.get(f"/page/session/{REPORTS}").text
+    monkeypatch.setattr(session_page, "_ASKED_AGAIN", ((timedelta(1), 5), (timedelta(9_999), 60)))
+    follow = f'data-follow="/page/live/{REPORTS}" data-seconds="60"'
+    assert follow in client.get(f"/page/session/{REPORTS}").text
+
+
+def test_a_call_says_how_long_it_took() -> None:
+    """From its own time to that of its answer; nothing where one of them is not known, or the
+    answer is said to be the older one."""
+    asked = datetime(2026, 3, 1, tzinfo=UTC)
+    call = {"tool_use_id": "t1", "tool_name": "Bash"}
+    took = []
+    for answered in (asked + timedelta(seconds=2.5), None, asked - timedelta(seconds=1)):
+        (entry,) = entries_of(
+            [
+                redacted("assistant", "tool_use", "command: make", timestamp=asked, **call),
+                redacted("tool", "tool_result", "done", seq=1, timestamp=answered, **call),
+            ]
+        )
+        took.append(entry.seconds)
+    assert took == [2.5, None, None]
 
 
 def test_results_join_their_calls_and_subagents_nest() -> None:

@@ -117,6 +117,7 @@ def run_dev(
             started=lambda url: say(f"Dagster is at {url}"),
             websockets=True,
         )
+        say("Dagster is being stopped ...")
     if children.ended:
         raise _ended(children.ended)
 
@@ -150,7 +151,9 @@ def _chroma_ended(settings: Settings) -> Iterator[None]:
 
 
 def _exit(number: int, frame: FrameType | None) -> None:
-    """Raise `SystemExit`, so that all contexts end their processes."""
+    """Raise what ends all contexts, and so their processes, before anything is served."""
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt("Stopped before Dagster answered.")
     raise SystemExit(128 + number)
 
 

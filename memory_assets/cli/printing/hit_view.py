@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.cli.printing.layout import WIDEST, Layout, cells, cut, styled, wrapped
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.recall.names import OF_SESSIONS, short_form
+from memory_assets.recall.sessions.session import done_and_asked
 from memory_assets.serving.answer_lines import (
     age,
     also_there,
@@ -31,6 +32,8 @@ _OF_THE_FIRST_HITS, _OF_LATER_HITS = (7, _LINES, 2), 2
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
 _INDENT = "   "
 _TITLE_LEAST, _PLACE_MOST = 16, 24
+_TELLING_WORDS = 4
+"""A shorter prompt, such as "go ahead", does not tell one turn from others."""
 
 
 Ranked = tuple[int, Mapping[str, Any]]
@@ -114,13 +117,14 @@ class HitView:
         rows = [hit["metadata"] for hit in answer["hits"]]
         sessions = [(row["project"], row["session_id"]) for row in rows]
         self._titles = memory.titles(sessions)
+        self._done, self._asked = done_and_asked(memory.lake, sessions)
         self._short = memory.short_ids(session_id for _, session_id in sessions)
         self._projects = {project for project, _ in sessions}
 
     def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
-        """Yield title, age and id of a hit, then the text that answers; `again`, indented below
-        another hit of its session, whose title stands there. A weak one is called so where sure
-        ones follow."""
+        """Yield what the turn of a hit did, the title of its session, age and id, then the text
+        that answers; `again`, indented below another hit of the session, without its title. A weak
+        one is called so where sure ones follow."""
         rank, hit = ranked
         indent = _INDENT if again else ""
         weak = "weak: " if hit["weak"] and rank <= self.last_sure else ""
@@ -178,10 +182,16 @@ class HitView:
         return short_form(shown.replace(session, self._short[session]))
 
     def _title(self, hit: Mapping[str, Any], again: bool) -> str:
-        own = hit["metadata"].get("title")
-        if again and not own:
-            return "same session"
-        title = own or self._titles.get(hit["metadata"]["session_id"]) or hit["text"]
+        own = hit["metadata"].get("title") or self._done.get(hit["turn_id"], "")
+        of_session = self._titles.get(hit["metadata"]["session_id"], "")
+        if again:
+            asked = self._asked.get(hit["turn_id"], "")
+            told = asked if len(asked[: self._width].split()) >= _TELLING_WORDS else ""
+            title = own or told or "same session"
+        elif own and of_session and own not in of_session and not hit["metadata"].get("title"):
+            title = f"{own} · {of_session}"
+        else:
+            title = own or of_session or hit["text"]
         return unmarked(printable(" ".join(title[: 2 * self._width].split())))
 
 

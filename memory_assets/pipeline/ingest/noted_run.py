@@ -16,6 +16,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.status import sizes_of
 from memory_assets.stores.runs.events import AssetEvent
 from memory_assets.stores.runs.ledger import (
+    CANCELED,
     ENDED,
     FAILURE,
     PRUNED,
@@ -45,8 +46,8 @@ class NotedRun:
 
 @contextmanager
 def noted_run(components: Components, job: str, partitions: Sequence[str]) -> Iterator[NotedRun]:
-    """Note a run of this process for a block; an error in it is the run's, and raised. Runs whose
-    process is gone count as failed from now on."""
+    """Note a run of this process for a block; an error in it is the run's, and raised; Ctrl-C
+    cancels it. Runs whose process is gone count as failed from now on."""
     ledger = components.runs
     ledger.fail_dead_runs()
     run = NotedRun(ledger, str(uuid4()), components.clock)
@@ -55,6 +56,9 @@ def noted_run(components: Components, job: str, partitions: Sequence[str]) -> It
     try:
         yield run
         status = FAILURE if run.failure else SUCCESS
+    except KeyboardInterrupt:
+        status = CANCELED
+        raise
     finally:
         for begun in ledger.begun(run.run_id):
             ledger.note_ended(ended(begun, status))

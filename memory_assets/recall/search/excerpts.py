@@ -36,8 +36,9 @@ _FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
 sentence that both have."""
 _LEAST_CUT = 60
 """Characters of room for which a sentence that is longer is cut."""
-_MOST_BESIDE = 720
-"""Characters of what stands beside a hit."""
+_MOST_BESIDE, _MOST_BEFORE_CALLS = 720, 120
+"""Characters of what stands beside a hit; of a sentence without a word of the question that stands
+before calls."""
 _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
 _GAP = " … "
@@ -120,17 +121,23 @@ def _query(text: str) -> _Query:
 def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: str = "") -> str:
     """Return the sentences of a text, on one line and at most `most` characters long, that answer a
     question best, in their order; without a question, the beginning. The first `prompt_length`
-    characters are a human's prompt, which is shown only if there is nothing else. `beside` has
-    sentences of other passages of the turn. `…` marks what was left out."""
-    skipped = prompt_length if text[prompt_length:].strip() or beside else 0
-    own = _sentences(text[skipped:])
-    sentences = [*own, *_sentences(beside)]
-    chosen = _chosen(sentences, _scores(sentences, len(own), query), most - len("… …"))
+    characters are a human's prompt, which is shown only if there is nothing else but calls.
+    `beside` has sentences of other passages of the turn, which come first if the text lists calls
+    alone. `…` marks what was left out."""
+    only_calls = lists_calls(text[prompt_length:])
+    skipped = prompt_length if beside or not (only_calls or not text[prompt_length:].strip()) else 0
+    own, others = _sentences(text[skipped:]), _sentences(beside)
+    sentences = [*others, *own] if only_calls else [*own, *others]
+    first = len(others) if only_calls else 0
+    in_text = range(first, first + len(own))
+    scores = _scores(sentences, in_text.stop, query)
+    chosen = _chosen(sentences, scores, most - len("… …"), least=-math.inf if only_calls else None)
     parts = ["…"] if text[:skipped].strip() else []
     last = -1
     for at in sorted(chosen):
         if last >= 0:
-            goes_on = at == last + 1 < len(own) and chosen[last] == sentences[last].text
+            is_next = at == last + 1 and at in in_text and last in in_text
+            goes_on = is_next and chosen[last] == sentences[last].text
             parts.append(" " if goes_on else _GAP)
         elif at > 0 and not parts:
             parts.append("…")
@@ -143,10 +150,16 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
     return "".join(parts)[: max(most, 0)]
 
 
-def beside(passages: Sequence[tuple[str, int]], query: str) -> str:
+def lists_calls(text: str) -> bool:
+    """Return True if a text has a digest of calls and nothing else."""
+    return all(sentence.digest for sentence in _sentences(text)) and bool(text.strip())
+
+
+def beside(passages: Sequence[tuple[str, int]], query: str, *, only_calls: bool = False) -> str:
     """Return the sentences of a turn's other passages that answer a question best, a line each;
-    none if no sentence has a word of it. Each passage is a text and the length of the prompt at its
-    beginning."""
+    none if no sentence has a word of it, but the one that says most where the passage that was
+    found lists calls alone (`only_calls`). Each passage is a text and the length of the prompt at
+    its beginning."""
     sentences = [
         sentence
         for text, prompt_length in passages
@@ -155,7 +168,9 @@ def beside(passages: Sequence[tuple[str, int]], query: str) -> str:
     ]
     asked = _query(query).terms.keys()
     if all(asked.isdisjoint(sentence.terms) for sentence in sentences):
-        return ""
+        said = [sentence for sentence in sentences if only_calls and not sentence.says_nothing]
+        best = max(said, key=lambda sentence: sentence.alone, default=_Sentence(""))
+        return _cut(best.text, _MOST_BEFORE_CALLS)
     chosen = _chosen(sentences, _scores(sentences, 0, query), _MOST_BESIDE)
     return "\n".join(chosen[at] for at in sorted(chosen))
 
@@ -184,12 +199,16 @@ def _scores(sentences: Sequence[_Sentence], own: int, query: str) -> list[float]
     return scores
 
 
-def _chosen(sentences: Sequence[_Sentence], scores: Sequence[float], room: int) -> dict[int, str]:
+def _chosen(
+    sentences: Sequence[_Sentence], scores: Sequence[float], room: int, least: float | None = None
+) -> dict[int, str]:
     """Return the best sentences that fit, by their place, the last one of them cut where there is
-    room for a part. One that occurs twice is taken once."""
+    room for a part. One that occurs twice is taken once. If not all fit, those whose score is below
+    `least` are left out; without it, those that are much worse than the best one."""
     chosen: dict[int, str] = {}
     fits = sum(len(sentence.text) + 1 for sentence in sentences) <= room + 1
-    least = -math.inf if fits else max(scores, default=0.0) - _WORSE
+    if least is None:
+        least = -math.inf if fits else max(scores, default=0.0) - _WORSE
     for at in sorted(range(len(sentences)), key=lambda at: (-scores[at], at)):
         text = sentences[at].text
         if scores[at] < least or text in chosen.values():
@@ -239,12 +258,22 @@ def _cut(text: str, room: int) -> str:
     return f"{text[:end]}{_STRONG * _is_strong(end, _strong(text))}"
 
 
+def share_of_words(text: str, query: str) -> float:
+    """Return the share of the words of a query, but those that merely ask, that a text has."""
+    asked = _telling_terms(query)
+    return len(asked.intersection(indexed_terms(text))) / len(asked) if asked else 0.0
+
+
+def _telling_terms(query: str) -> set[str]:
+    terms = query_terms(query)
+    return {term for term, weight in terms.items() if weight == max(terms.values())}
+
+
 def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
     """Yield the words of a line and what stands between them, which add up to the line, with True
     for words that the question has, in whatever form they occur; words that merely ask, such as
     "how", do not count. Of a name that is joined of words only those are words here."""
-    terms = query_terms(query)
-    asked = {term for term, weight in terms.items() if weight == max(terms.values())}
+    asked = _telling_terms(query)
 
     def has(text: str) -> bool:
         return not asked.isdisjoint(indexed_terms(text))

@@ -29,7 +29,7 @@ from memory_assets.recall.search.documents import (
     type_scores,
     without_copies,
 )
-from memory_assets.recall.search.excerpts import beside
+from memory_assets.recall.search.excerpts import beside, lists_calls
 from memory_assets.recall.search.filters import allowed_turns
 from memory_assets.recall.search.pasted import holds_literally, pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
@@ -60,9 +60,9 @@ _GATHER_BELOW = 0.3
 _OF_DOCUMENTS, _OF_DOCUMENTS_WITHOUT_MEANING = 0.1, 0.28
 """What the type of file that is named is worth, and the question's words in heading and path. Words
 alone say less of a chunk, so they count .72 then."""
-_READ_HITS, _WITH_WORDS, _LAST = 3, 3, 3
+_READ_HITS, _WITH_WORDS, _LAST, _FIRST = 3, 3, 3, 3
 """The first hits beside which stands what other passages of the turn say: of those with most words
-of the question and the last ones."""
+of the question and the last ones. Beside any hit that lists calls alone, of the first ones, too."""
 _OF_RELATIONS = 0.3
 """What it is worth that a chunk states the relation that is asked for."""
 _OF_HUBS = 0.1
@@ -379,17 +379,22 @@ def _said_beside(
     """Return what other passages of the first turns say to a question, for each turn. Of documents
     it was not measured."""
     said = [""] * len(rows)
-    for at, (turn, row) in enumerate(zip(turns[:_READ_HITS], rows, strict=False)):
+    for at, (turn, row) in enumerate(zip(turns, rows, strict=True)):
         passages = int(corpus.passages[turn])
         if row is None or passages == 1 or "chunk_id" in row.metadata:
             continue
+        only_calls = lists_calls(row.text)
+        if at >= _READ_HITS and not only_calls:
+            continue
         start = int(np.searchsorted(corpus.turn, turn))
         worded = best(ranking.rows[start : start + passages], _WITH_WORDS)
-        places = sorted({*worded.tolist(), *range(max(0, passages - _LAST), passages)})
+        first = range(min(_FIRST, passages) if only_calls else 0)
+        places = sorted({*worded.tolist(), *first, *range(max(0, passages - _LAST), passages)})
         read = corpus.rows_at(index, [start + place for place in places])
         others = [passage for passage in read if passage is not None and passage.id != row.id]
         lengths = _prompt_lengths(others, index)
-        said[at] = beside([(other.text, lengths[other.id]) for other in others], query)
+        texts = [(other.text, lengths[other.id]) for other in others]
+        said[at] = beside(texts, query, only_calls=only_calls)
     return said
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from memory_assets.recall.rows import goes_on_within
 from memory_assets.recall.search.corpus import Corpus
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
@@ -41,14 +43,21 @@ class ProjectActivity:
         return min(self.turns_by_day, default=date.max)
 
 
-def activity(memory: Searchable, project: str | None = None) -> list[ProjectActivity]:
-    """Return the projects that have turns, or one of them, the one with the newest turn first.
+def activity(
+    memory: Searchable,
+    project: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[ProjectActivity]:
+    """Return the projects that have turns, or one of them, the one with the newest turn first;
+    days, hours and weeks of what was begun from `since` on and before `until`.
 
     Raises:
         NotFound: there is no keyword index, from which times are read.
     """
     corpus = memory.corpus("sessions")
     roots, hidden = memory.catalog.sources.project_roots(), memory.hidden.all()
+    first, end = since.timestamp() if since else 0, until.timestamp() if until else math.inf
     activities: dict[str, ProjectActivity] = {}
     for number, times in _times_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
@@ -58,40 +67,55 @@ def activity(memory: Searchable, project: str | None = None) -> list[ProjectActi
         of.turns += len(times)
         of.agents[key.agent] += 1
         is_hidden = (key.project, key.session_id) in hidden
-        timed = [time for time in times if time is not None and not is_hidden]
+        timed = [
+            datetime.fromtimestamp(seconds)  # local, as shown
+            for seconds in times
+            if seconds and first <= seconds < end and not is_hidden
+        ]
         of.turns_by_day.update(time.date() for time in timed)
         of.turns_by_hour.update((time.weekday(), time.hour) for time in timed)
         if timed:
-            first = min(timed).date()
-            of.sessions_by_week[first - timedelta(days=first.weekday())] += 1
+            day = min(timed).date()
+            of.sessions_by_week[day - timedelta(days=day.weekday())] += 1
     return sorted(
         activities.values(), key=lambda entry: (entry.last_day, entry.project), reverse=True
     )
 
 
-def changed_files(memory: Searchable, project: str, most: int) -> list[tuple[str, int]]:
-    """Return the files that most sessions of a project changed, with the number of sessions."""
-    rows = memory.lake.read_partition(SESSION_SUMMARIES, project, ["files_modified"]).to_pylist()
-    counts = Counter(path for row in rows for path in set(row["files_modified"]))
+def changed_files(
+    memory: Searchable,
+    project: str,
+    most: int,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[tuple[str, int]]:
+    """Return the files that most sessions of a project changed, with the number of sessions, of
+    those that were going on between `since` and `until`."""
+    columns = ["files_modified", "started_at", "ended_at"]
+    rows = memory.lake.read_partition(SESSION_SUMMARIES, project, columns).to_pylist()
+    going_on = (row for row in rows if goes_on_within(row, since, until))
+    counts = Counter(path for row in going_on for path in set(row["files_modified"]))
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
 
 
-def most_changed_files(memory: Searchable, most: int) -> list[tuple[str, str, int]]:
-    """Return project, path and number of sessions of the files that most sessions changed."""
+def most_changed_files(
+    memory: Searchable, most: int, since: datetime | None = None, until: datetime | None = None
+) -> list[tuple[str, str, int]]:
+    """Return project, path and number of sessions of the files that most sessions changed, of those
+    that were going on between `since` and `until`."""
     changes = [
         (project, path, count)
         for project in memory.lake.projects(SESSION_SUMMARIES)
-        for path, count in changed_files(memory, project, most)
+        for path, count in changed_files(memory, project, most, since, until)
     ]
     return sorted(changes, key=lambda change: (-change[2], change[:2]))[:most]
 
 
-def _times_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, list[datetime | None]]]:
-    """Yield the number of each session that has turns in `scope`, with their local times, None for
-    those without one."""
-    times: dict[int, list[datetime | None]] = {}
+def _times_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, list[float]]]:
+    """Yield the number of each session that has turns in `scope`, with their times in seconds since
+    1970, 0 for those without one."""
+    times: dict[int, list[float]] = {}
     pairs = zip(corpus.session[scope].tolist(), corpus.ts_epoch[scope].tolist(), strict=True)
     for number, seconds in pairs:
-        local = datetime.fromtimestamp(seconds) if seconds else None  # local, as shown
-        times.setdefault(number, []).append(local)
+        times.setdefault(number, []).append(seconds)
     yield from times.items()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from threading import Lock
 from typing import Any
 
@@ -39,7 +40,7 @@ class Entry:
     """One thing of a turn: what was said (`kind` is the record's), a `call` with its result, or a
     `subagent` with its own `entries`. `subject` is a call's command, file or other argument, or
     the session in which a handed-over plan was made; `error` the line of a failed one's result
-    that says most."""
+    that says most; `seconds` how long its last answer came after it, None if that is not known."""
 
     kind: str
     seq: int
@@ -54,6 +55,7 @@ class Entry:
     result_seq: int | None = None
     failed: bool = False
     error: str = ""
+    seconds: float | None = None
     entries: list[Entry] = field(default_factory=list)
 
     @property
@@ -287,6 +289,9 @@ def _answer(entry: Entry, record: RedactedRecord) -> None:
     more = str(record.text)
     entry.result = more if entry.result is None else f"{entry.result}\n{more}"
     entry.result_seq = record.seq
+    if record.seq != entry.seq and entry.time is not None and record.timestamp is not None:
+        after = (record.timestamp - datetime.fromisoformat(entry.time)).total_seconds()
+        entry.seconds = after if after >= 0 else None
     if record.is_error:
         entry.failed, entry.error = True, str(error_head(record.text))
 

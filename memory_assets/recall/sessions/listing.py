@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.chunking import touched_by
 from memory_assets.recall.names import listed_projects, session_named, short_id
 from memory_assets.recall.pins import pin_key, pins_by_session
-from memory_assets.recall.rows import UNTIMED, answering_models, plain, rows_of
+from memory_assets.recall.rows import UNTIMED, answering_models, goes_on_within, plain, rows_of
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
 from memory_assets.stores.catalog.session_counts import (
@@ -178,9 +178,7 @@ def _passes(row: Mapping[str, Any], asked: SessionsRequest) -> bool:
         return False
     if asked.agent is not None and row["agent"] != asked.agent:
         return False
-    if asked.since is not None and (row["ended_at"] or UNTIMED) < asked.since:
-        return False
-    if asked.until is not None and not (row["started_at"] and row["started_at"] < asked.until):
+    if not goes_on_within(row, asked.since, asked.until):
         return False
     if asked.file is None:
         return True

@@ -54,6 +54,8 @@ Order = tuple[datetime, str, int, int, int]
 
 _LISTED = tuple(kind for kind in ITEM_KINDS if kind not in ("prompts", "summaries"))
 _HIDDEN = frozenset({"content_hash", "text"})
+_DEEDS = ("bugfix", "feature", "refactor", "change")
+"""The types of observations that say what was made."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,22 @@ def _item(row: Mapping[str, Any], kind: str, identity: str, text: str, number: i
     names = ("project", "agent", "session_id", "turn_id", "turn_index")
     own = {name: row[name] for name in names}
     return Item(identity, kind, **own, time=row.get("timestamp"), text=text, number=number)
+
+
+def done_and_asked(
+    lake: Lake, sessions: Iterable[tuple[str, str]]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return by the turn's id what each turn of some sessions (project and id) did first, by the
+    titles of observations that are no decisions or discoveries; and what was asked in it."""
+    done: dict[str, str] = {}
+    asked: dict[str, str] = {}
+    for project, session_id in set(sessions):
+        for row in rows_of(lake, USER_PROMPTS, project, session_id, ["turn_id", "text"]):
+            asked.setdefault(row["turn_id"], row["text"])
+        for row in rows_of(lake, OBSERVATIONS, project, session_id, ["turn_id", "type", "title"]):
+            if row["type"] in _DEEDS:
+                done.setdefault(row["turn_id"], row["title"])
+    return done, asked
 
 
 def session_title(lake: Lake, project: str, session_id: str) -> str:

@@ -92,11 +92,12 @@ def _with_titles(memory: Searchable, groups: Sequence[dict[str, Any]]) -> list[d
     ]
 
 
-def usage_over_time(memory: Searchable) -> dict[str, Any]:
-    """Return what all sessions took, from one reading of the table: the entries of `usage` by model
-    and by project (`models`, `projects`), and by local Monday the tokens of each model and the
-    dollars of each project, the one with most first (`tokens_by_week`, `dollars_by_week`)."""
-    rows = list(_rows(memory, None))
+def usage_over_time(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
+    """Return what the sessions of all projects took in the time that is asked for, from one reading
+    of the table: the entries of `usage` by model and by project (`models`, `projects`), and by
+    local Monday the tokens of each model and the dollars of each project, the one with most first
+    (`tokens_by_week`, `dollars_by_week`)."""
+    rows = [row for row in _rows(memory, None) if _passes(row, asked)]
     tokens: dict[str, Counter[date]] = {}
     dollars: dict[str, Counter[date]] = {}
     for row in rows:

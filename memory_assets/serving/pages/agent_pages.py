@@ -25,7 +25,7 @@ def memories_page(memory: Memory, request: Request) -> Response:
         shown |= _shown(memory, memories(memory, MemoriesRequest.given("http", given)))
     shown["fields"] = fields(MemoriesRequest, request.query_params)
     shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
-    return page(request, "memories.html", **shown | {"status": 200})
+    return page(request, "memories.html", **shown)
 
 
 def memory_page(memory: Memory, request: Request) -> Response:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from memory_assets.requests.questions import UsageGroup, UsageRequest
 from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.times import is_within
 from memory_assets.serving.answer_lines import usage_notes, with_directories
 from memory_assets.serving.pages.charts import heat_map, hours_of_week, stacked_weeks
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 24
+_BETWEEN = ("since", "until")
 
 
 def side_list(memory: Memory, request: Request) -> Response:
@@ -35,20 +37,32 @@ def side_list(memory: Memory, request: Request) -> Response:
 
 def overview_page(memory: Memory, request: Request) -> Response:
     """Return the overview as a page, for whom no script loads it into the first one."""
-    return page(request, "overview.html", **_overview(memory))
+    return page(request, "overview.html", **_overview(memory, request))
 
 
 def overview_part(memory: Memory, request: Request) -> Response:
     """Return the overview alone."""
-    return page(request, "overview_parts.html", **_overview(memory))
+    return page(request, "overview_parts.html", **_overview(memory, request))
 
 
-def _overview(memory: Memory) -> dict[str, Any]:
+def _overview(memory: Memory, request: Request) -> dict[str, Any]:
+    """Return what the overview shows of the time that its form asks for."""
+    given = given_arguments(request.query_params)
+    between = {name: value for name, value in given.items() if name in _BETWEEN}
+    shown: dict[str, Any] = {"empty": False}
+    with refused(shown):
+        shown |= _done(memory, UsageRequest.given("http", between), between)
+    offered = fields(UsageRequest, request.query_params)
+    return {**shown, "between": [field for field in offered if field.name in _BETWEEN]}
+
+
+def _done(memory: Memory, asked: UsageRequest, between: Mapping[str, str]) -> dict[str, Any]:
+    """Return what was done in a time, which `between` has as it was typed."""
     from memory_assets.recall.pins import pins_by_session
     from memory_assets.recall.sessions.activity import activity, most_changed_files
     from memory_assets.recall.sessions.usage import usage_over_time
 
-    projects = activity(memory)
+    projects = activity(memory, None, asked.since, asked.until)
     days: Counter[date] = Counter()
     hours: Counter[tuple[int, int]] = Counter()
     for entry in projects:
@@ -56,20 +70,22 @@ def _overview(memory: Memory) -> dict[str, Any]:
         hours.update(entry.turns_by_hour)
     last = last_day(days)
     roots = {entry.project: entry.root for entry in projects}
-    usage = usage_over_time(memory)
+    usage = usage_over_time(memory, asked)
     pinned = [pin for of_session in pins_by_session(memory).values() for pin in of_session]
+    newest = [entry.project for entry in projects[:_OPEN_PROJECTS]]
     return {
-        "pinned": pinned[::-1][:_NOTED],
+        "empty": bool(between) and not days,
+        "pinned": [] if between else pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
         "hours": hours_of_week(hours, "turns"),
         "tokens": stacked_weeks(usage["tokens_by_week"], last, "tokens"),
         "dollars": stacked_weeks(usage["dollars_by_week"], last, "dollars"),
         "models": usage["models"][:_ROWS],
         "projects": usage["projects"][:_ROWS],
-        "files": most_changed_files(memory, _FILES),
-        "decided": _newest_of_type(memory, "decision"),
-        "fixed": _newest_of_type(memory, "bugfix"),
-        "open": _left_open(memory, [entry.project for entry in projects[:_OPEN_PROJECTS]]),
+        "files": most_changed_files(memory, _FILES, asked.since, asked.until),
+        "decided": _newest_of_type(memory, "decision", between),
+        "fixed": _newest_of_type(memory, "bugfix", between),
+        "open": _left_open(memory, newest, asked),
         "roots": roots,
     }
 
@@ -79,17 +95,24 @@ def _sessions_of_day(day: date) -> str:
     return f"/page/sessions?since={day}&until={day + timedelta(days=1)}"
 
 
-def _newest_of_type(memory: Memory, kind: str) -> list[dict[str, Any]]:
-    asked = SearchRequest.given("http", {"in": "observations", "type": kind, "sort": "date"})
+def _newest_of_type(memory: Memory, kind: str, between: Mapping[str, str]) -> list[dict[str, Any]]:
+    given = {"in": "observations", "type": kind, "sort": "date", **between}
+    asked = SearchRequest.given("http", given)
     hits = memory.search(asked).to_dict()["hits"][:_NOTED]
     return [{**hit, "address": f"/page/session/{quote(hit['id'])}"} for hit in hits]
 
 
-def _left_open(memory: Memory, projects: list[str]) -> list[dict[str, Any]]:
-    """Return what was left open in the newest projects, the newest first."""
+def _left_open(memory: Memory, projects: list[str], asked: UsageRequest) -> list[dict[str, Any]]:
+    """Return what was left open in the newest projects by sessions that ended in the time that is
+    asked for, the newest first."""
     from memory_assets.recall.sessions.recent_work import left_open
 
-    ends = left_open(memory, projects)
+    ends = [
+        end
+        for end in left_open(memory, projects)
+        for at in [datetime.fromisoformat(end["ended_at"]) if end["ended_at"] else None]
+        if is_within(at, asked.since, asked.until)
+    ]
     ends.sort(key=lambda end: end["ended_at"] or "", reverse=True)
     return [{**end, "address": f"/page/session/{quote(end['turn'])}"} for end in ends[:_OPEN]]
 

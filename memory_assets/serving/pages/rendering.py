@@ -69,6 +69,7 @@ NAVIGATION = (
 """The pages that each page leads to: address and name."""
 _THEMES = ("light", "dark")
 _LONG_AGO = timedelta(days=60)
+_SHORT_SECONDS, _LONG_SECONDS = 10, 120
 
 
 def _text_visible(value: Any) -> Any:
@@ -93,6 +94,13 @@ def _ago(time: str | None) -> str:
     return age(time, datetime.now(UTC))
 
 
+def _seconds(seconds: float) -> str:
+    """Return how long a call took, in seconds, a short one to the tenth; a long one in words."""
+    if seconds >= _LONG_SECONDS:
+        return lasting(seconds)
+    return f"{seconds:.{int(seconds < _SHORT_SECONDS)}f}\N{NO-BREAK SPACE}s"
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -112,6 +120,7 @@ def _environment() -> Environment:
         "shortened": shortened,
         "diff_lines": diff_lines,
         "lasting": lasting,
+        "seconds": _seconds,
         "day": lambda time: f"{datetime.fromisoformat(time).astimezone():%A, %d %B %Y}",
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
         "in_words": lambda kind: ITEM_WORDS.get(kind, kind),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,8 @@ def observations_page(memory: Memory, request: Request) -> Response:
     kinds = {"in": "observations", "sort": "date", "n": "50"}
     answer = _answered(memory, request, kinds)
     chosen = {field.name: field for field in answer["fields"]}
-    return page(request, "observations.html", chosen=chosen, **answer)
+    status = 400 if answer["problem"] else 200
+    return page(request, "observations.html", status, chosen=chosen, **answer)
 
 
 def _answered(
@@ -193,15 +195,17 @@ def turn_address(turn_id: str, query: str = "") -> str:
     return f"/page/session/{quote(session)}?turn={number}{asked}#turn-{number}"
 
 
-_OF_A_KIND = 8
+_OF_A_KIND, _LOOKED_AT = 8, 50
+"""Most offers of a kind, and sessions that are looked at for those whose title fits."""
+_FAR, _LEAST_SHARE = 5, 0.5
 _LONGEST = 200
 Offer = tuple[str, str, str]
 """Address, name, and what it is."""
 
 
 def palette(memory: Memory, request: Request) -> Response:
-    """Return what fits the text that is typed, a few of each kind; the pages and the newest
-    sessions if there is none."""
+    """Return what fits the text that is typed, a few of each kind, what fits best first; the pages
+    and the newest sessions if there is none."""
     typed = request.query_params.get("q", "").strip()[:_LONGEST]
     offers = [
         *_pages(typed),
@@ -210,8 +214,30 @@ def palette(memory: Memory, request: Request) -> Response:
         *_files(memory, typed),
     ]
     if typed:
+        offers.sort(key=lambda offer: _distance(typed, _said_of(offer)))
         offers.append((f"/?{urlencode({'q': typed})}", typed, "search"))
     return page(request, "palette.html", offers=offers)
+
+
+def _said_of(offer: Offer) -> str:
+    """Return what an offer is known by: a file by its name alone, a project without its directory,
+    by which it is told from others of its name."""
+    name = offer[1]
+    return {"file": re.split(r"[/\\]", name)[-1], "project": name.split("  ")[0]}.get(
+        offer[2], name
+    )
+
+
+def _distance(typed: str, name: str) -> int:
+    """Return how far a name is from what is typed: 0 if it is that, 1 if it begins so, 2 if it has
+    it, 3 if it has all of its words, 4 if it has half of them, `_FAR` otherwise."""
+    from memory_assets.recall.search.excerpts import share_of_words
+
+    said, known = (" ".join(text.casefold().split()) for text in (typed, name))
+    if said in known:
+        return (known != said) + (not known.startswith(said))
+    share = share_of_words(known, said)
+    return _FAR if share < _LEAST_SHARE else 3 + (share < 1)
 
 
 def _pages(typed: str) -> Iterator[Offer]:
@@ -235,18 +261,21 @@ def _projects(memory: Memory, typed: str) -> Iterator[Offer]:
 
 
 def _sessions(memory: Memory, typed: str) -> Iterator[Offer]:
-    """Yield the sessions whose summary has the words, or the newest ones."""
+    """Yield the sessions whose title fits best, of those whose summary has the words, or the newest
+    ones."""
     if typed:
-        asked = SearchRequest(typed, kinds=("summaries",), mode="keyword", n=_OF_A_KIND)
+        asked = SearchRequest(typed, kinds=("summaries",), mode="keyword", n=_LOOKED_AT)
     else:
         asked = SearchRequest(kinds=("summaries",), sort="date", n=_OF_A_KIND)
     try:
         hits = memory.search(asked).hits
     except MemoryAssetsError:
         return
-    for hit in hits:
-        session_id = hit.metadata["session_id"]
-        yield f"/page/session/{quote(session_id)}", hit.metadata["title"] or session_id, "session"
+    titles = {hit.metadata["session_id"]: hit.metadata["title"] for hit in hits}
+    fitting = [id_ for id_, title in titles.items() if _distance(typed, title or id_) < _FAR]
+    fitting.sort(key=lambda id_: _distance(typed, titles[id_] or id_))
+    for session_id in fitting[:_OF_A_KIND]:
+        yield f"/page/session/{quote(session_id)}", titles[session_id] or session_id, "session"
 
 
 def _files(memory: Memory, typed: str) -> Iterator[Offer]:

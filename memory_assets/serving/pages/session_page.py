@@ -35,8 +35,9 @@ _PLACES = 200
 """Turns in which a text stands that are listed."""
 _OUTLINED = 200
 """Turns of the list beside a session."""
-_MAY_GO_ON = timedelta(hours=6)
-"""A session that ended longer ago is asked for further turns once a minute alone."""
+_ASKED_AGAIN = ((timedelta(hours=6), 5), (timedelta(days=1), 60))
+"""How often, in seconds, a session whose last turn is not older is asked for further ones; an older
+one is not asked."""
 
 
 def session_page(memory: Memory, request: Request) -> Response:
@@ -83,7 +84,8 @@ def live_turns(memory: Memory, request: Request) -> Response:
 
 def _beside(memory: Memory, conversation: Conversation) -> dict[str, Any]:
     """Return what stands beside a session: its turns, models, commits, how to resume it, the
-    sessions before and after it that changed the same files, and whether it may still go on."""
+    sessions before and after it that changed the same files, and how often to ask for further
+    turns, in seconds (`follow`; None: not at all)."""
     from memory_assets.recall.sessions.resume import resume_command
     from memory_assets.recall.sessions.session import commits_that_stand, sessions_of_same_files
 
@@ -101,8 +103,13 @@ def _beside(memory: Memory, conversation: Conversation) -> dict[str, Any]:
         "resume": resume,
         "earlier": earlier,
         "later": later,
-        "live": bool(last) and datetime.now(UTC) - datetime.fromisoformat(last) < _MAY_GO_ON,
+        "follow": _asked_again(last) if last else None,
     }
+
+
+def _asked_again(last: str) -> int | None:
+    age = datetime.now(UTC) - datetime.fromisoformat(last)
+    return next((seconds for most, seconds in _ASKED_AGAIN if age < most), None)
 
 
 def turns_fragment(memory: Memory, request: Request) -> Response:

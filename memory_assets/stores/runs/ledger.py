@@ -39,8 +39,8 @@ FILE_NAME = "lineage.db"
 """Where in the data directory the ledger is."""
 UNKNOWN = "UNKNOWN"
 """Status of a run that Dagster had forgotten before it was noted."""
-SUCCESS, FAILURE, STARTED = "SUCCESS", "FAILURE", "STARTED"
-ENDED = (SUCCESS, FAILURE, "CANCELED")
+SUCCESS, FAILURE, CANCELED, STARTED = "SUCCESS", "FAILURE", "CANCELED", "STARTED"
+ENDED = (SUCCESS, FAILURE, CANCELED)
 """Statuses of runs, as Dagster calls them, and those of which have ended."""
 FAILED = "failed"
 """How a check ended that did not pass and is no warning."""

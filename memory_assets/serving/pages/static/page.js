@@ -75,6 +75,18 @@ async function load(link) {
 
 function watch() {
   for (const link of document.querySelectorAll("a[data-more]")) seen.observe(link);
+  for (const text of document.querySelectorAll(".turn pre:not(.copied > pre)")) offerCopy(text);
+}
+
+// A button at each text of code, call and answer.
+function offerCopy(text) {
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", className: "quiet", textContent: "Copy" });
+  button.dataset.does = "copyPart";
+  const part = document.createElement("div");
+  part.className = "copied";
+  text.replaceWith(part);
+  part.append(text, button);
 }
 watch();
 if (!location.hash) find(".wanted")?.scrollIntoView();
@@ -95,6 +107,12 @@ function sameText(old, html) {
   const made = document.createElement("div");
   made.append(...parsed(html));
   return made.textContent === old.textContent ? null : made;
+}
+
+function withoutButtons(part) {
+  const copy = part.cloneNode(true);
+  for (const button of copy.querySelectorAll("button")) button.remove();
+  return copy.textContent;
 }
 
 // Whether something in it has the focus, was opened, or was typed and not sent.
@@ -120,7 +138,7 @@ for (const follow of document.querySelectorAll("[data-follow]")) {
     if (!last) return;
     const html = await fetched(`${follow.dataset.follow}?after=${last.id.slice(5)}`);
     const nodes = parsed(html).filter((node) => node.nodeType === 1);
-    if (nodes.length === 1 && nodes[0].textContent === last.textContent) return;
+    if (nodes.length === 1 && nodes[0].textContent === withoutButtons(last)) return;
     if (nodes.length) last.replaceWith(...nodes);
     watch();
     if (nodes.length < 2) return;
@@ -174,6 +192,25 @@ where.addEventListener("keydown", (event) => {
   }
 });
 
+function sayCopied(on) {
+  const name = on.textContent;
+  if (name === "Copied") return;
+  on.textContent = "Copied";
+  setTimeout(() => { on.textContent = name; }, 2000);
+}
+
+// Of a text whose beginning is shown, all of it.
+async function copyFrom(button, text) {
+  const all = button.parentElement.nextElementSibling?.querySelector("a[href^='/page/record/']");
+  try {
+    const words = all ? await fetched(all.href) : text.textContent;
+    await navigator.clipboard.writeText(words);
+    sayCopied(button);
+  } catch {
+    getSelection().selectAllChildren(text);
+  }
+}
+
 const keys = find("#keys");
 const deeds = {
   theme,
@@ -183,14 +220,8 @@ const deeds = {
     typed.select();
     offer();
   },
-  copyText: async (button) => {
-    try {
-      await navigator.clipboard.writeText(find(`#${button.dataset.from}`).textContent);
-      button.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(find(`#${button.dataset.from}`));
-    }
-  },
+  copyText: (button) => copyFrom(button, find(`#${button.dataset.from}`)),
+  copyPart: (button) => copyFrom(button, button.previousElementSibling),
   keys: () => (keys.open ? keys.close() : keys.showModal()),
   copy: async (link) => {
     try {
@@ -199,9 +230,7 @@ const deeds = {
       location.assign(link.href); // the browser lets secure addresses copy, and no others
       return;
     }
-    const name = link.textContent;
-    link.textContent = "Copied";
-    setTimeout(() => { link.textContent = name; }, 2000);
+    sayCopied(link);
   },
 };
 for (const button of document.querySelectorAll("button[data-does]")) button.hidden = false;
