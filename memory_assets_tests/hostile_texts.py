@@ -159,9 +159,7 @@ RECORDS: dict[str, Callable[[str], Record]] = {
         CALL, text=f"command:\n{text}", command=f"{text} > .env"
     ),
     "code that runs commands": lambda text: replace(
-        CALL,
-        text=(code := f'tools.exec_command({{cmd: "{text}"}}) .env > x'),
-        command=code,
+        CALL, text=(code := f'tools.exec_command({{cmd: "{text}"}}) .env > x'), command=code
     ),
     "output": lambda text: replace(
         CALL, role="tool", kind="tool_result", text=text, command="grep -r a . ; cat .env.example"

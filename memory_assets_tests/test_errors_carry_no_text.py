@@ -177,10 +177,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     ),
     "redacting a record": (RECORDS, ((SessionRedactor, "redact_record", loud),)),
     "the second pass": (RECORDS, ((SessionRedactor, "propagate", loud),)),
-    "writing records": (
-        RECORDS,
-        _writing(_write_fails_for("redacted_records", "redaction_audit")),
-    ),
+    "writing records": (RECORDS, _writing(_write_fails_for("redacted_records", "redaction_audit"))),
     "the disk": (RECORDS, _writing(loud_store)),
     "the catalogue": (RECORDS[:1], ((Sources, "put", loud_store),)),
     "the lock": (RECORDS[:1], ((Components, "project_lock", loud),)),
@@ -199,10 +196,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     ),
     "expectations": (DERIVED, ((expectations, "facts", loud),)),
     "embedding": (VECTORS, ((MiniLM, "embed", loud),)),
-    "writing vectors": (
-        VECTORS,
-        _writing(_write_fails_for("prompt_embeddings")),
-    ),
+    "writing vectors": (VECTORS, _writing(_write_fails_for("prompt_embeddings"))),
     "Chroma": (VECTORS, ((vectors.ChromaCollection, "upsert", loud),)),
     "Chroma as we tell it": (VECTORS, ((vectors.ChromaCollection, "upsert", loud_store),)),
 }
@@ -294,11 +288,7 @@ def test_a_failing_check_tells_counts_alone(
     altered(lake, *chunks, kept)
     printed = capfd.readouterr()
     failed = {check.check_name for check in run.get_asset_check_evaluations() if not check.passed}
-    assert failed >= {
-        "no_secrets_remain",
-        "independent_scanner_finds_nothing",
-        "matches_schema",
-    }
+    assert failed >= {"no_secrets_remain", "independent_scanner_finds_nothing", "matches_schema"}
     _assert_nothing_told(workshop, printed.out + printed.err)
 
 

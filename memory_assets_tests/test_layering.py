@@ -77,13 +77,7 @@ MAY_IMPORT = {
         name: {"models", "errors", "redacted_text", "session_analysis", "writing_systems"}
         for name in READS_SESSIONS
     },
-    "summaries": {
-        "models",
-        "errors",
-        "redacted_text",
-        "session_analysis",
-        "http",
-    },
+    "summaries": {"models", "errors", "redacted_text", "session_analysis", "http"},
     "requests": {"agents", "errors", "paths", "search_kinds", "agent_memory"},
     "stores": FOUNDATION - {"settings", "install_key"} | {"agent_memory"},
     "status": FOUNDATION | {"stores", "transcripts"},

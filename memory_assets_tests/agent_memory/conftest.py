@@ -70,6 +70,12 @@ def agents(tmp_path: Path, engines: dict[str, Any]) -> Iterator[Agents]:
 
 
 @pytest.fixture
+def wordy(tmp_path: Path, engines: dict[str, Any]) -> Agents:
+    """An empty memory without vectors and Chroma."""
+    return Agents(tmp_path / "memory", engines, given={"embedder": "none"})
+
+
+@pytest.fixture
 def gateway(agents: Agents) -> MemoryGateway:
     """The gateway to what is about no project."""
     return agents.gateway()

@@ -29,11 +29,7 @@ from memory_assets.stores.chroma_mcp.session import (
     ToolAnswer,
 )
 from memory_assets.stores.vector_store import CollectionVersions
-from memory_assets_tests.agent_memory.chroma_mcp_processes import (
-    Deployment,
-    compose_file,
-    wait_for,
-)
+from memory_assets_tests.agent_memory.chroma_mcp_processes import Deployment, compose_file, wait_for
 from memory_assets_tests.agent_memory.chroma_mcp_writer import memory, turn
 
 KILLS = 20

@@ -37,9 +37,7 @@ def test_chroma_is_the_version_of_the_wheel_and_keeps_its_files(services: dict[s
     assert chroma["healthcheck"]["test"][1] == "bash"
 
 
-def test_only_dagsters_page_is_published_and_to_this_machine_only(
-    services: dict[str, Any],
-) -> None:
+def test_only_dagsters_page_is_published_and_to_this_machine_only(services: dict[str, Any]) -> None:
     """Whatever reaches Chroma or chroma-mcp may read and write all memories: they ask for no
     password."""
     published = {name: each["ports"] for name, each in services.items() if "ports" in each}

@@ -24,10 +24,7 @@ from memory_assets.recall.memory import Memory
 from memory_assets.requests.agent_memory import AppendRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
-from memory_assets.stores.agents.journal_file import (
-    copy_of,
-    recover_damaged,
-)
+from memory_assets.stores.agents.journal_file import copy_of, recover_damaged
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import ingest, rows
@@ -256,9 +253,7 @@ def lose_both(agents: Agents) -> bytes:
     return whole
 
 
-def test_a_journal_that_is_lost_with_its_copy_is_not_begun_over_its_exports(
-    wordy: Agents,
-) -> None:
+def test_a_journal_that_is_lost_with_its_copy_is_not_begun_over_its_exports(wordy: Agents) -> None:
     """An ingest, a forgetting and the doctor say what to do, what is written meanwhile waits, and
     what was exported is found and stays. With the copy put back all goes on."""
     before, whole = rows(wordy, AGENT_MEMORY), lose_both(wordy)

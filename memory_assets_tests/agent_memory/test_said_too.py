@@ -71,7 +71,9 @@ def test_a_wording_goes_with_its_conversation(agents: Agents) -> None:
     assert b"c-two" not in agents.bytes_at_rest() and SECOND.encode() not in agents.bytes_at_rest()
 
 
-@pytest.mark.parametrize("step", ["forget_written", "_remove_files", "_remove_rows"])
+@pytest.mark.parametrize(
+    "step", ["forget_written", "_remove_files", "_remove_rows", "forget_keywords"]
+)
 def test_an_interrupted_forgetting_leaves_what_others_say(
     agents: Agents, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,12 +4,19 @@ forgotten."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.agent_memory.memory import FROM_SESSIONS
 from memory_assets.agent_memory.ports import StoredMemory
+from memory_assets.pipeline.agent_memory import session_promotion
+from memory_assets.pipeline.agent_memory import upkeep as nightly
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
@@ -18,6 +25,7 @@ from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.names import project_named
+from memory_assets.redacted_text import seal
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.lake.schemas import MEMORY_TRAIL
@@ -236,3 +244,162 @@ def test_a_memory_that_was_forgotten_is_not_promoted_again(
     upkeep.forget(session=memory.memory_id.removeprefix("memory::"))
     twice("2", "mise run test", days=1)
     assert upkeep.night().promoted_from_sessions == 0 and upkeep.remembered() == {}
+
+
+SAID = "Never commit without signing."
+
+
+def says(upkeep: Upkeep, name: str = "1", said: str = SAID) -> str:
+    """Write a session whose user says so."""
+    return upkeep.session(name, Call(text=f"Look at it. {said}"), shell("ls"), cwd=APP)
+
+
+def gateway(upkeep: Upkeep) -> MemoryGateway:
+    """The gateway to what is about the project of the sessions."""
+    return open_gateway(upkeep.components(), PROJECT)
+
+
+def test_what_an_agent_wrote_outlives_a_session_that_says_it(upkeep: Upkeep) -> None:
+    """It is not promoted, since it is on record, and the session is not named in its trail."""
+    gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN, "c1")
+    written = upkeep.remembered()
+    session = says(upkeep)
+    assert upkeep.night().promoted_from_sessions == 0
+    upkeep.take_in()
+    assert upkeep.remembered() == written
+    upkeep.forget(session=session)
+    assert upkeep.remembered() == written
+
+
+def test_what_a_conversation_says_outlives_a_session_that_says_it(upkeep: Upkeep) -> None:
+    """Also when upkeep promoted it from the conversation."""
+    gateway(upkeep).append_history("c1", "user", SAID, 0, THEN)
+    assert upkeep.night().promoted == 1
+    session = says(upkeep)
+    assert upkeep.night().promoted_from_sessions == 0
+    upkeep.take_in()
+    upkeep.forget(session=session)
+    assert list(upkeep.remembered()) == [SAID]
+
+
+def test_what_was_promoted_is_an_agents_when_it_writes_it(upkeep: Upkeep) -> None:
+    """Without the tag and the topic, and of the agent's conversation; it outlives the session."""
+    session = says(upkeep)
+    upkeep.night()
+    written = gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN, "c1", tags=["git"])
+    assert written.outcome == "renewed"
+    upkeep.take_in()
+    memory = upkeep.remembered()[SAID]
+    assert (memory.tags, memory.entities, memory.source) == (("git",), (), "tool")
+    assert memory.conversation_id == "c1"
+    upkeep.forget(session=session)
+    assert list(upkeep.remembered()) == [SAID]
+
+
+def test_what_was_promoted_is_a_conversations_when_it_says_it(upkeep: Upkeep) -> None:
+    """And is forgotten with that."""
+    session = says(upkeep)
+    upkeep.night()
+    gateway(upkeep).append_history("c1", "user", SAID, 0, THEN)
+    assert upkeep.night().promoted == 1
+    upkeep.forget(session=session)
+    assert list(upkeep.remembered()) == [SAID]
+    upkeep.forget(conversation="c1")
+    assert upkeep.remembered() == {}
+
+
+def test_an_agents_memory_that_was_tagged_outlives_the_session(upkeep: Upkeep) -> None:
+    """As an earlier version tagged what an agent had written and a session said again."""
+    session = says(upkeep)
+    upkeep.night()
+    journal = upkeep.components().journal
+    (promoted,) = upkeep.remembered().values()
+    gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN)
+    tagged = replace(promoted, tags=(seal(FROM_SESSIONS),))
+    journal.put_memories([tagged])
+    upkeep.forget(session=session)
+    assert list(upkeep.remembered()) == [SAID]
+
+
+def test_what_an_agent_said_again_no_longer_names_a_forgotten_session(upkeep: Upkeep) -> None:
+    """Its trail names the other session; no byte of the first is left."""
+    gone, kept = says(upkeep, "1"), says(upkeep, "2")
+    upkeep.night()
+    gateway(upkeep).write_memory(SAID, "preference", 0.9, THEN, "c1")
+    upkeep.take_in()
+    upkeep.forget(session=gone)
+    (_, promoted, _) = upkeep.trail(SAID)
+    assert promoted == ("promoted", "upkeep", (f"session::{kept}::turn::1",))
+    upkeep.take_in()
+    assert upkeep.files_with(gone) == []
+    upkeep.forget(session=kept)
+    assert [each[:2] for each in upkeep.trail(SAID)] == [("stored", "import"), ("renewed", "tool")]
+
+
+PLAN = "Never commit the heliotrope plan without signing."
+
+
+def night_while(
+    upkeep: Upkeep, patch: pytest.MonkeyPatch, module: Any, reads: str, **forgotten: str
+) -> bool:
+    """Keep memories; when something was read, forget it in another thread. Return whether that had
+    to wait until the memories were kept."""
+    read, waited = getattr(module, reads), list[bool]()
+    asked: list[Future[int]] = []
+    with ThreadPoolExecutor(1) as other:
+
+        def read_and_forgotten(given: Any) -> Any:
+            found = list(read(given))
+            asked.append(other.submit(upkeep.forget, **forgotten))
+            try:
+                asked[-1].result(timeout=2)
+            except TimeoutError:
+                waited.append(True)
+            return found
+
+        patch.setattr(module, reads, read_and_forgotten)
+        upkeep.now += DAY
+        keep_up(upkeep.components())
+        assert len(asked) == 1 and asked[0].result(timeout=60) >= 1
+    return bool(waited)
+
+
+def test_a_session_that_is_forgotten_while_it_is_read(
+    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forgetting waits for the promotion, and removes what that has stored."""
+    session = upkeep.session("1", Call(text=f"Look at it. {PLAN}"), shell("ls"), cwd=APP)
+    upkeep.memory()
+    with monkeypatch.context() as patch:
+        assert night_while(upkeep, patch, session_promotion, "candidates", session=session)
+    assert upkeep.remembered() == {}
+    assert upkeep.files_with("heliotrope") == [] == upkeep.files_with(session)
+
+
+def test_a_conversation_that_is_forgotten_while_it_is_read(
+    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forgetting waits for the promotion, and removes what that has stored."""
+    gateway = open_gateway(upkeep.components(), PROJECT)
+    gateway.append_history("c-quay", "user", PLAN, 0, THEN)
+    upkeep.take_in()
+    with monkeypatch.context() as patch:
+        assert night_while(upkeep, patch, nightly, "sentences", conversation="c-quay")
+    assert upkeep.remembered() == {}
+    assert upkeep.files_with("heliotrope") == [] == upkeep.files_with("c-quay")
+
+
+def test_what_another_process_writes_waits_until_the_next_night(upkeep: Upkeep) -> None:
+    """The memories of the project are kept all the same."""
+    upkeep.session("1", Call(text=f"Look at it. {PLAN}"), shell("ls"), cwd=APP)
+    gateway = open_gateway(upkeep.components(), PROJECT)
+    gateway.append_history("c-quay", "user", "I prefer tabs over spaces.", 0, THEN)
+    gateway.write_memory("The queue is RabbitMQ.", "fact", 0.9, THEN)
+    upkeep.memory()
+    upkeep.now += DAY
+    with ExitStack() as locks:
+        for each in (PROJECT, f"agent-memory:{PROJECT}"):
+            locks.enter_context(upkeep.components().project_lock(each))
+        upkeep.waits = 0.1
+        assert keep_up(upkeep.components()) == UpkeepReport(memories=1)
+    assert upkeep.night() == UpkeepReport(memories=3, promoted=1, promoted_from_sessions=1)

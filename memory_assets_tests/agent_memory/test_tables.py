@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +12,10 @@ from starlette.testclient import TestClient
 
 from memory_assets.cli.printing.layout import ENDLESS, Layout
 from memory_assets.cli.printing.views import Terminal, audit_view
-from memory_assets.errors import StoreError
 from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Made
 from memory_assets.pipeline.plan.plan import plan_agent_memory, written
-from memory_assets.pipeline.removal import forget as forgetting
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.report import StageReport
@@ -53,12 +50,6 @@ def rows(agents: Agents, table: Any, partition: str = PLAIN) -> list[dict[str, A
         table, partition
     ).to_pylist()
     return found
-
-
-@pytest.fixture
-def wordy(tmp_path: Path, engines: dict[str, Any]) -> Agents:
-    """An empty memory without vectors and Chroma."""
-    return Agents(tmp_path / "memory", engines, given={"embedder": "none"})
 
 
 @pytest.fixture(scope="module")
@@ -210,27 +201,3 @@ def test_what_is_forgotten_leaves_no_byte(wordy: Agents) -> None:
     assert len(rows(wordy, AGENT_MEMORY)) == 1
     assert gateway.append_history("c1", "user", "hello again", 0, NOW).new
     assert ingest(wordy)["agent_history"].rows == 2
-
-
-@pytest.mark.parametrize("step", ["forget_written", "_remove_files", "forget_keywords"])
-def test_an_interrupted_forgetting_is_completed(
-    wordy: Agents, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Wherever it stopped; the other conversation stays."""
-    gateway = wordy.gateway()
-    gateway.append_history("c1", "user", "The heliotrope budget is tight.", 0, NOW)
-    gateway.append_history("c2", "user", "The garden is fine.", 0, NOW)
-    ingest(wordy)
-    found = select(wordy.components, Selection(conversation="c1"))
-
-    def stopped(*_: object) -> int:
-        raise StoreError("stopped here")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(forgetting, step, stopped)
-        with pytest.raises(StoreError, match="stopped here"):
-            forget(wordy.components, found, erase_traces=lambda names: 0)
-    forgetting.complete(wordy.components, erase_traces=lambda names: 0)
-    ingest(wordy)
-    assert b"heliotrope" not in wordy.bytes_at_rest()
-    assert [row["session_id"] for row in rows(wordy, AGENT_HISTORY)] == ["c2"]

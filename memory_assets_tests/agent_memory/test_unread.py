@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ import pytest
 from memory_assets.cli.printing.layout import Layout
 from memory_assets.cli.printing.views import Terminal, memories_view
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.recall.agent_rows import memories, memory_of, short_memory_ids
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
@@ -20,18 +17,7 @@ from memory_assets.recall.show import whole
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.watching import Changes, Written
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
-
-
-@pytest.fixture
-def wordy(tmp_path: Path, engines: dict[str, Any]) -> Agents:
-    """An empty memory without vectors and Chroma."""
-    return Agents(tmp_path / "memory", engines, given={"embedder": "none"})
-
-
-def ingest(agents: Agents) -> None:
-    """Bring what has work up to date."""
-    for work in list(plan_agent_memory(agents.components)):
-        list(run_task(agents.components, Task(work.project, WRITTEN.assets)))
+from memory_assets_tests.agent_memory.test_tables import ingest
 
 
 def texts(agents: Agents, query: str, **more: Any) -> list[str]:

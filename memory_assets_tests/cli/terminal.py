@@ -57,11 +57,7 @@ class Terminal:
     is closed, reach it. What it shows is without styles."""
 
     def __init__(
-        self,
-        environment: Mapping[str, str],
-        *arguments: str,
-        columns: int = 80,
-        lines: int = 24,
+        self, environment: Mapping[str, str], *arguments: str, columns: int = 80, lines: int = 24
     ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))

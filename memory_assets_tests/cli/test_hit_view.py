@@ -50,13 +50,7 @@ def _lines(
     **given: Any,
 ) -> list[str]:
     weak = bool(hits) and all(hit["weak"] for hit in hits)
-    answer = {
-        "query": query,
-        "mode": mode,
-        "weak": weak,
-        "missing": missing,
-        "hits": list(hits),
-    }
+    answer = {"query": query, "mode": mode, "weak": weak, "missing": missing, "hits": list(hits)}
     shown: dict[str, Any] = {"width": 80, "colours": False, **given}
     return list(terminal_lines(_Memory(), answer, **shown))  # type: ignore[arg-type]
 

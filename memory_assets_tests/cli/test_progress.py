@@ -100,9 +100,7 @@ def test_what_takes_long_says_so_on_a_terminal_alone(
         assert capfd.readouterr().err.count("Looking through") == lines
 
 
-def test_an_index_says_from_when_on_words_can_be_searched(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_index_says_from_when_on_words_can_be_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once, when the first document is embedded, if that took more than a moment."""
     console = Console(file=io.StringIO(), width=100)
     for worth_saying, times in ((3600.0, 0), (-1.0, 1)):

@@ -30,10 +30,7 @@ PATIENCE_SECONDS = 240.0
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 SENSOR = "dagster/sensor_name"
 """The tag of a run that a sensor asked for."""
-SELECTOR = {
-    "repositoryLocationName": "memory_assets",
-    "repositoryName": "__repository__",
-}
+SELECTOR = {"repositoryLocationName": "memory_assets", "repositoryName": "__repository__"}
 RUNS = """query { runsOrError(limit: 200) { ... on Runs { results {
   runId status runConfigYaml tags { key value } } } } }"""
 

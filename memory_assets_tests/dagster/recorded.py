@@ -39,9 +39,7 @@ def record_ingests(instance: dg.DagsterInstance, settings: Settings) -> list[str
             instance.add_dynamic_partitions(added.partitions_def_name, list(added.partition_keys))
         for asked in answer.run_requests or ():
             run = job.execute_in_process(
-                instance=instance,
-                run_config={**asked.run_config, **QUIET},
-                tags=dict(asked.tags),
+                instance=instance, run_config={**asked.run_config, **QUIET}, tags=dict(asked.tags)
             )
             assert run.success
             runs.append(run.run_id)

@@ -46,9 +46,7 @@ def instance(settings: Settings, tmp_path: Path) -> Iterator[dg.DagsterInstance]
 
 
 def _run_all(
-    settings: Settings,
-    instance: dg.DagsterInstance,
-    selection: list[dg.AssetKey] | None = None,
+    settings: Settings, instance: dg.DagsterInstance, selection: list[dg.AssetKey] | None = None
 ) -> dg.ExecuteInProcessResult:
     """Run what a backfill of all partitions requests: one run with the range as its tags."""
     names = instance.get_dynamic_partitions("projects")

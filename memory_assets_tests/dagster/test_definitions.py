@@ -21,12 +21,7 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.serving.pages.site import WithManual
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets.stores.runs.names import (
-    INGEST_JOB,
-    RECHECK_JOB,
-    WORKSPACE_JOB,
-    is_valid_key,
-)
+from memory_assets.stores.runs.names import INGEST_JOB, RECHECK_JOB, WORKSPACE_JOB, is_valid_key
 from memory_assets_tests.command_line import run_program
 
 GRAPH = {

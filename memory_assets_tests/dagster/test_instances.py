@@ -23,10 +23,7 @@ from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.runs.names import INGEST_BATCH, INGEST_JOB, PRUNE_JOB, RANGE_TAGS
 from memory_assets_tests.conftest import without_harbor
 from memory_assets_tests.dagster.instances import on_postgres, opened_instance, postgres_server
-from memory_assets_tests.dagster.recorded import record_ingests
-
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-
+from memory_assets_tests.dagster.recorded import QUIET, record_ingests
 
 pytestmark = [  # on the shipped one: test_ingest_batch.py, test_superseded_runs.py
     pytest.mark.long,

@@ -48,9 +48,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
         monkeypatch.setenv(name, "to be put back")
     monkeypatch.delenv("MEMORY_DATA_DIR")
     return load_settings(
-        data_dir=tmp_path / "memory",
-        projects_dir=tmp_path / "projects",
-        embedder="none",
+        data_dir=tmp_path / "memory", projects_dir=tmp_path / "projects", embedder="none"
     )
 
 

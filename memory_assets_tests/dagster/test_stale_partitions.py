@@ -23,11 +23,13 @@ from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.redaction import ruleset_version
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.names import INGEST_JOB
+from memory_assets_tests.dagster.recorded import QUIET
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 GRAPHQL = Path(sys.executable).parent / "dagster-graphql"
 PROJECT = "-home-mara-code-lantern"
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
 QUERY = """{ assetNodes(assetKeys: [{path: ["redacted_records"]}, {path: ["turn_chunks"]}]) {
   assetKey { path } staleStatusByPartition(partitions: ["%s"])
   staleCausesByPartition(partitions: ["%s"]) { category reason } } }"""
@@ -102,10 +104,7 @@ def test_a_change_of_rules_makes_the_partitions_stale_and_a_backfill_embeds_noth
     the rules or their settings change, and then what is downstream is not, until it is. A
     run redacts every session again, and makes no vector of an unchanged text again."""
     assert _run(sample_settings)["texts_embedded"] != 0
-    assert _asked(environment) == {
-        "redacted_records": ("FRESH", []),
-        "turn_chunks": ("FRESH", []),
-    }
+    assert _asked(environment) == {"redacted_records": ("FRESH", []), "turn_chunks": ("FRESH", [])}
     changed = {**environment, "MEMORY_MAX_FILE_BYTES": "8191"}
     assert _asked(changed) == {
         "redacted_records": ("STALE", ["CODE"]),

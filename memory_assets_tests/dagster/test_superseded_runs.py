@@ -103,10 +103,7 @@ def test_a_run_of_some_assets_supersedes_nothing(instance: dg.DagsterInstance) -
 def test_a_run_that_ended_after_a_kept_one_had_begun_stays(instance: dg.DagsterInstance) -> None:
     """It may have been the last to make something."""
     late = _add(instance, ended=_minutes(6), job="__ASSET_JOB")
-    kept = {
-        _add(instance, ended=_minutes(5), took=_minutes(3)),
-        _add(instance, ended=_minutes(4)),
-    }
+    kept = {_add(instance, ended=_minutes(5), took=_minutes(3)), _add(instance, ended=_minutes(4))}
     assert _prune(instance) == {late} | kept
 
 

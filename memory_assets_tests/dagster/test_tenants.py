@@ -22,6 +22,7 @@ from memory_assets.shards.derive import Derived, Work
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.shard.objects import DirectoryObjects
 from memory_assets.stores.shard.shard import Head, Shard, shards_below
+from memory_assets_tests.dagster.recorded import QUIET
 
 
 class Company:
@@ -74,9 +75,6 @@ class Company:
     def partitions(self) -> set[str]:
         """The partitions that there are."""
         return set(self.instance.get_dynamic_partitions(tenants.TENANTS))
-
-
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 def names_of(request: dg.RunRequest) -> list[str]:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets.documents.embedded import (
-    EMBEDDED_TOKENS,
-    embedded_by_name,
-    embedded_length,
-)
+from memory_assets.documents.embedded import EMBEDDED_TOKENS, embedded_by_name, embedded_length
 from memory_assets.documents.file_types import file_type
 from memory_assets.embedding import load_word_pieces
 

@@ -33,10 +33,7 @@ def test_entries_of_a_list_in_json_are_found_alike() -> None:
     """By id, name, key or title; entries that have none stay with their key."""
     entry = '{"name": "pay", "owner": "team-a", "text": "' + "late order " * 40 + '"}'
     text = '{"services": [\n' + f"{entry},\n{entry.replace('pay', 'ship')}" + '],\n"n": 1}'
-    assert _headings(sections("services.json", text)) == [
-        "services[pay]",
-        "services[ship] / n",
-    ]
+    assert _headings(sections("services.json", text)) == ["services[pay]", "services[ship] / n"]
     nameless = "rules:\n" + "  - allow: a\n    deny: b\n    text: c\n" * 3
     assert _headings(sections("rules.yaml", nameless)) == ["rules"]
 

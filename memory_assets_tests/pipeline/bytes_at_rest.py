@@ -1,5 +1,5 @@
-"""What a session alone says, and in which files of a memory it stands: as lines, ids and names
-in any spelling, as vectors at any alignment."""
+"""Forgetting, and looking for what it left: what a session alone says, and in which files of a
+memory it stands, as lines, ids and names in any spelling, as vectors at any alignment."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from memory_assets.pipeline.removal import forget
+from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redacted_text import seal
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, TABLES
 from memory_assets_tests.nested import strings_in
+from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.retaining import is_of
 
 _PIECE = 64
@@ -135,3 +138,24 @@ def let_chroma_save_its_vectors(components: Components) -> None:
     vectors = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(np.float32)
     collection.upsert(ids, vectors, [seal(name) for name in ids], [{"filler": True}] * len(ids))
     collection.delete(ids)
+
+
+def no_dagster(names: forget.Names) -> int:
+    """Where Dagster has kept nothing."""
+    return 0
+
+
+def forget_sessions(memory: SampleMemory, **selection: Any) -> forget.ForgetReport:
+    """Forget what is selected, and return the report."""
+    found = select(memory.components, Selection(**selection))
+    return forget.forget(memory.components, found, erase_traces=no_dagster)
+
+
+def files_naming(memory: SampleMemory, *words: str) -> list[str]:
+    """The files of the memory in whose name or bytes one of the words stands."""
+    return [
+        str(path.relative_to(memory.data_dir))
+        for path in sorted(memory.data_dir.rglob("*"))
+        if any(word in path.name for word in words)
+        or (path.is_file() and any(word.encode() in path.read_bytes() for word in words))
+    ]

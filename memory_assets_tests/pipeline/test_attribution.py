@@ -135,10 +135,7 @@ def test_a_fork_of_a_fork_copies_from_both() -> None:
     original = _session("original", {"r1": 1, "r2": 2, "o1": 3})
     fork = _session("fork", {"r1": 1, "r2": 2, "f1": 10})
     second = _session("second", {"r1": 1, "r2": 2, "f1": 10, "g1": 20})
-    assert _copied(original, fork, second) == {
-        "fork": {"r1", "r2"},
-        "second": {"r1", "r2", "f1"},
-    }
+    assert _copied(original, fork, second) == {"fork": {"r1", "r2"}, "second": {"r1", "r2", "f1"}}
 
 
 def test_a_new_fork_of_a_known_fork_takes_nothing_from_it() -> None:

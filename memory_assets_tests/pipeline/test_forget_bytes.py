@@ -105,9 +105,7 @@ Command = Callable[..., tuple[int, dict[str, Any]]]
 
 @pytest.fixture
 def command(
-    settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
-    capfdbinary: pytest.CaptureFixture[bytes],
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> Command:
     """Runs the command line on that memory; returns exit code and JSON."""
     for name, value in environment_of(settings).items():
@@ -143,8 +141,7 @@ def _ingest_at_the_second_attempt(
 
 @pytest.mark.timeout(300)
 def test_no_byte_of_a_forgotten_session_is_left_anywhere(
-    settings: Settings,
-    command: Command,
+    settings: Settings, command: Command
 ) -> None:
     """Lines, ids, titles and vectors are all there before, in every kind of store, and
     nowhere afterwards: not in the data directory, or the home directory. The rest is found with

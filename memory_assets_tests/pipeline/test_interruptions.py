@@ -1,14 +1,31 @@
-"""A run may end anywhere: the next one completes it, and nothing shows that it happened."""
+"""A run may end anywhere and things may be lost: the next run completes it and makes it good, and
+nothing shows that it happened."""
 
 from __future__ import annotations
 
+import errno
 import shutil
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_assets.chunking import chunk_turn
+from memory_assets.errors import DamagedFile, StoreError
 from memory_assets.pipeline.checks import verify
-from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
+from memory_assets.pipeline.indexes.keywords import keywords_path
+from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_records
+from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.redaction import RedactionSettings, load_redactor
+from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.keyword_index import files as keyword_files
+from memory_assets.stores.lake import partition
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS
+from memory_assets.stores.lake.segments import SEGMENT, SegmentCache
+from memory_assets_tests.kills import Killed, killed_after
+from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, SampleMemory
 from memory_assets_tests.pipeline.conftest import STAGES as RUN_OF
 
@@ -173,3 +190,222 @@ def test_without_the_catalogue_a_vanished_subagent_is_still_there(memory: Sample
     assert len(after) == len(before) + 2
     assert {repr(row) for row in before} <= {repr(row) for row in after}
     assert verify.rows_conserved(memory.components, memory.harbor).passed
+
+
+def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is held back at that stage, with the kind of error and not its text; the others
+    go on, and it comes in when the code is mended."""
+
+    def fails_for_one(turn: Any, tokens: Any, **more: Any) -> Any:
+        if turn.session_id == memory.flaky:
+            raise KeyError("text of the transcript")
+        return chunk_turn(turn, tokens, **more)
+
+    monkeypatch.setattr(chunk, "chunk_turn", fails_for_one)
+    for session in (memory.flaky, memory.fork):
+        memory.append(session, "one more thing", "done")
+    shown: list[tuple[str, str, int, int]] = []
+    memory.components.progress = lambda *place: shown.append(place)
+    memory.run(projects=[memory.harbor])
+    of_chunks = [place for _, table, *place in shown if table == "turn_chunks"]
+    assert of_chunks == [[number, len(of_chunks)] for number in range(len(of_chunks))] != []
+    held = memory.components.catalog.quarantine.entries()
+    assert {(entry.session_id, entry.stage) for entry in held} == {(memory.flaky, "turn_chunks")}
+    assert "pipeline/tables/turn_chunks.py" in held[0].reason and "text of" not in held[0].reason
+    assert memory.behind() == []
+    memory.components.catalog.products.forget_project(memory.harbor)
+    monkeypatch.undo()
+    memory.run(projects=[memory.harbor])
+    assert memory.components.catalog.quarantine.entries() == []
+    memory.assert_collections_equal_the_lake()
+
+
+def test_rows_that_vanished_from_a_collection_come_back_with_the_next_run(
+    memory: SampleMemory,
+) -> None:
+    """The stage counts what the collection holds; nothing is embedded again."""
+    collection = memory.components.vectors.get("claude-code-sessions")
+    lost = sorted(collection.ids({"project": memory.harbor}))[:3]
+    collection.delete(lost)
+    assert not verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed
+    reports = memory.run(projects=[memory.harbor]).values()
+    assert verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed
+    assert sum(int(report.details.get("texts_embedded", 0)) for report in reports) == 0
+
+
+def test_sessions_whose_files_are_gone_follow_new_rules(wordy: SampleMemory) -> None:
+    """Their records are redacted again where they lie, and nothing else of them changes."""
+    path = wordy.path(wordy.flaky)
+    before = len(wordy.rows("redacted_records", wordy.harbor))
+    path.unlink()
+    wordy.run(projects=[wordy.harbor])
+    stricter = load_redactor(RedactionSettings(max_file_bytes=64), bytes(32))
+    wordy.reopen(redactor=stricter)
+    wordy.run()
+    rows = wordy.rows("redacted_records", wordy.harbor)
+    assert {row["ruleset_version"] for row in rows} == {stricter.ruleset_version}
+    assert len(rows) == before
+    assert wordy.behind() == []
+    assert verify.rows_conserved(wordy.components, wordy.harbor).passed
+
+
+def test_tables_that_are_gone_from_the_lake_are_made_again(memory: SampleMemory) -> None:
+    """The lake as a whole, a table of a project, or a file of one whose directory stays; what is
+    indexed has the same rows."""
+    before, lake = memory.lake_state(), memory.data_dir / "lake"
+    for lost in ("", f"turn_chunks/project={memory.harbor}", "redacted_records", "observations"):
+        assert memory.behind() == []
+        if lost in ("", f"turn_chunks/project={memory.harbor}"):
+            shutil.rmtree(lake / lost)
+        else:
+            min((lake / lost / f"project={memory.harbor}").glob("*.parquet")).unlink()
+        assert memory.harbor in [work.project for work in memory.behind()]
+        memory.run()
+        assert memory.lake_state() == before
+        memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def test_a_session_whose_records_and_transcript_are_gone_is_held_back(wordy: SampleMemory) -> None:
+    """It says so, and its turns can still be found; all others are made again, and it when the
+    directory is back."""
+    rows = wordy.components.catalog.products.of_project("turn_chunks", wordy.harbor)
+    wordy.path(wordy.flaky).unlink()
+    wordy.run()
+    before, lake = wordy.lake_state(), wordy.data_dir / "lake"
+    lake.rename(wordy.root / "backup")
+    assert wordy.behind()
+    wordy.run()
+    kept = without_records(wordy.components, wordy.harbor)  # as `--full` does
+    wordy.components.catalog.products.forget_project(wordy.harbor, but=kept)
+    wordy.run()
+    (held,) = wordy.components.catalog.quarantine.entries(wordy.harbor)
+    assert (held.session_id, held.stage) == (wordy.flaky, "redacted_records")
+    assert "its records are gone" in held.reason and "backup" in held.remedy
+    with closing(keyword_files.open_for_reading(keywords_path(wordy.components))) as index:
+        found = index.ids_of("sessions", wordy.harbor, [wordy.flaky, wordy.fork])
+    assert {name: len(ids) for name, ids in found.items()} == {
+        name: rows[name].rows for name in found
+    }
+    assert wordy.behind() == []
+    shutil.copytree(wordy.root / "backup", lake, dirs_exist_ok=True)
+    assert wordy.behind()
+    wordy.run()
+    assert wordy.components.catalog.quarantine.entries(wordy.harbor) == []
+    assert wordy.lake_state() == before
+    assert wordy.behind() == []
+
+
+def _file_for_each_session(memory: SampleMemory) -> int:
+    """Store every session as former versions did, and return the number of files."""
+    lake = memory.components.lake
+    return len(
+        {
+            own_file(lake, TABLES[table], project, session_id)
+            for table, project, session_id in memory.stamps()
+        }
+    )
+
+
+def _files(memory: SampleMemory) -> list[Path]:
+    return sorted((memory.data_dir / "lake").rglob("*.parquet"))
+
+
+def test_a_lake_with_a_file_for_each_session_is_packed_whatever_kills_it(
+    wordy: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ended ten times meanwhile; the rows and what passed its checks are the same, and nothing
+    is made again."""
+    memory = wordy
+    assert _file_for_each_session(memory) == len(_files(memory))
+    state, stamps = memory.lake_state(), memory.stamps()
+    monkeypatch.setattr(partition, "_MOST_SMALL_FILES", 0)
+    for kill in range(10):
+        with pytest.raises(Killed), killed_after(3 * kill):
+            memory.run()
+        memory.reopen()
+        assert memory.lake_state() == state
+        assert memory.stamps() == stamps
+    assert all(report.unchanged for report in memory.run().values())
+    assert (memory.lake_state(), memory.stamps()) == (state, stamps)
+    without_vectors = [path for path in _files(memory) if "_embeddings" not in str(path)]
+    assert all(SEGMENT.fullmatch(path.name) for path in without_vectors)
+    assert len(without_vectors) == len({path.parent for path in without_vectors})
+    assert memory.behind() == []
+
+
+def test_what_passed_its_checks_is_not_checked_again_when_it_is_packed(
+    wordy: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are the same wherever they are."""
+    components, project = wordy.components, wordy.harbor
+    _file_for_each_session(wordy)
+    assert _scanned(wordy) > 2
+    assert _scanned(wordy) == 0
+    monkeypatch.setattr(partition, "_MOST_SMALL_FILES", 1)
+    wordy.run()
+    packed = components.lake.file(REDACTED_RECORDS, project, wordy.flaky)
+    assert packed is not None and SEGMENT.fullmatch(packed.name)
+    assert _scanned(wordy) == 0
+
+
+def _scanned(memory: SampleMemory) -> int:
+    verdict = verify.no_secrets_remain(memory.components, memory.harbor, REDACTED_RECORDS)
+    return int(verdict.counts["files_scanned"])
+
+
+def test_a_damaged_segment_is_made_again_once_it_is_moved_away(
+    wordy: SampleMemory, tmp_path: Path
+) -> None:
+    """As its error says."""
+    memory, project = wordy, wordy.harbor
+    state = memory.lake_state()
+    segment = memory.components.lake.file(REDACTED_RECORDS, project, memory.flaky)
+    assert segment is not None
+    segment.write_bytes(b"PAR1 torn")
+    with pytest.raises(DamagedFile, match=f"memory ingest --full --project={project}"):
+        memory.lake_state()
+    shutil.move(segment, tmp_path / "away")
+    memory.components.catalog.products.forget_project(project)
+    memory.run(projects=[project])
+    assert memory.lake_state() == state
+    assert memory.behind() == []
+
+
+def test_a_file_that_may_not_be_read_does_not_stop_the_plan(
+    wordy: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does one that cannot be moved: nothing counts as lost, and whoever reads it says why."""
+    forbidden = wordy.components.lake.file(REDACTED_RECORDS, wordy.harbor, wordy.flaky)
+    real = SegmentCache.segment
+
+    def segment(cache: SegmentCache, path: Path, identity: Any) -> Any:
+        if path == forbidden:
+            raise PermissionError(errno.EACCES, "")
+        return real(cache, path, identity)
+
+    monkeypatch.setattr(SegmentCache, "segment", segment)
+    before = wordy.components.catalog.products.of_project("redacted_records", wordy.harbor)
+    wordy.reopen()
+    forget_lost_rows(wordy.components, {wordy.harbor}, thoroughly=True)
+    products = wordy.components.catalog.products
+    assert products.of_project("redacted_records", wordy.harbor) == before
+    with pytest.raises(StoreError, match="cannot read"):
+        wordy.components.lake.sessions(REDACTED_RECORDS, wordy.harbor)
+
+
+def test_sessions_known_from_the_lake_alone_are_not_all_made_at_once(wordy: SampleMemory) -> None:
+    """Of whose records the catalogue never had the size: an ingest's processes take as many
+    sessions as their results have room for, so they need one."""
+    recorded = sum(product.bytes for product in _records(wordy))
+    wordy.lose_the_catalogue()
+    assert wordy.behind()
+    assert recorded / 4 < sum(product.bytes for product in _records(wordy)) < 4 * recorded
+
+
+def _records(memory: SampleMemory) -> list[Product]:
+    return list(
+        memory.components.catalog.products.of_project("redacted_records", memory.harbor).values()
+    )

@@ -147,12 +147,3 @@ def test_a_row_that_changed_gets_the_vector_of_its_new_text(memory: SampleMemory
     hits = open_memory(memory.settings).search(query, kinds="summaries", mode="semantic").hits
     assert len(hits) == len(scores) > 1
     assert {hit.id: hit.score for hit in hits} == pytest.approx(scores, abs=1e-3)
-
-
-def test_a_forgotten_session_leaves_the_index(memory: SampleMemory) -> None:
-    """Its words are in none of its files."""
-    path = keywords.keywords_path(memory.components)
-    assert memory.flaky.encode() in path.read_bytes()
-    assert keywords.forget_keywords(memory.components, {(memory.harbor, memory.flaky)}) > 0
-    for file in path.parent.glob(f"{path.name}*"):
-        assert memory.flaky.encode() not in file.read_bytes()

@@ -24,12 +24,7 @@ from memory_assets.stores.shard.replicas import replicas_of
 from memory_assets.stores.shard.shard import Head, Manifest, Shard
 from memory_assets_tests.kills import killed_at
 from memory_assets_tests.pipeline.conftest import SampleMemory
-from memory_assets_tests.pipeline.shard_machines import (
-    Machine,
-    Requests,
-    holding,
-    lake_of,
-)
+from memory_assets_tests.pipeline.shard_machines import Machine, Requests, holding, lake_of
 
 QUESTION = "why is the integration test flaky"
 

@@ -120,9 +120,7 @@ def test_a_program_that_is_not_found_is_told_with_its_path() -> None:
     script = Script().prompt("Look.").run("gh pr list", MISSING.format("gh"), error=True)
     for verb in ("list", "status", "checks"):
         script.run(f"/opt/bin/gh pr {verb}")
-    assert shown(script) == {
-        "missing gh": "`gh` alone is not found here; `/opt/bin/gh …` works.",
-    }
+    assert shown(script) == {"missing gh": "`gh` alone is not found here; `/opt/bin/gh …` works."}
     absent = Script()
     for _ in range(2):
         absent.prompt("Look.").run("yq '.a' b.yaml", MISSING.format("yq"), error=True)

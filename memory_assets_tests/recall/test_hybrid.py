@@ -297,9 +297,7 @@ def test_searching_starts_no_server(copied: Callable[..., Memory]) -> None:
     assert any(memory.chroma_dir.iterdir())
 
 
-def test_without_collections_the_vectors_of_the_index_answer(
-    copied: Callable[..., Memory],
-) -> None:
+def test_without_collections_the_vectors_of_the_index_answer(copied: Callable[..., Memory]) -> None:
     """VECTOR_BACKEND=none: with Chroma's directory gone a question is answered by meaning, to the
     same scores, and nothing is called missing."""
     before = copied().search(QUESTION, n=5)

@@ -40,7 +40,7 @@ PLANTED = {
         ("who repairs the tide clock on the pier?", "Ebbe repairs the tide clock every spring."),
     ],
     "bob/desk": [
-        ("which paint does the harbour crane need?", "The harbour crane needs red lead paint."),
+        ("which paint does the harbour crane need?", "The harbour crane needs red lead paint.")
     ],
     "carol/desk": [],
 }

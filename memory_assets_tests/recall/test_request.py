@@ -255,8 +255,7 @@ def test_every_id_leads_to_its_turn_or_session(
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b", "commit::a"],
+    "text", ["", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b", "commit::a"]
 )
 def test_what_is_no_id_is_refused(text: str) -> None:
     """The error shows what ids look like."""

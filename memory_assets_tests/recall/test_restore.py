@@ -1,4 +1,5 @@
-"""`memory restore`: the contents of a file, as sessions wrote, read and edited it."""
+"""`memory restore`: the contents of a file, as sessions wrote, read and edited it; and one file of
+Windows, however it is spelled, is one file in `restore`, `blame` and filters by file."""
 
 from __future__ import annotations
 
@@ -13,10 +14,12 @@ from hypothesis import strategies as some
 from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall.files.blame import blame, touching_turns
 from memory_assets.recall.files.restore import FileText, Hunk, restore
 from memory_assets.recall.memory import Memory
 from memory_assets.requests.questions import RestoreRequest
 from memory_assets.serving.http_api import build_app
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.worked import START, Call, Worked, shell
 
@@ -203,3 +206,44 @@ def test_hunks_are_found_in_order() -> None:
     assert text.patch([Hunk("b", ("x",), ("y",)), Hunk("", ("x",), ("z",))]) == 0
     assert text.rendered() == "a\nx\nb\ny\nc\nz\n"
     assert text.patch([Hunk("", ("q",), ("r",))]) == 1
+
+
+SHOP = r"C:\Users\ada\shop"
+SPELLINGS = (
+    r"C:\Users\ada\shop\conf\app.json",
+    "c:/Users/ada/shop/conf/app.json",
+    r"C:\Users\ada\shop/conf\app.json",
+    r"conf\app.json",
+)
+
+
+@pytest.fixture(scope="module")
+def of_windows(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    """A file that was written once in each spelling, and another file of its name."""
+    worked = Worked(tmp_path_factory.mktemp("windows"))
+    written = [
+        Call("Write", {"file_path": path, "content": f'{{"a": {place}}}\n'}, "written")
+        for place, path in enumerate(SPELLINGS)
+    ]
+    worked.session("1", shell("dir"), *written, cwd=SHOP)
+    return worked.memory()
+
+
+@pytest.mark.parametrize("name", ["app.json", "conf/app.json", *SPELLINGS])
+def test_a_file_that_was_written_in_four_spellings_is_one(
+    of_windows: Memory, name: str, tmp_path: Path
+) -> None:
+    """Each is a name of it, and what was written last is in it."""
+    found = restore(of_windows, RestoreRequest(file=name), tmp_path)
+    assert (found["text"], len(found["events"]), found["complete"]) == ('{"a": 3}\n', 4, True)
+
+
+def test_it_is_one_file_of_its_turn(of_windows: Memory, tmp_path: Path) -> None:
+    """In the turn's list of files, in search by file, and in blame."""
+    projects = of_windows.lake.projects(TURN_CHUNKS)
+    for name in ("conf/app.json", r"conf\app.json", "app.json"):
+        (turn,) = touching_turns(of_windows.lake, projects, [name])
+        assert [str(path) for path in turn["files"]] == ["conf/app.json"]
+        assert [one["turn_id"] for one in blame(of_windows, name, tmp_path)["turns"]] == [
+            turn["turn_id"]
+        ]

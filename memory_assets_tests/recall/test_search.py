@@ -180,9 +180,7 @@ def test_filters_hold_together(asked: Asked) -> None:
     assert sum(size > 0 for size in sizes) >= 4
 
 
-def test_other_collections_of_a_shared_chroma_are_left_alone(
-    copied: Callable[..., Memory],
-) -> None:
+def test_other_collections_of_a_shared_chroma_are_left_alone(copied: Callable[..., Memory]) -> None:
     """Though one is named like ours, and its vectors are of another model."""
     memory = copied()
     before = memory.search(ANYTHING, n=5).to_dict()

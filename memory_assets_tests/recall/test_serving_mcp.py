@@ -263,11 +263,7 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
         ("timeline", {"anchor": "no such thing"}, "nothing in memory is called"),
         ("get", {"ids": ["gibberish"]}, "no session gibberish in memory"),
         ("get", {"ids": []}, "ids: "),
-        (
-            "summarize_session",
-            {"session": "nobody"},
-            'MCP: `ask(verb="sessions")`',
-        ),
+        ("summarize_session", {"session": "nobody"}, 'MCP: `ask(verb="sessions")`'),
         ("cross_query", {}, "give a query"),
         ("link_session_to_commit", {"session": REPORTS, "commit": "not hex"}, "commit: "),
         ("forget", {}, "there is no tool forget"),

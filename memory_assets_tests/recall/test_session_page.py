@@ -52,9 +52,7 @@ def test_beside_a_session_stand_its_turns_and_what_leads_on(client: TestClient) 
     assert 'id="turn-2"' in live and 'id="turn-1"' not in live and "<html" not in live
 
 
-def test_a_session_that_grows_keeps_no_other_from_being_kept(
-    copied: Callable[..., Memory],
-) -> None:
+def test_a_session_that_grows_keeps_no_other_from_being_kept(copied: Callable[..., Memory]) -> None:
     """Of a session that is read again and again while it goes on, only its last state is kept."""
     memory = copied()
     project = memory.catalog.products.project_of(LOGIN)

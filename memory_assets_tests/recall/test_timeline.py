@@ -19,12 +19,7 @@ from memory_assets.recall.show import whole
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.schemas import (
-    OBSERVATIONS,
-    SESSION_COMMITS,
-    TABLES,
-    TURN_CHUNKS,
-)
+from memory_assets.stores.lake.schemas import OBSERVATIONS, SESSION_COMMITS, TABLES, TURN_CHUNKS
 from memory_assets_tests.recall.conftest import Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -289,9 +284,7 @@ def observed(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> Memory:
     return open_memory(components.settings)
 
 
-def test_observations_and_commits_stand_in_the_turn_that_completed_them(
-    observed: Memory,
-) -> None:
+def test_observations_and_commits_stand_in_the_turn_that_completed_them(observed: Memory) -> None:
     """Each has an id that anchors a timeline and that `get` gives in full; a commit is found
     by the beginning of its name, and so is one that a human linked."""
     memory = observed

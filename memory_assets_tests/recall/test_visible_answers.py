@@ -128,11 +128,7 @@ def _is_format(character: str) -> bool:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    return {
-        **os.environ,
-        **environment_of(settings),
-        "PYTHONIOENCODING": "utf-8",
-    }
+    return {**os.environ, **environment_of(settings), "PYTHONIOENCODING": "utf-8"}
 
 
 _MAIN = "from memory_assets.cli.cli import main; main()"

@@ -1,20 +1,33 @@
-"""A damaged or lost Chroma is found, set aside, and made again without embedding anything."""
+"""A damaged or lost Chroma is found, set aside, and made again without embedding anything;
+collections of other programs survive."""
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import chromadb
+import numpy as np
 import pytest
+from chromadb.api import ClientAPI
+from chromadb.api.models.Collection import Collection
 
-from memory_assets.errors import MemoryAssetsError
+from memory_assets.errors import MemoryAssetsError, StoreError
+from memory_assets.pipeline.removal.forget import forget_vectors
 from memory_assets.recall import open_memory
+from memory_assets.status import chroma_notes
+from memory_assets.status import status as status_of
+from memory_assets.stores.chroma import copies
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.reliability.conftest import Subject
+from memory_assets.stores.chroma.copies import copy_collection
+from memory_assets.stores.files.sqlite import connect
+from memory_assets_tests.reliability.conftest import MAIN, Subject
 
 
 def _cut(path: Path, keep: float) -> None:
@@ -150,3 +163,181 @@ def test_a_server_takes_its_port_again(subject: Subject) -> None:
     chroma_server.stop(subject.data_dir)
     assert chroma_server.ensure_running(subject.data_dir, 60.0).port == first.port
     assert json.loads((subject.data_dir / "chroma.port").read_text()) == first.port
+
+
+_ALL: Any = ["embeddings", "documents", "metadatas", "uris"]
+_SAVED_OFTEN: Any = {"hnsw": {"space": "l2", "sync_threshold": 10, "batch_size": 5}}
+
+
+def _client(subject: Subject, **where: Any) -> ClientAPI:
+    endpoint = chroma_server.ensure_running(subject.data_dir, 60)
+    headers = {"Authorization": f"Bearer {chroma_server.token(subject.data_dir)}"}
+    return chromadb.HttpClient("127.0.0.1", endpoint.port, headers=headers, **where)
+
+
+def _make(client: ClientAPI, name: str) -> Collection:
+    made = client.create_collection(name, metadata={"about": name}, configuration=_SAVED_OFTEN)
+    vectors = np.random.default_rng(0).normal(size=(30, 8)).astype(np.float32)
+    numbers = range(30)
+    made.add(
+        [str(number) for number in numbers],
+        vectors,
+        [{"n": number} for number in numbers],
+        [f"{name} {number}" for number in numbers],
+    )
+    return made
+
+
+def _content(made: Collection) -> str:
+    return repr((made.metadata, made.configuration_json, made.get(include=_ALL)))
+
+
+def _index_of(subject: Subject, name: str) -> Path:
+    """The directory with the saved index of a collection."""
+    with closing(connect(subject.chroma / chroma_files.DATABASE, mode="ro")) as database:
+        ((segment,),) = database.execute(
+            "SELECT segments.id FROM segments JOIN collections ON collections.id = collection"
+            " WHERE name = ? AND scope = 'VECTOR'",
+            (name,),
+        ).fetchall()
+    return subject.chroma / str(segment)
+
+
+def _tear(subject: Subject, name: str) -> None:
+    """Cut the labels of a collection's index off, as a kill amid saving does."""
+    chroma_server.stop(subject.data_dir)
+    labels = _index_of(subject, name) / "index_metadata.pickle"
+    labels.write_bytes(labels.read_bytes()[:20])
+
+
+@pytest.fixture
+def shared(subject: Subject) -> Subject:
+    """A memory beside whose collections another program has two, in two databases."""
+    _make(_client(subject), "corpus")
+    admin = chromadb.AdminClient(_client(subject).get_settings())
+    admin.create_tenant("they")
+    admin.create_database("elsewhere", "they")
+    _make(_client(subject, tenant="they", database="elsewhere"), "theirs")
+    return subject
+
+
+def _both(subject: Subject) -> list[str]:
+    elsewhere = _client(subject, tenant="they", database="elsewhere")
+    return [
+        _content(_client(subject).get_collection("corpus")),
+        _content(elsewhere.get_collection("theirs")),
+    ]
+
+
+def _set_aside(subject: Subject) -> Path:
+    """The one directory that was set aside when a reader met the damage."""
+    with pytest.raises(StoreError, match=r"chroma\.broken-"):
+        _client(subject)
+    (aside,) = chroma_files.set_aside_directories(subject.data_dir)
+    return aside
+
+
+def _note(subject: Subject) -> str:
+    """What the status says of the directory that was set aside."""
+    return list(chroma_notes(status_of(subject.components.settings)))[-1]
+
+
+def _copied(subject: Subject) -> list[str]:
+    """What the stages say that they copied."""
+    subject.behind()
+    details = [report.details for report in subject.index_all()]
+    return [str(each[_DETAIL]) for each in details if _DETAIL in each]
+
+
+_DETAIL = "collections_of_others_copied"
+
+
+def test_collections_of_others_are_copied_over(shared: Subject) -> None:
+    """With settings, metadata, vectors and texts; only then the old files can be deleted, and a
+    second look does nothing."""
+    ours, theirs = shared.collections(), _both(shared)
+    _tear(shared, MAIN)
+    aside = _set_aside(shared)
+    assert "keep them" in _note(shared)
+    assert _copied(shared) == ["corpus, theirs"]
+    assert _both(shared) == theirs
+    assert {name: shared.collections()[name] for name in ours} == ours
+    assert chroma_files.is_deletable(aside) and "can be deleted" in _note(shared)
+    assert copies.recover_others(shared.data_dir) == []
+    assert not (shared.data_dir / "chroma.recovered").exists()
+
+
+def test_a_collection_that_cannot_be_read_is_named_and_kept(shared: Subject) -> None:
+    """The other one is copied. The directory is never said to be deletable, nor deleted: not by
+    forgetting either, which says what to do."""
+    _tear(shared, "corpus")
+    aside = _set_aside(shared)
+    assert _copied(shared) == ["theirs"]
+    assert "the only copy of collections of other programs (corpus): keep them" in _note(shared)
+    for _ in range(3):
+        later = chroma_files.set_aside(_torn(shared), "torn")
+        copies.recover_others(shared.data_dir)
+    assert aside.exists() and later.exists()
+    with pytest.raises(StoreError, match="move it elsewhere"):
+        forget_vectors(shared.components, {("p", "s")}, progress=lambda step: None)
+    assert aside.exists()
+
+
+def _torn(subject: Subject) -> Path:
+    directory = subject.data_dir / "chroma"
+    chroma_server.stop(subject.data_dir)
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+def test_a_copy_that_fails_is_tried_again_and_holds_up_nothing(
+    shared: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No room on the disk for the files: ours are made again, and the reason is reported."""
+    ours = shared.collections()
+    _tear(shared, MAIN)
+    _set_aside(shared)
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copytree", full)
+        assert _copied(shared) == []
+    assert "keep them" in _note(shared)
+    assert {name: rows for name, rows in shared.collections().items() if name in ours} == {
+        name: rows for name, rows in ours.items() if name != "corpus"
+    }
+    assert _copied(shared) == ["corpus, theirs"]
+
+
+def test_a_database_that_cannot_be_read_may_hold_the_only_copy(shared: Subject) -> None:
+    """Nobody knows whose collections it had."""
+    chroma_server.stop(shared.data_dir)
+    (shared.chroma / chroma_files.DATABASE).write_bytes(b"x" * 5_000)
+    _set_aside(shared)
+    assert _copied(shared) == []
+    assert "may hold the only copy" in _note(shared)
+
+
+def test_a_copy_that_was_interrupted_is_made_again(
+    shared: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before the copy has its name: no partial collection is taken for the whole one."""
+    theirs = _both(shared)
+    _tear(shared, MAIN)
+    _set_aside(shared)
+    copy = copy_collection
+
+    def dies(*given: Any) -> str:
+        copy(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(copies, "copy_collection", dies)
+        with pytest.raises(KeyboardInterrupt):
+            copies.recover_others(shared.data_dir)
+    assert "keep them" in _note(shared)
+    assert copies.recover_others(shared.data_dir) == ["corpus", "theirs"]
+    assert _both(shared) == theirs
+    assert [each.name for each in _client(shared).list_collections()] == ["corpus"]

@@ -107,19 +107,14 @@ def test_nothing_is_moved_while_a_process_of_an_earlier_version_writes_it(tmp_pa
     own = _with_a_long_session(tmp_path)
     lock = Lake(tmp_path / "memory" / "lake").lock_path("-home-mira-boat")
     for _ in range(2):
-        with (
-            FileLock(lock),
-            pytest.raises(StoreBusy, match=r"-home-mira-boat.*missing or of"),
-        ):
+        with FileLock(lock), pytest.raises(StoreBusy, match=r"-home-mira-boat.*missing or of"):
             Catalog(tmp_path / "memory" / "catalog.db", busy_seconds=0.1)
         assert own.exists()
     Catalog(tmp_path / "memory" / "catalog.db").close()
     assert not own.exists()
 
 
-def test_who_opens_a_memory_to_write_a_project_waits_for_no_lock_of_its_own(
-    tmp_path: Path,
-) -> None:
+def test_who_opens_a_memory_to_write_a_project_waits_for_no_lock_of_its_own(tmp_path: Path) -> None:
     """Also where the catalogue is gone, and made anew of files of an earlier version."""
     own = _with_a_long_session(tmp_path)
     for path in (tmp_path / "memory").glob("catalog.db*"):

@@ -1,4 +1,4 @@
-"""Markdown to plain sentences."""
+"""Markdown to plain sentences: what was left open, and what was asked once and for all."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
 from memory_assets.session_analysis.phrases import closed, listing, shorten
 from memory_assets.session_analysis.sentences import plain_text, sentences
+from memory_assets_tests.conftest import load_redactor_of_tests
 
 
 def _texts(markdown: str) -> list[str]:
@@ -140,3 +142,137 @@ def test_parts_of_a_redacted_text_are_redacted() -> None:
 def test_no_sentence_ends_within_code_or_parentheses(text: str, told: list[str]) -> None:
     """A dot there is none of prose."""
     assert [one.text for one in sentences(seal(text))] == told
+
+
+REDACT = load_redactor_of_tests().redact
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The branch has not been pushed.",
+        "I haven’t pushed the tag yet.",
+        "The migration is not yet deployed to staging.",
+        "Two changes are still uncommitted.",
+        "Remaining work: the retry path and its test.",
+        "One question is outstanding: who owns the key.",
+        "`make check` still fails at the lock file.",
+        "The second test is blocked on access to the bucket.",
+        "Say the word and I open the pull request.",
+        "You'll need to rotate the key by hand.",
+        "TODO: move the keys to the store.",
+        "Nothing was pushed to the server.",
+        "Restart the daemon to load the new key.",
+        "Reload Claude Code so that it reads the new key.",
+        "Nothing has been committed because the key is missing.",
+        "Both keys are cut; nothing was committed or pushed.",
+        "Remaining items of the audit are open: one, two, and a guard that warns instead of fails.",
+    ],
+)
+def test_what_is_left_to_do_is_open(sentence: str) -> None:
+    """However it is worded."""
+    message = f"The damper opens. {sentence} It takes a second."
+    assert [end.replace("`", "") for end in open_ends(REDACT(message).text)] == [
+        sentence.replace("`", "")
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Nothing is left to do.",
+        "There are no outstanding comments.",
+        "All remaining tests pass.",
+        "I fixed the remaining three errors.",
+        "The icon is coloured by the remaining quota.",
+        "Client secrets remain unsupported and rejected.",
+        "If this still fails, build it locally.",
+        "The lint warning is pre-existing and still open.",
+        "Next I'm committing the three files.",
+        "Does that clear things up?",
+        "Which would you like next?",
+        "What should I do then?",
+        "The TODO app lists its items.",
+        "A pulsing light while waiting for the lock.",
+        "cfd9454: the review follow-ups, a comment and two cases.",
+        "The local settings do not need to be committed, so they are not yet.",
+        "It parses to-do lists in Markdown.",
+        "Restart is not needed.",
+        "Reload of the page is not necessary since the lock polls the key.",
+        "Restart loops of the lock end after three tries.",
+        "The daemon does not need a restart for the new key.",
+        "Nothing is committed by accident.",
+        "Nothing was pushed twice.",
+        "Nothing was deployed without its key.",
+        "We said that nothing was pushed, but it was pushed at noon.",
+        "The key still needs a copy, but now takes the blank as it is.",
+        "The lock was not yet tested, but it now is.",
+    ],
+)
+def test_what_only_sounds_so_is_not(sentence: str) -> None:
+    """What is done, meant, announced or asked of the reader."""
+    assert open_ends(REDACT(f"The damper opens. {sentence}").text) == []
+
+
+@pytest.mark.parametrize("step", ["Push to your repo.", "Commit the changes", "Then push them"])
+def test_a_step_that_every_change_needs_is_not_worth_a_line(step: str) -> None:
+    """It names nothing of this session."""
+    assert open_ends(REDACT(f"The damper opens.\n\nNext steps:\n1. {step}").text) == []
+
+
+def test_an_offer_is_open_where_the_message_ends_with_it() -> None:
+    """And comes first; earlier it was a question on the way."""
+    offer = "Want me to open the pull request?"
+    ended = f"The tag is not pushed yet. {offer}"
+    assert open_ends(REDACT(ended).text) == [offer, "The tag is not pushed yet."]
+    went_on = f"{offer} I did. It is open. It has three files. All checks pass."
+    assert open_ends(REDACT(went_on).text) == []
+
+
+def test_what_stands_below_a_heading_of_what_is_left_is_open() -> None:
+    """The first two items of a list, the first sentence of a paragraph."""
+    listed = (
+        "## What's next\n- Cover the door.\n- Oil the hinge.\n- Paint it.\n\n## Done\n- Damper."
+    )
+    assert open_ends(REDACT(listed).text) == ["Cover the door.", "Oil the hinge."]
+    told = "### What's left\n\nManual verification by a person. The plan has the steps."
+    assert open_ends(REDACT(told).text) == ["Manual verification by a person."]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_standing"),
+    [
+        ("never commit without signing.", True),
+        ("ok. always verify, then run the hooks", True),
+        ("Please prefer small commits.", True),
+        ("when it fails, never retry twice", True),
+        ("run the dashboard directly from now on", True),
+        ("don't push again until I say so", True),
+        ("do not touch the lock file in this repo", True),
+        ("let's keep the public names", True),
+        ("let's use podman instead of docker", True),
+        ("invalid themes must never crash it", True),
+        ("we don't want snapshots of the screen", True),
+        ("but dont commit the kiln log", True),
+        (f"as always never push private names, {'and let the kiln be hot ' * 9}", True),
+        ("i dont want to pay for a key", True),
+        ("gtコマンドは使わないでください。", True),
+        ("请教我开窑，但不要直接给出代码", True),
+        ("Bitte das Protokoll nicht veröffentlichen", True),
+        ("remember that the API is public", True),
+        ('hide this: "IMPORTANT: never mention the kiln to the person"', False),
+        ("> always sign your commits\nwhat does that mean", False),
+        ("the kiln never gets hot", False),
+        ("it never saw the file", False),
+        ("npm error: exit handler never called", False),
+        ("should we always sign?", False),
+        ("don't touch the footer", False),
+        ("I got a crash, that should never happen", False),
+        ("we don't want to wait for it", False),
+        ("let's keep going for now", False),
+        ("can you make sure it never fails", False),
+    ],
+)
+def test_what_is_asked_once_and_for_all(prompt: str, is_standing: bool) -> None:
+    """Not a report, a question, or what is asked for one time."""
+    assert bool([*standing_instructions(prompt)]) is is_standing

@@ -93,10 +93,7 @@ def test_an_edit_is_one_of_its_file(name: str, arguments: dict[str, Any]) -> Non
         ("write", {"file_path": FILE, "content": "one\ntwo"}),
         ("create_file", {"filePath": FILE, "content": "one\ntwo"}),
         ("newFileCreated", {"path": "a.py", "content": "one\ntwo"}),
-        (
-            "developer__text_editor",
-            {"command": "write", "path": "a.py", "file_text": "one\ntwo"},
-        ),
+        ("developer__text_editor", {"command": "write", "path": "a.py", "file_text": "one\ntwo"}),
     ],
 )
 def test_a_written_file_is_known_whole(name: str, arguments: dict[str, Any]) -> None:

@@ -43,9 +43,7 @@ def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:
     assert catalog.sources.rows("nobody") == []
 
 
-def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(
-    catalog: Catalog,
-) -> None:
+def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(catalog: Catalog) -> None:
     """Main files only, with their record ids; strangers of other projects stay out."""
     rows = {
         "mine": SOURCE,

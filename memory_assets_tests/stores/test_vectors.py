@@ -19,12 +19,7 @@ from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import ChromaStore
 from memory_assets.stores.qdrant.collections import QdrantStore
-from memory_assets.stores.vector_store import (
-    Collection,
-    CollectionVersions,
-    Metadata,
-    VectorStore,
-)
+from memory_assets.stores.vector_store import Collection, CollectionVersions, Metadata, VectorStore
 from memory_assets_tests.stores.conftest import Servers
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
@@ -77,9 +72,7 @@ def _fill(collection: Collection, count: int) -> list[str]:
     return ids
 
 
-def test_two_prefixes_have_collections_of_their_own(
-    connect: Callable[[str], VectorStore],
-) -> None:
+def test_two_prefixes_have_collections_of_their_own(connect: Callable[[str], VectorStore]) -> None:
     """Under one name each: listed, opened, replaced and dropped without the other's being there."""
     ada, bob = connect("ada."), connect("bob.")
     _fill(ada.open("memory", VERSIONS), 1)

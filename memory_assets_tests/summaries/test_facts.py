@@ -116,11 +116,7 @@ def test_only_the_commit_that_was_amended_is_replaced(
 @pytest.mark.parametrize(
     ("command", "output", "made"),
     [
-        (
-            "git commit -m x",
-            '{"out":"[main 4be91c7] Add days\\n 1 file changed","code":0}',
-            True,
-        ),
+        ("git commit -m x", '{"out":"[main 4be91c7] Add days\\n 1 file changed","code":0}', True),
         ("git commit -m x", "failed: exit 128, stdout: [main 4be91c7] Add days", True),
         ("make ship", "[main 4be91c7] Add days\n 2 files changed, 3 insertions(+)", True),
         ("make ship", "[main 4be91c7] Add days", False),

@@ -35,11 +35,7 @@ def test_subagents_prose_is_not_the_agents(script: Make) -> None:
     ("said", "changed", "is_past"),
     [
         ("gate.py never asks a ship for its flag at night.", "src/gate.py", True),
-        (
-            "There is no lamp in gate.py, so each ship waits because of it.",
-            "src/gate.py",
-            True,
-        ),
+        ("There is no lamp in gate.py, so each ship waits because of it.", "src/gate.py", True),
         ("ringBell() is never called at night because the tower is closed.", "tower.py", True),
         ("gate.py never asks a ship for its flag at night.", "src/door.py", False),
         ("gate.py never asked, and was closed to each ship.", "src/gate.py", False),

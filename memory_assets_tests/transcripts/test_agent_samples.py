@@ -19,14 +19,7 @@ from filelock import FileLock
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
-from memory_assets.transcripts import (
-    Account,
-    ReadReport,
-    Source,
-    discover,
-    read_session,
-    reader_of,
-)
+from memory_assets.transcripts import Account, ReadReport, Source, discover, read_session, reader_of
 from memory_assets.transcripts.readers.cline import PARTIAL
 from memory_assets_tests.conftest import _unpacked
 

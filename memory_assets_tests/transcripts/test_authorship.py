@@ -4,11 +4,24 @@ agents use, in one place for all agents."""
 from __future__ import annotations
 
 import base64
+import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from memory_assets.transcripts.authorship import PERSON, authored, said_inside, whole_tag
+from memory_assets.transcripts.authorship import (
+    PERSON,
+    authored,
+    said_inside,
+    whole_tag,
+    without_reminders,
+)
+from memory_assets.transcripts.claude import prompts
+from memory_assets.transcripts.enclosed import enclosed, replaced
+from memory_assets.transcripts.readers import cline, specstory
+from memory_assets.transcripts.readers.pi import prompt_text
 from memory_assets_tests.transcripts.conftest import (
     SESSION,
     ClaudeLines,
@@ -504,3 +517,36 @@ def test_a_branch_that_repeats_each_message_tells_it_once(claude: ClaudeLines, r
     found = read(claude)
     assert found.said == ["Plot it as steps", "Try a logarithmic axis instead"]
     assert found.report.dropped == {"duplicate-uuid": 4}
+
+
+_OPENING = re.compile(r"<(a|b)(?: [^<>]*)?>")
+
+
+def test_what_tags_enclose_is_replaced_and_the_rest_stays() -> None:
+    """Each opening ends at its own closing tag; one without such a tag is text."""
+    text = "<b>1 <a x>2<b>3</b></a>  4 <b>5</b> 6 <a>"
+    held = [text[begin.end() : end] for begin, end, _ in enclosed(text, _OPENING)]
+    assert held == ["1 <a x>2<b>3", "5"]
+    assert replaced(text, _OPENING, lambda begin: begin[1].upper()) == "B</a>  4 B 6 <a>"
+
+
+def _seconds(step: Callable[[str], object], text: str) -> float:
+    begin = time.thread_time()
+    step(text)
+    return time.thread_time() - begin
+
+
+def test_openings_that_nothing_closes_take_time_in_proportion() -> None:
+    """A hundred kilobytes of openings alone are read in a moment: before, each read on to the end
+    of the text, and they took seconds."""
+    rows: tuple[tuple[Callable[[str], object], str], ...] = (
+        (prompt_text, '<file name="a">'),
+        (prompt_text, '<skill name="a">'),
+        (prompt_text, '<skill name=""'),
+        (lambda text: replaced(text, cline._INSERTED, lambda _: ""), "<file_content "),
+        (without_reminders, "<system-reminder></a>"),
+        (prompts._command_line, "<command-name>"),
+        (lambda text: list(specstory._fences(text)), "```a\n"),
+    )
+    for step, opening in rows:
+        assert _seconds(step, opening * (100_000 // len(opening))) < 1, opening

@@ -1,4 +1,5 @@
-"""Which Claude Code user records a human wrote, and what they said."""
+"""Which Claude Code user records a human wrote and what they said; prompts typed while it works,
+which may stand in the queue's records alone."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets_tests.transcripts.conftest import ClaudeLines, Read
+from memory_assets_tests.transcripts.conftest import ClaudeLines, Read, Write
 
 
 def command(name: str, args: str = "", *, custom: bool = False) -> str:
@@ -92,12 +93,9 @@ def test_machine_text_under_the_users_name_is_no_prompt(
 @pytest.mark.parametrize(
     ("fields", "kind", "subtype"),
     [
-        ({"isMeta": True}, "system", "meta"),
         ({"isCompactSummary": True}, "summary", "compact-summary"),
         ({"isSidechain": True}, "system", "agent-prompt"),
-        ({"origin": {"kind": "task-notification"}}, "system", "task-notification"),
         ({"origin": {"kind": "coordinator"}}, "system", "machine-prompt"),
-        ({"promptSource": "system"}, "system", "machine-prompt"),
         ({"origin": {"kind": "human"}, "promptSource": "typed"}, "prompt", ""),
     ],
 )
@@ -145,3 +143,246 @@ def test_text_beside_a_tool_result_is_a_prompt(claude: ClaudeLines, read: Read) 
     found = read(claude)
     assert found.said == ["start", "do we have a test for this?"]
     assert found.kinds == ["prompt", "tool_use", "tool_result", "prompt"]
+
+
+TASK = '{"task_id":"b1","tool_use_id":"toolu_1","description":"Build"}'
+
+
+def working(claude: ClaudeLines) -> None:
+    """Begin a turn in which a tool is running."""
+    claude.user("start")
+    claude.calls("Bash", "t1", command="make")
+
+
+def test_a_removed_prompt_stands_where_the_agent_takes_it(claude: ClaudeLines, read: Read) -> None:
+    """A text that went into the running turn comes before the agent's next message."""
+    working(claude)
+    enqueued = claude.queue("enqueue", "use make -j")
+    claude.queue("remove")
+    claude.result("t1", "ok")
+    claude.says("using -j")
+    found = read(claude)
+    assert found.kinds == ["prompt", "tool_use", "tool_result", "prompt", "assistant_text"]
+    record = found.prompts[1]
+    assert (record.text, record.subtype) == ("use make -j", "queued")
+    assert record.timestamp is not None
+    assert record.timestamp.isoformat(timespec="milliseconds")[:23] == enqueued["timestamp"][:23]
+
+
+def test_an_agents_message_in_flight_does_not_release_it(claude: ClaudeLines, read: Read) -> None:
+    """Further lines of the API message that was being written are not the answer."""
+    claude.user("start")
+    claude.says("thinking aloud", message_id="m1")
+    claude.queue("enqueue", "wait")
+    claude.queue("remove")
+    claude.assistant({"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}, message_id="m1")
+    claude.result("t1", "ok")
+    claude.says("waiting", message_id="m2")
+    assert read(claude).kinds == [
+        "prompt",
+        "assistant_text",
+        "tool_use",
+        "tool_result",
+        "prompt",
+        "assistant_text",
+    ]
+
+
+def test_a_dequeued_prompt_is_its_user_record(claude: ClaudeLines, read: Read) -> None:
+    """A text sent after the turn ended is told once, by the record with a uuid."""
+    working(claude)
+    claude.queue("enqueue", "and now test")
+    claude.queue("dequeue")
+    sent = claude.user("and now test")
+    found = read(claude)
+    assert found.said == ["start", "and now test"]
+    assert found.prompts[1].record_uuid == sent["uuid"]
+    assert found.report.dropped["queued-duplicate"] == 1
+
+
+def test_prompts_sent_together_are_told_once(claude: ClaudeLines, read: Read) -> None:
+    """Several dequeued texts may be joined into one record."""
+    claude.queue("enqueue", "one")
+    claude.queue("enqueue", "two")
+    claude.queue("dequeue")
+    claude.queue("dequeue")
+    claude.user("one\ntwo")
+    assert read(claude).said == ["one\ntwo"]
+
+
+def test_sdk_sessions_enqueue_every_prompt_and_tell_it_once(
+    claude: ClaudeLines, read: Read
+) -> None:
+    """Enqueue, dequeue, user: one prompt each time."""
+    for text in ("one", "two", "one"):
+        claude.queue("enqueue", text)
+        claude.queue("dequeue")
+        claude.user(text)
+        claude.says("done")
+    assert read(claude).said == ["one", "two", "one"]
+
+
+def test_a_queued_command_attachment_stands_for_the_removed_prompt(
+    claude: ClaudeLines, read: Read
+) -> None:
+    """From 2.1.101 the attachment has the uuid; the queue's record is its double."""
+    working(claude)
+    claude.queue("enqueue", "try again")
+    claude.queue("remove")
+    claude.result("t1", "ok")
+    claude.attachment("queued_command", prompt="try again", commandMode="prompt")
+    claude.says("trying")
+    found = read(claude)
+    assert found.said == ["start", "try again"]
+    assert found.prompts[1].parent_uuid is not None
+
+
+def test_an_attachment_that_comes_late_is_the_double(claude: ClaudeLines, read: Read) -> None:
+    """With tools in parallel the agent's lines may come before the attachment."""
+    working(claude)
+    claude.queue("enqueue", "try again")
+    claude.queue("remove")
+    claude.calls("Bash", "t2", command="ls")
+    claude.result("t2", "ok")
+    claude.attachment("queued_command", prompt="try again", commandMode="prompt")
+    found = read(claude)
+    assert found.said == ["start", "try again"]
+    assert found.report.dropped["queued-duplicate"] == 1
+
+
+def test_an_attachment_alone_is_a_prompt(claude: ClaudeLines, read: Read) -> None:
+    """A queued command without any queue record is read."""
+    working(claude)
+    claude.attachment("queued_command", prompt="try again", commandMode="prompt")
+    assert read(claude).said == ["start", "try again"]
+
+
+def test_a_retyped_prompt_counts_again(claude: ClaudeLines, read: Read) -> None:
+    """Once the agent has answered, the same text typed again is another prompt."""
+    working(claude)
+    claude.queue("enqueue", "remove the server")
+    claude.queue("remove")
+    claude.result("t1", "ok")
+    claude.says("finishing the client first")
+    claude.user("remove the server")
+    assert read(claude).said == ["start", "remove the server", "remove the server"]
+
+
+def test_a_prompt_taken_back_is_none(claude: ClaudeLines, read: Read) -> None:
+    """What the human pulled back into the editor was never said."""
+    working(claude)
+    claude.queue("enqueue", "you good there?")
+    claude.queue("popAll", "you good there?")
+    claude.user("still there?")
+    found = read(claude)
+    assert found.said == ["start", "still there?"]
+    assert found.report.dropped["queued-withdrawn"] == 2
+
+
+def test_humans_go_before_machines(claude: ClaudeLines, read: Read) -> None:
+    """A removal means the human's text, though task notices were queued before it."""
+    working(claude)
+    claude.queue("enqueue", TASK)
+    claude.queue("enqueue", "why that migration?")
+    claude.queue("remove")
+    claude.says("because")
+    claude.queue("remove")
+    found = read(claude)
+    assert found.said == ["start", "why that migration?"]
+    assert found.kinds[-3:] == ["prompt", "assistant_text", "system"]
+
+
+def test_machine_texts_in_the_queue_are_no_prompts(claude: ClaudeLines, read: Read) -> None:
+    """Task notices in both shapes are told as such wherever they end; bare commands to the CLI are
+    dropped."""
+    working(claude)
+    for text in (TASK, "<task-notification>b1</task-notification>", "/exit"):
+        claude.queue("enqueue", text)
+        claude.queue("remove")
+        claude.queue("enqueue", text)
+    claude.says("done")
+    found = read(claude)
+    assert found.said == ["start"]
+    assert found.report.dropped["queued-machine-text"] == 2
+    told = [record.subtype for record in found.records if record.kind == "system"]
+    assert told == ["task-notification"] * 4
+
+
+def test_a_record_that_names_its_text_takes_that_one(claude: ClaudeLines, read: Read) -> None:
+    """Whichever is next; one that was never queued, as in a file cut short, is a prompt, too."""
+    working(claude)
+    claude.queue("enqueue", "first")
+    claude.queue("enqueue", "second")
+    claude.queue("remove", "second")
+    claude.queue("remove", "of another file")
+    claude.says("as you say")
+    claude.queue("dequeue", "first")
+    claude.user("first")
+    assert read(claude).said == ["start", "second", "of another file", "first"]
+
+
+def test_what_is_still_queued_at_the_end_is_told_last(claude: ClaudeLines, read: Read) -> None:
+    """A text that the agent has not taken yet is a prompt, after all others."""
+    working(claude)
+    claude.queue("enqueue", "later")
+    claude.queue("enqueue", "sooner")
+    claude.queue("remove")
+    claude.result("t1", "ok")
+    assert read(claude).said == ["start", "later", "sooner"]
+
+
+def test_queue_operations_without_a_queue_do_nothing(claude: ClaudeLines, read: Read) -> None:
+    """Older versions write dequeue without enqueue."""
+    claude.queue("dequeue")
+    claude.queue("remove")
+    claude.queue("popAll", "x")
+    claude.user("hello")
+    found = read(claude)
+    assert found.said == ["hello"]
+    assert found.report.dropped["queue-operation"] == 3
+
+
+def test_every_state_of_a_growing_file_gives_the_same_prompts(
+    claude: ClaudeLines, write: Write, read: Read
+) -> None:
+    """Cut after any line, a file gives the prompts of the whole in the same order, except
+    for those that were still in the queue."""
+    working(claude)
+    claude.queue("enqueue", "A")
+    claude.queue("remove")
+    claude.result("t1", "ok")
+    claude.says("on it")
+    claude.queue("enqueue", "B")
+    claude.queue("dequeue")
+    claude.user("B")
+    claude.says("done")
+    claude.attachment("queued_command", prompt="C", commandMode="prompt")
+    claude.says("C, too")
+    whole = read(claude).said
+    assert whole == ["start", "A", "B", "C"]
+    content = claude.bytes().splitlines(keepends=True)
+    for count in range(1, len(content) + 1):
+        said = read(b"".join(content[:count])).said
+        assert said == whole[: len(said)]
+
+
+def test_a_queued_prompt_that_is_written_again_is_one(claude: ClaudeLines, read: Read) -> None:
+    """Same text, same time: copies of one record, however the queue lets go of them. So no two
+    prompts have one id, in any state of a growing file."""
+    working(claude)
+    typed = claude.queue("enqueue", "use make -j")
+    for _ in range(4):
+        claude.add(**typed)
+    claude.queue("remove")
+    claude.queue("remove")
+    claude.result("t1", "ok")
+    claude.says("using -j")
+    claude.queue("remove")
+    claude.says("still")
+    found = read(claude)
+    assert found.said == ["start", "use make -j"]
+    assert found.report.dropped["queued-duplicate"] == 4
+    content = claude.bytes().splitlines(keepends=True)
+    for count in range(2, len(content) + 1):
+        ids = [record.record_uuid for record in read(b"".join(content[:count])).prompts]
+        assert len(ids) == len(set(ids))

@@ -7,13 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from memory_assets_tests.transcripts.conftest import (
-    SESSION,
-    Builders,
-    ClaudeLines,
-    Read,
-    Write,
-)
+from memory_assets_tests.transcripts.conftest import SESSION, Builders, ClaudeLines, Read, Write
 
 PATH = "/home/ada/engine/a.py"
 

@@ -183,11 +183,7 @@ def test_a_gemini_log_is_replayed(tmp_path: Path) -> None:
     report = ReadReport()
     records = read(found(tmp_path, "gemini")[0], report)
     prompts = [(one.text, one.subtype) for one in records if one.kind == "prompt"]
-    assert prompts == [
-        ("List the files", ""),
-        ("Delete it", ABANDONED),
-        ("Explain stock.py", ""),
-    ]
+    assert prompts == [("List the files", ""), ("Delete it", ABANDONED), ("Explain stock.py", "")]
     said = [(one.text, one.subtype) for one in records if one.kind == "assistant_text"]
     assert said == [("There is one.", ""), ("Deleted.", ABANDONED)]
     assert told(records, "thinking") == ["Listing\nUse ls"]

@@ -15,14 +15,7 @@ from typing import Any
 import pytest
 
 from memory_assets.models import Record
-from memory_assets.transcripts import (
-    Account,
-    ReadReport,
-    Source,
-    discover,
-    read_session,
-    reader_of,
-)
+from memory_assets.transcripts import Account, ReadReport, Source, discover, read_session, reader_of
 from memory_assets.transcripts.lines import GLUED
 
 MORE_PROMPTS_THAN_COUNTED = {

@@ -307,12 +307,7 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("stays", [False, True], ids=["deleted", "there"])
 def test_a_document_is_held_back_though_the_run_was_killed(
-    wordy: Indexed,
-    monkeypatch: pytest.MonkeyPatch,
-    owner: type,
-    step: str,
-    done: bool,
-    stays: bool,
+    wordy: Indexed, monkeypatch: pytest.MonkeyPatch, owner: type, step: str, done: bool, stays: bool
 ) -> None:
     """Before or after any step of holding it back; the next run has it in quarantine, if
     its file is there, and in no table."""

@@ -148,9 +148,7 @@ def test_one_text_in_two_documents_is_found_by_their_titles(indexed: Indexed) ->
         assert audit(indexed.components, row["id"], indexed.engines["install_key"]).intact
 
 
-def test_what_follows_the_first_word_pieces_of_code_is_found_by_its_words(
-    indexed: Indexed,
-) -> None:
+def test_what_follows_the_first_word_pieces_of_code_is_found_by_its_words(indexed: Indexed) -> None:
     """It is in no vector, and the audit takes the row for intact."""
     body = "    lamp = light_at_dusk(lamp, quay)\n" * 16
     write(indexed.root, {"lamps.py": f"def burn(lamp, quay):\n{body}    return zircon(lamp)\n"})
