@@ -2,14 +2,15 @@
 
     python benchmarks/told_fit.py --sentences FILE [--apart] [--write]
 
-Learns from sentences of several authors (FILE: lines of JSON with `author`, `class`, `text` and
-`spans`, the ranges of its secrets; ours are texts written for us, halves A, and are not in the
-repository), from sentences made of `told_templates.txt` with drawn values, and from all lines of
-the dev transcripts (`transcripts.tar.xz`), where what the other rules do not find is no password.
-Logistic regression with an L1 penalty, so that few clues have a weight.
+Learns from sentences of several authors (FILE: lines of JSON with `author`, `context`, `text` and
+`secrets`; ours are texts written for us and are not in the repository), from sentences made of
+`told_templates.txt` with drawn values, and, as texts without passwords, from the harmless items of
+both labelled sets (of the fresh one half A) and all lines of the dev transcripts, where what the
+other rules do not find is none. Logistic regression with an L1 penalty, so that few clues have a
+weight.
 
-`--apart` fits without each author in turn and prints what is found of that one; of the
-transcripts' lines those of the half that was not learnt from. `--write` writes
+`--apart` fits without each author in turn and prints what is found of that one, by context; of the
+other texts a third each time. `--write` writes
 `memory_assets/redaction/rules/mentioned/weights.txt`.
 """
 
@@ -18,37 +19,37 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
-from dev_data import unpack
+from dev_data import data_dir, unpack
 from harmless import lines_of
 from numpy.typing import NDArray
 from redaction_engines import KEY
+from redaction_scores import half, read_items
 from redaction_transcripts import read_sessions
 from told_texts import Sentence, sentences
 
-from memory_assets.redaction import Redactor, load_redactor
-from memory_assets.redaction.rules.mentioned import clues, told
+from memory_assets.redaction import PERSONAL_KINDS, Redactor, load_redactor
+from memory_assets.redaction.rules.mentioned import clues, near
+from memory_assets_tests.redaction import test_no_mentions, test_told
 
 Floats = NDArray[np.float64]
 Spans = list[tuple[int, int]]
 WEIGHTS = Path(clues.__file__).with_name("weights.txt")
-MADE, SEED, STEPS = 10_000, 3, 400
+MADE, SEED, STEPS = 5_000, 3, 150
 BLOCK = 12
 """Lines of a transcript that are one text."""
-PENALTY, LEAST = 2.0, 12
+PENALTY, LEAST = 1.5, 5
 """Of a weight's size; in how many candidates a clue must occur."""
-COUNTS = {"made": 0.5, "dev": 2.0}
+COUNTS = {"made": 0.3, "tests": 6.0, "dev": 2.0, "harmless": 2.0}
 OF_AUTHOR = 3.0
 """How much a candidate counts, by where it is from."""
-CUT = 0.0
-"""The logarithm of the odds from which on a value is taken."""
-CUTS = (-0.5, CUT, 0.5, 1.0, 2.0)
+CUTS = (0.0, 0.5, clues.LEAST, 1.5, 2.0, 3.0)
 COVERED = 0.8
 """So much of a secret and of a candidate must be the same."""
 
@@ -83,24 +84,28 @@ def look(redactor: Redactor, text: str) -> tuple[Spans, list[clues.Candidate]]:
     """Return what the other rules find in `text`, and the candidates."""
     seen: list[clues.Candidate] = []
 
-    def note(whole: str, position: int, start: int, kind: str) -> Iterator[clues.Candidate]:
+    def note(whole: str, value: clues.Candidate) -> bool:
         if whole == text:
-            seen.extend(clues.candidates(whole, position, start, kind))
-        return iter(())
+            seen.append(value)
+        return False
 
-    with mock.patch.object(told, "candidates", note):
-        return [(finding.start, finding.end) for finding in redactor.find(text)], seen
+    with (
+        mock.patch.object(clues, "is_password", note),
+        mock.patch.object(near, "HOPELESS", float("-inf")),
+    ):
+        found = redactor.find(text)
+    return [(f.start, f.end) for f in found if f.rule not in PERSONAL_KINDS], seen
 
 
 def examples(texts: Sequence[Sentence], redactor: Redactor) -> tuple[list[Spans], list[Example]]:
     """Return what the other rules find of each text, and all candidates but parts of secrets and,
-    in transcripts, what others find."""
+    in texts of nobody, what others find."""
     base: list[Spans] = []
     noted: list[Example] = []
     for number, sentence in enumerate(texts):
         found, seen = look(redactor, sentence.text)
         base.append(found)
-        unknown = found if sentence.author == "dev" else []
+        unknown = found if sentence.author in COUNTS else []
         for start, end, said in seen:
             parts = [(min(end, b) - max(start, a), b - a) for a, b in sentence.secrets]
             secret = any(same >= COVERED * max(whole, end - start) for same, whole in parts)
@@ -108,7 +113,7 @@ def examples(texts: Sequence[Sentence], redactor: Redactor) -> tuple[list[Spans]
                 any(same > 0 for same, _ in parts)
                 or any(min(end, b) > max(start, a) for a, b in unknown)
             ):
-                noted.append(Example(number, (start, end), said, secret))
+                noted.append(Example(number, (start, end), list(said), secret))
     return base, noted
 
 
@@ -130,24 +135,60 @@ def fit(rows: Rows, secret: Floats, counts: Floats) -> Floats:
 
 
 def report(texts: Sequence[Sentence], found: Sequence[Spans]) -> str:
-    """Return what is found by author: of prose and of all else, and harmless texts touched."""
-    counts: Counter[tuple[str, str]] = Counter()
-    hits: Counter[tuple[str, str]] = Counter()
+    """Return what is found by author and by context, and how many harmless texts are touched."""
+    counts: Counter[str] = Counter()
+    hits: Counter[str] = Counter()
     for sentence, spans in zip(texts, found, strict=True):
-        if sentence.author == "made":
-            continue
         if not sentence.secrets:
-            counts[sentence.author, "harmless"] += 1
-            hits[sentence.author, "harmless"] += bool(spans)
-        kind = "prose" if sentence.kind == "prose" else "rest"
+            counts[f"{sentence.author} touched"] += 1
+            hits[f"{sentence.author} touched"] += bool(spans)
+        if sentence.author in COUNTS:
+            continue
+        seen = bytearray(len(sentence.text))
+        for start, end in spans:
+            seen[start:end] = b"\1" * (end - start)
+        by_value: defaultdict[str, bool] = defaultdict(lambda: True)
         for start, end in sentence.secrets:
-            value = sentence.text[start:end]
-            counts[sentence.author, kind] += 1
-            hits[sentence.author, kind] += any(value in sentence.text[a:b] for a, b in spans)
-    return "; ".join(
-        f"{author} {kind} {hits[author, kind]}/{count}"
-        for (author, kind), count in sorted(counts.items())
-    )
+            by_value[sentence.text[start:end]] &= sum(seen[start:end]) >= COVERED * (end - start)
+        for is_found in by_value.values():
+            for row in ("all", sentence.author, sentence.kind.partition("+")[0]):
+                counts[row] += 1
+                hits[row] += is_found
+    return "; ".join(f"{row} {hits[row]}/{count}" for row, count in sorted(counts.items()))
+
+
+def of_authors(path: Path) -> Iterator[Sentence]:
+    """Yield the sentences of a file."""
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        text, spans = row["text"], []
+        for secret in row["secrets"]:
+            at = text.find(secret)
+            while at >= 0:
+                spans.append((at, at + len(secret)))
+                at = text.find(secret, at + len(secret))
+        yield Sentence(row["author"], row["context"], text, tuple(spans))
+
+
+def of_nobody() -> Iterator[Sentence]:
+    """Yield the harmless items of the labelled sets, and the lines of the transcripts."""
+    for name in ("redaction", "redaction-fresh"):
+        for item in read_items(data_dir() / f"{name}.jsonl.xz"):
+            if item["label"] != "positive" and (name == "redaction" or half(item) == "A"):
+                yield Sentence("harmless", "harmless", item["text"], ())
+    with tempfile.TemporaryDirectory() as folder:
+        lines = list(lines_of(read_sessions(unpack("transcripts.tar.xz", Path(folder)))))
+    for at in range(0, len(lines), BLOCK):
+        yield Sentence("dev", "harmless", "\n".join(lines[at : at + BLOCK]), ())
+
+
+def of_tests() -> Iterator[Sentence]:
+    """Yield the texts by which tests say what is told and what is not."""
+    for text, secret in test_told.TOLD:
+        at = text.find(secret)
+        yield Sentence("tests", "prose", text, ((at, at + len(secret)),))
+    for text in (*test_told.SAID, *test_no_mentions.BENIGN):
+        yield Sentence("tests", "harmless", text, ())
 
 
 def main() -> None:
@@ -159,20 +200,8 @@ def main() -> None:
     given = options.parse_args()
     with mock.patch("memory_assets.redaction.redactor._test"):  # it needs the weights
         redactor = load_redactor(key=KEY)
-    own = [
-        Sentence(row["author"], row["class"], row["text"], tuple((a, b) for a, b in row["spans"]))
-        for row in map(json.loads, given.sentences.read_text("utf-8").splitlines())
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        lines = list(lines_of(read_sessions(unpack("transcripts.tar.xz", Path(folder)))))
-    texts = [
-        *own,
-        *sentences(MADE, SEED),
-        *(
-            Sentence("dev", "harmless", "\n".join(lines[at : at + BLOCK]), ())
-            for at in range(0, len(lines), BLOCK)
-        ),
-    ]
+    own = list(of_authors(given.sentences))
+    texts = [*own, *sentences(MADE, SEED), *of_tests(), *of_nobody()]
     base, noted = examples(texts, redactor)
     print("without weights:", report(texts, base))
     seen = Counter(clue for example in noted for clue in set(example.clues))
@@ -182,8 +211,8 @@ def main() -> None:
     authors = np.array([texts[example.text].author for example in noted])
     secret = np.array([float(example.secret) for example in noted])
     counts = np.array([COUNTS.get(author, OF_AUTHOR) for author in authors])
-    half = np.array([example.text % 2 for example in noted])
     whole = Rows(rows, len(names))
+    print(f"{len(noted)} candidates, {int(secret.sum())} of them secrets, {len(names)} clues")
 
     def learnt(chosen: NDArray[np.bool_]) -> Floats:
         numbers = np.flatnonzero(chosen)
@@ -192,8 +221,11 @@ def main() -> None:
 
     if given.apart:
         scores = np.full(len(noted), -np.inf)
-        for number, author in enumerate(sorted({sentence.author for sentence in own})):
-            out = (authors == author) | ((authors == "dev") & (half == number))
+        everybody = sorted({sentence.author for sentence in own})
+        of_third = np.array([example.text % len(everybody) for example in noted])
+        for number, author in enumerate(everybody):
+            nobody = (authors == "dev") | (authors == "harmless")
+            out = (authors == author) | (nobody & (of_third == number))
             scores[out] = whole.times(learnt(~out))[out]
         for cut in CUTS:
             found = [list(spans) for spans in base]
@@ -203,7 +235,6 @@ def main() -> None:
             print(f"from {cut}:", report(texts, found))
     if given.write:
         weights = learnt(np.ones(len(noted), dtype=bool))
-        weights[0] -= CUT
         chosen = [(n, w) for n, w in zip(names, weights, strict=True) if abs(w) >= 0.01]
         WEIGHTS.write_text("".join(f"{n}\t{w:.2f}\n" for n, w in chosen), encoding="utf-8")
         print(f"written: {len(chosen)} weights")

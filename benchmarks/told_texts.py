@@ -440,6 +440,11 @@ _FILLINGS = {
         "PasswordField",
         "user.pw_hash",
         "login_form.html",
+        "SecretStr",
+        "SecretBytes",
+        "AuthToken",
+        "PasswordHash",
+        "UserCredentials",
     ],
 }
 _SIGNS = "!#$%&*+?@^~=;"

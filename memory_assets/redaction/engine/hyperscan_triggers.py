@@ -39,6 +39,7 @@ from memory_assets.redaction.engine.triggers import (
     LABEL,
     MENTION,
     NO_CLUES,
+    SHAPED,
     TABLE,
     TOKENS,
     Clues,
@@ -52,7 +53,14 @@ _GROUPS = ("places", "runs", "joints", "keywords", "contexts", "shapes")
 _LONGEST_KEYWORD = max(map(len, KEYWORDS))
 _RUN = re.compile(rb"[A-Za-z0-9_\-]{%d,}" % SHORTEST_RUN)
 _Places: TypeAlias = tuple[
-    list[int], list[tuple[int, int]], list[int], list[int], list[int], list[int], list[int]
+    list[int],
+    list[tuple[int, int]],
+    list[int],
+    list[int],
+    list[int],
+    list[int],
+    list[int],
+    list[int],
 ]
 _TOKEN_CHARACTERS = re.compile(rb"[A-Za-z0-9_\-]*")
 
@@ -167,12 +175,13 @@ class HyperscanTriggers:
         reports: Iterable[tuple[int, Trigger]],
         keyword_scan: Callable[[bytes], Reports],
     ) -> _Places:
-        """Return the positions of keywords, anchored rules, cookies, mentions, labels,
-        addresses and tables."""
+        """Return the positions of keywords, anchored rules, cookies, mentions, shaped
+        values, labels, addresses and tables."""
         keywords: list[int] = []
         anchored: dict[tuple[int, int], None] = {}
         cookies: list[int] = []
         mentions: dict[int, None] = {}
+        shaped: list[int] = []
         labels: dict[int, None] = {}
         addresses: list[int] = []
         tables: dict[int, None] = {}
@@ -204,6 +213,8 @@ class HyperscanTriggers:
                         position = window.find(anchor, position + 1)
             elif trigger.kind == MENTION:
                 mentions[begin] = None
+            elif trigger.kind == SHAPED:
+                shaped.append(begin)
             elif trigger.kind == LABEL:
                 labels[begin] = None
             elif trigger.kind == ADDRESS:
@@ -215,8 +226,8 @@ class HyperscanTriggers:
             else:
                 cookies.append(begin)
         return (
-            *(keywords, list(anchored), cookies, list(mentions), list(labels), addresses),
-            list(tables),
+            *(keywords, list(anchored), cookies, list(mentions), shaped, list(labels)),
+            *(addresses, list(tables)),
         )
 
 

@@ -41,7 +41,7 @@ from memory_assets.redaction.rules.judging.written import BY_A_NAME, is_identifi
 from memory_assets.redaction.rules.mentioned.before import find_before
 from memory_assets.redaction.rules.mentioned.labelled import find_labelled
 from memory_assets.redaction.rules.mentioned.passwords import find_mentions
-from memory_assets.redaction.rules.mentioned.told import find_told
+from memory_assets.redaction.rules.mentioned.told import find_shaped, find_told
 from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
@@ -170,6 +170,8 @@ class Scanner:
             before = find_before(text, position)
             if before is not None:
                 yield Span(*before, "mentioned-secret")
+        for told in find_shaped(text, _until(end, clues.shaped)):
+            yield Span(*told, "mentioned-password")
         for position in _until(end, (*clues.mentions, *clues.labels)):
             for labelled in find_labelled(text, position):
                 yield Span(*labelled, "labelled-password")

@@ -31,6 +31,7 @@ from memory_assets.redaction.engine.triggers import (
     MENTION,
     PERCENT,
     PRINTABLE,
+    SHAPED,
     TABLE,
     VENDOR,
     Trigger,
@@ -46,6 +47,7 @@ from memory_assets.redaction.rules.judging.names import (
 from memory_assets.redaction.rules.mentioned.before import ENCODER, LINKED, NOUNS
 from memory_assets.redaction.rules.mentioned.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
+from memory_assets.redaction.rules.mentioned.shaped import TRIGGERS as SHAPES
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN
 from memory_assets.redaction.rules.wordlist import words
@@ -113,6 +115,8 @@ def mention_triggers() -> tuple[Trigger, ...]:
         for word in listed:
             source = rb"(?:^|[^a-z])(?i:" + re.escape(word) + b")"
             triggers.append(Trigger(source, kind, len(word)))
+    shapes = b"|".join(b"(?:" + source + b")" for source in SHAPES)
+    triggers.append(Trigger(shapes, SHAPED, 1))  # as one, because many cost more to look for
     return tuple(triggers)
 
 

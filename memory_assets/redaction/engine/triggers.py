@@ -16,6 +16,7 @@ from memory_assets.redaction.rules.judging.names import KEYWORDS
 from memory_assets.redaction.rules.mentioned.before import NOUNS
 from memory_assets.redaction.rules.mentioned.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
+from memory_assets.redaction.rules.mentioned.shaped import TRIGGERS as SHAPES
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN
 
@@ -31,8 +32,8 @@ ANYTHING = 1023
 BEYOND_ASCII = b"??"
 """The anchor, in the ASCII copy of a text, of rules that begin with words in other scripts."""
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
-MENTION, LABEL, TABLE, ADDRESS = "mention", "label", "table", "address"
-VENDOR = "vendor"
+MENTION, SHAPED, LABEL, TABLE = "mention", "shaped", "label", "table"
+ADDRESS, VENDOR = "address", "vendor"
 
 
 class Trigger(NamedTuple):
@@ -64,6 +65,8 @@ class Clues(NamedTuple):
     """Positions of `cookie`."""
     mentions: Sequence[int] = ()
     """Positions at or just before words for passwords (`mentioned/passwords.py`)."""
+    shaped: Sequence[int] = ()
+    """Positions in or just behind values that may look like passwords (`mentioned/shaped.py`)."""
     labels: Sequence[int] = ()
     """Positions of further words that end labels (`mentioned/labelled.py`)."""
     addresses: Sequence[int] = ()
@@ -97,6 +100,9 @@ _MENTIONS = re.compile(
 _LABELS = re.compile(b"(?=" + b"|".join(map(re.escape, LABELS)) + b")")
 
 
+_SHAPED = tuple(re.compile(b"(?=(" + source.replace(rb"\z", rb"\Z") + b"))") for source in SHAPES)
+
+
 _TABLES = re.compile(
     rb"(?<=\n)[ \t]*(?:[|+]?[ \t]*:?--|[?]{4})|insert\s{1,4}into\s"
     rb"|(?:^|(?<=[\n\t,;])|(?<=[\n\t,;]\")|(?<=  ))" + COLUMN + rb"(?=  |\"?[\t,;\r\n])"
@@ -126,6 +132,9 @@ class PlainTriggers:
             ],
             cookies=_positions(lower, b"cookie"),
             mentions=[match.start() for match in _MENTIONS.finditer(lower)],
+            shaped=sorted(
+                {m.end(1) - 1 for pattern in _SHAPED for m in pattern.finditer(ascii_text)}
+            ),
             labels=[match.start() for match in _LABELS.finditer(lower)],
             addresses=_positions(lower, b"://"),
             tables=[match.start() for match in _TABLES.finditer(lower)],

@@ -15,6 +15,7 @@ from memory_assets.redaction.rules.judging.phrases import (
     is_listed,
     is_technical,
     is_told_of,
+    is_type,
 )
 from memory_assets.redaction.rules.judging.written import is_identifier
 
@@ -84,7 +85,7 @@ def shape(value: str) -> int:
         return UNUSUAL if len(value) >= 2 * _LONG_WORD else WORD
     if values.is_scrambled(value):
         return LIKELY
-    return UNUSUAL if values.is_joined(value) else NOTHING
+    return UNUSUAL if values.is_joined(value) and not is_type(pieces[-1]) else NOTHING
 
 
 def _is_other(value: str) -> bool:

@@ -55,7 +55,7 @@ _FILLED = re.compile(r"\{[A-Za-z_][\w.()\[\]]{0,60}\}|\$[{(]|%[sd]|\{\d?\}|#\{|\
 _NUMBER = re.compile(r"\d{4,20}")
 _PIN = re.compile(r"\d{4,10}|\d{3}[ -]\d{3}|\d{3,8}-?[A-Z#*]|[#*]\d[\d#*]{2,8}")
 _COUNTED = "01234567890123"
-_OF_PROGRAMS = word_set(
+OF_PROGRAMS = word_set(
     "1023 1024 2048 4096 8192 3000 3306 5000 5432 6379 8000 8080 8443 8888 9000 9090"
 )
 """Sizes and ports."""
@@ -143,7 +143,7 @@ def is_number(value: str) -> bool:
     return (
         _PIN.fullmatch(value) is not None
         and len(set(value)) > 1
-        and (value not in _COUNTED and value not in _OF_PROGRAMS)
+        and (value not in _COUNTED and value not in OF_PROGRAMS)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from functools import lru_cache
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.wordlist import word_set
@@ -94,15 +95,12 @@ _FUNCTION = word_set(
     " o os um uma do da dos das no na seu sua tem deve em mesmo"
 )
 """Further words of sentences, in other languages."""
-_PHRASE = re.compile(r"[\w'’-]{1,18}(?:[ ][\w'’-]{1,18}){1,8}")
-_PHRASE_ENDS = re.compile(r"[\"'`”»*)]{0,2}(?:[.,;:!?)](?:\s|$)|\s*$|[ ]?\n|[ ][-–—(])")
-_QUOTE_ENDS = re.compile(r"[\"'`”»]")
-_NUMBERED_WORD = re.compile(r"(?=.*\d)(?=.*[^\W\d])\w{3,}")
 _LONGEST = 9
 _SHORTEST_WORD = 5
 _LONGEST_JOINING = 3
 
 
+@lru_cache(maxsize=2048)  # most words of a sentence are asked about several times
 def is_said(word: str) -> bool:
     """Return True if `word` is one that sentences and labels about passwords are made of."""
     return is_listed(word) or _FORM.fullmatch(word) is not None
@@ -142,39 +140,8 @@ def is_type(word: str) -> bool:
     return word.lower() in _TYPES
 
 
-def phrase_length(text: str, start: int, *, quoted: bool, phrasal: bool, sure: bool) -> int:
-    """Return the length of the passphrase that begins at `start`, behind what gives it: words with
-    one blank between them that no sentence about passwords is made of; else 0. Behind a `phrasal`
-    word, one for passphrases, the words of any saying are one, up to the end of the clause;
-    if the word is not `sure` to mean one, only words that sentences seldom have."""
-    run = _PHRASE.match(text, start, start + 120)
-    if run is None:
-        return 0
-    words = run.group().split(" ")
-    whole = (_QUOTE_ENDS if quoted else _PHRASE_ENDS).match(text, run.end()) is not None
-    joining = [is_function(word) for word in words]
-    if whole and not joining[0] and len(words) <= _LONGEST:
-        said = sum(word.isalpha() and is_told_of(word) for word in words)
-        telling = len(words) - said - sum(joining)
-        if len(words) > 2 and (
-            5 * telling >= (2 if quoted else 3 if sure else 5) * len(words)
-            if phrasal
-            else quoted and not any(joining) and 4 * said <= len(words)
-        ):
-            return len(run.group())
-        if phrasal and telling == len(words) and any(map(_NUMBERED_WORD.fullmatch, words)):
-            return len(run.group())
-    for count, word in enumerate(words):
-        if joining[count] or not word[0].isalpha():
-            words = words[:count]
-            break
-    if len(words) < 4 or 4 * sum(map(is_said, words)) > len(words):
-        return 0
-    return len(" ".join(words))
-
-
 def is_function(word: str) -> bool:
-    """Return True if `word` joins those of a sentence, in some language."""
+    """Return True if `word` is one that joins others to a sentence."""
     return word.lower() in _JOINING or word.lower() in _FUNCTION
 
 
