@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,7 @@ from redaction_scores import half, read_items
 from redaction_transcripts import read_sessions
 from told_texts import Sentence, sentences
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from memory_assets.redaction import PERSONAL_KINDS, Redactor, load_redactor
 from memory_assets.redaction.rules.mentioned import clues, near
 from memory_assets_tests.redaction import test_no_mentions, test_told
