@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+
+from process_tree import adopt_orphans, snapshot
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "data" / "sample"))
 
@@ -57,10 +58,9 @@ def ingest_seconds(folder: Path, calls: int) -> float:
         "MEMORY_PI_DIR": str(folder / "none"),
         "MEMORY_EMBEDDER": "none",
     }
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = snapshot().total
     subprocess.run([MEMORY, "ingest"], env=environment, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    seconds = snapshot().total - before
     print(f"{calls:>7} calls, {size / 1e6:5.1f} MB: {seconds:6.1f} CPU s")
     return seconds
 
@@ -70,6 +70,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--calls", type=int, default=50_000)
     calls = options.parse_args().calls
+    adopt_orphans()
     seconds = []
     for number in (calls, calls // 4):
         with tempfile.TemporaryDirectory() as folder:

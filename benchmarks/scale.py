@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from lifelike import sessions
-from process_tree import family
+from process_tree import adopt_orphans, family, snapshot
 
 MEMORY = Path(sys.executable).with_name("memory")
 _TICK = """
@@ -51,6 +50,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    adopt_orphans()
     print("| | wall s | CPU s | MB/s | MB/s a CPU | peak MB |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         run(given, Path(name))
@@ -117,8 +117,7 @@ def environment(scratch: Path, roots: Path, name: str, workers: int | None) -> d
 
 def ingest(variables: dict[str, str]) -> dict[str, Any]:
     """Run `memory ingest --json`; return its report with wall and CPU seconds and memory."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start = time.perf_counter()
+    before, start = snapshot().total, time.perf_counter()
     with subprocess.Popen(
         [MEMORY, "ingest", "--json"],
         env=variables,
@@ -129,10 +128,9 @@ def ingest(variables: dict[str, str]) -> dict[str, Any]:
         watcher = threading.Thread(target=_watch, args=(process, peak), daemon=True)
         watcher.start()
         output, _ = process.communicate()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     report: dict[str, Any] = json.loads(output)
     report["wall"] = time.perf_counter() - start
-    report["cpu"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    report["cpu"] = snapshot().total - before
     report["peak"] = peak[0]
     return report
 
@@ -141,7 +139,7 @@ def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
     """Keep the most memory (proportional set size) that a process and its children had."""
     while process.poll() is None:
         peak[0] = max(peak[0], sum(map(_memory, family(process.pid))))
-        time.sleep(2.0)
+        time.sleep(10.0)
 
 
 def _memory(pid: int) -> int:
