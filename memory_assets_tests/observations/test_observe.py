@@ -163,6 +163,9 @@ def test_a_reset_takes_back_as_many_commits_as_it_names(script: Make, back: str)
         ("it still fails with the same error", False),
         ("actually that is the wrong file", False),
         ("thanks but the button does not work", False),
+        ("that looked odd, I undid your changes. Read the file first", False),
+        ("I've reverted all of it by hand", False),
+        ("I reverted to the older Safari and it works there", True),
     ],
 )
 def test_a_prompt_that_approves_takes_nothing_back(answer: str, holds: bool) -> None:
