@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -57,7 +58,7 @@ def mcp(
     app = mcp_server.build_http_app(settings, token, write=write)
     say = partial(_say, "MCP at {}/mcp")
     listen(app, _LOOPBACK, port, token, lifespan=True, started=say)
-    typer.echo(_STOPPED, err=True)
+    _say_stopped()
 
 
 def serve(
@@ -78,7 +79,7 @@ def serve(
     app = build_site(settings, hosts=(host, *(allow_host or ())), token=token)
     say = partial(_say, "page at {0}, API at {0}/openapi.json")
     listen(app, host, port, token, lifespan=False, started=say)
-    typer.echo(_STOPPED, err=True)
+    _say_stopped()
 
 
 def open(port: _Port = 8765) -> None:
@@ -109,7 +110,12 @@ def open(port: _Port = 8765) -> None:
         webbrowser.open(at)
 
     serve(site, bound, lifespan=False, started=started)
-    typer.echo(_STOPPED, err=True)
+    _say_stopped()
+
+
+def _say_stopped() -> None:
+    with suppress(OSError):  # the terminal was closed
+        typer.echo(_STOPPED, err=True)
 
 
 def _say(what: str, url: str) -> None:

@@ -132,7 +132,7 @@ def test_a_value_that_what_is_added_gives_away_goes_from_earlier_records_too(
 ) -> None:
     """It stood there bare, and nobody could know; the session is redacted whole."""
     password = "Tr0ub4dor&37x"
-    memory.append(memory.flaky, f"try {password} perhaps", "I will")
+    memory.append(memory.flaky, f"note {password} perhaps", "I will")
     memory.run(STAGES, [memory.harbor])
     assert password in repr(memory.lake_state())
     memory.append(memory.flaky, f"yes, DB_PASSWORD={password}", "thanks")

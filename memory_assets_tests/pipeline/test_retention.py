@@ -190,7 +190,7 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
     """Its records are gone, so it is searched itself, and redacted again by the next run."""
     memory = wordy
     word = "kelp7tide42moor9drift1"
-    said = f"The root cause is the label {word} of the report."
+    said = f"The cause is the label {word} of the report."
     memory.append(memory.flaky, "why is it late?", said, at="2026-03-30T08:30:00.000Z")
     run(memory)
     retained(memory)

@@ -15,6 +15,7 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.search.answer import Answer
+from memory_assets.recall.search.excerpts import lists_calls
 from memory_assets.requests.search import KINDS, SearchRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
@@ -304,14 +305,16 @@ def test_a_hit_knows_how_much_of_it_is_the_prompt(asked: Asked, question: str) -
 
 
 def test_a_hit_says_what_another_passage_of_its_turn_does(asked: Asked) -> None:
-    """Of the first; not what stands in the passage that is shown."""
+    """Of the first, and of others that list calls alone; not what stands in the passage that is
+    shown."""
     passages: dict[str, dict[str, str]] = {}
     for row in asked.rows("turn_chunks"):
         passages.setdefault(row["turn_id"], {})[row["id"]] = " ".join(str(row["text"]).split())
     said = []
     for question in QUESTIONS:
         first, *later = asked.memory.search(question).hits
-        assert not any(hit.beside for hit in later)
+        told = [hit for hit in later if not lists_calls(hit.text[hit.prompt_length :])]
+        assert not any(hit.beside for hit in told)
         said.append(first.beside)
         others = [text for each, text in passages[first.turn_id].items() if each != first.id]
         assert not first.beside or any(first.beside[:40] in text for text in others)

@@ -249,7 +249,7 @@ def test_the_command_serves_until_it_is_told_to_stop(asked: Asked) -> None:
             process.terminate()
         rest = process.stderr.read()
         assert process.wait(timeout=120) == 0
-    assert rest == ""
+    assert rest == "memory: stopped\n"
 
 
 @pytest.mark.parametrize("token", ["", "short"])

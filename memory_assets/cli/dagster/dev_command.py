@@ -117,7 +117,8 @@ def run_dev(
             started=lambda url: say(f"Dagster is at {url}"),
             websockets=True,
         )
-        say("Dagster is being stopped ...")
+        with suppress(OSError):  # the terminal was closed
+            say("Dagster is being stopped ...")
     if children.ended:
         raise _ended(children.ended)
 
