@@ -85,7 +85,8 @@ _STILL = Phrase(
     r"\b(?:does|did|do)(?:n't| not) (?:work|help|fix|seem)\b|\bnot (?:fixed|working|right|it)\b|"
     r"\bthis is what (?:i|we) (?:see|get)\b|\bsame (?:error|issue|problem|thing|result)\b|"
     r"\b(?:revert|undo|roll back) (?:it|this|that|the|your)\b|"
-    r"\bi(?:'ve| have)? (?:undid|undone|reverted|rolled back) (?:it|this|that|the|your|those|all)\b|"
+    r"\bi(?:'ve| have)? (?:undid|undone|reverted|rolled back) "
+    r"(?:it|this|that|the|your|those|all)\b|"
     r"\bnow (?:it|there|we|i)\b.{0,40}\b(?:error|fail\w*|broken|crash\w*)\b"
 )
 _THINKS = Phrase(
