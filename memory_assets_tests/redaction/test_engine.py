@@ -34,6 +34,7 @@ from memory_assets.redaction.engine.token_runs import compile_formats
 from memory_assets.redaction.engine.triggers import ANCHORED, ASSIGNED
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES, AnchoredRule
+from memory_assets.redaction.rules.contexts import samples
 from memory_assets.redaction.rules.judging.names import KEYWORDS
 from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 from memory_assets.redaction.views.sightings import line_joined
@@ -80,6 +81,7 @@ def _samples() -> Iterator[str]:
         yield from (template.sample for template in token_format.templates)
     yield from (rule.sample for rule in ANCHORED_RULES)
     yield from (text for _, text, _ in structural_canaries())
+    yield from (text for _, text, _ in samples())
     yield from BENIGN
 
 

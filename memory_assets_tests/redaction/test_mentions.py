@@ -99,6 +99,7 @@ def test_nothing_of_a_password_stays_beside_its_tag(
         ("Here is my API key:\n{s}\n", "{h:32}"),
         ("the token is\n\n```\n{s}\n```", "{a:40}"),
         ("Key={s}", "{u:8}-{u:8}-{u:9}-{u:8}"),
+        ("asana Key=7/{s}", "{d:16}/{d:16}:{h:32}"),
         ('token = "{s}"', "{a:11}"),
         ('acme_writekey = "{s}"', "{a:32}"),
         ('AWS_ACCESS_KEY_ID = "{s}"', "A3T{u:17}"),

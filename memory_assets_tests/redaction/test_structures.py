@@ -40,7 +40,7 @@ Named = Callable[[str], str]
         ("PRIVATE-TOKEN: {s}", "assigned-secret"),
         ('#define API_KEY "{s}"', "assigned-secret"),
         ('<Pass encoding="base64">{s}</Pass>', "assigned-password"),
-        ("The default password is '{s}'", "named-secret"),
+        ("The default password is '{s}'", "spoken-password"),
         ('new NetworkCredential("app", "{s}")', "network-credential"),
         ('ConvertTo-SecureString "{s}" -AsPlainText -Force', "secure-string"),
         ("net user app {s} /add", "windows-user-password"),

@@ -11,7 +11,7 @@ from memory_assets.redaction.engine.trigger_patterns import (
     context_triggers,
     shape_triggers,
 )
-from memory_assets.redaction.engine.triggers import ENCODED, NAMED, TOKENS, VENDOR
+from memory_assets.redaction.engine.triggers import BLOB, ENCODED, NAMED, TOKENS, VENDOR, VENDORED
 from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.mentioned.tokens import (
     ASSIGNED_RUN,
@@ -21,6 +21,7 @@ from memory_assets.redaction.rules.mentioned.tokens import (
 )
 from memory_assets.redaction.views.decodings import (
     ASCII_IN_BASE64,
+    BLOB_START,
     HEX_TEXT,
     LONGEST_WHOLE,
     SHORTEST_BLOB,
@@ -40,6 +41,7 @@ _JOINTS = frozenset(b":!.")
 _PART_ENDS = (b".", b":")
 """Next to a run they join the parts of a token."""
 _SLUG_RUN = re.compile(SLUG.encode())
+_BLOB_START = re.compile(BLOB_START.pattern.encode())
 _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*")
 _BLOB = re.compile(ASCII_IN_BASE64.pattern.encode())
@@ -49,7 +51,7 @@ _LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)
 
 
 class RunClues:
-    """Finds out what a run may be: a token, a named value."""
+    """Finds out what a run may be: a token, a named value, base64."""
 
     def __init__(self, templates: Iterable[Template]) -> None:
         templates = tuple(templates)
@@ -80,8 +82,8 @@ class RunClues:
             if _SLUG_RUN.fullmatch(data, start, end) is None:
                 before = data[start - _CONTEXT if start > _CONTEXT else 0 : start]
                 reports = contexts(before)
-                if reports and self._is_named(before, reports):
-                    what = NAMED
+                if reports:
+                    what = self._named(before, reports)
                 if (
                     not what
                     and length > 19
@@ -91,6 +93,8 @@ class RunClues:
                 if not what and length >= SHORTEST_QUOTED and _is_apart(data, start, end):
                     what = NAMED
                 if length >= SHORTEST_BLOB and _LONG_PIECE.search(data, start, end) is not None:
+                    if _BLOB_START.match(data, start):
+                        what |= BLOB
                     if start >= decoded:
                         begin, decoded = _base64_around(data, start, end)
                         if _BLOB.search(data, begin, decoded) is not None:
@@ -109,15 +113,22 @@ class RunClues:
                 run_ends[start] = (end, what | run_ends[start][1] if start in run_ends else what)
         return asks
 
-    def _is_named(self, before: bytes, reports: Reports) -> bool:
-        """Return True if a word before a run may name its value."""
-        triggers = self.contexts
-        is_named = any(
-            triggers[number].kind is not VENDOR or begins_word(before, stop - triggers[number].back)
-            for stop, number in reports
-        )
+    def _named(self, before: bytes, reports: Reports) -> int:
+        """Return the flags that the words before a run set."""
+        what = also = 0
+        for stop, number in reports:
+            trigger = self.contexts[number]
+            if not trigger.kind:
+                what |= NAMED
+            elif not begins_word(before, stop - trigger.back):
+                continue
+            elif trigger.kind is VENDOR:
+                what = NAMED | VENDORED
+                break
+            else:
+                also = VENDORED
         reports.clear()
-        return is_named
+        return what | also if what else 0
 
 
 def _is_apart(data: bytes, start: int, end: int) -> bool:

@@ -8,6 +8,7 @@ leaves out positions at which no rule can match.
 
 from __future__ import annotations
 
+import base64
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,9 +21,11 @@ from memory_assets.errors import RedactionUnavailable
 from memory_assets.paths import user_cache_dir
 from memory_assets.redaction.engine.token_runs import TokenFormat, TokenIndex, find_named
 from memory_assets.redaction.engine.triggers import (
+    BLOB,
     NAMED,
     NO_CLUES,
     TOKENS,
+    VENDORED,
     Clues,
     PlainTriggers,
 )
@@ -46,6 +49,7 @@ from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
 from memory_assets.redaction.time_budget import Deadline, check_budget
+from memory_assets.redaction.views.decodings import BLOB_START
 
 _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
 _DIGIT = re.compile(r"[0-9]")
@@ -53,16 +57,18 @@ _SHORTEST = 6
 _FIELDS_OF_VIEWS = Clues._fields.index("asks")
 """Of `Clues`, this field and the later ones are about views; those before it are candidates."""
 _LONGEST_NAMED = 2_000
+_BLOB = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _MOST_COMPARED = 1_000_000_000
 """Most characters compared when searching a text for further occurrences of its secrets: about a
 second."""
+_LONGEST_BLOB = 8_000
 _LONGEST_WRITTEN = 1_000
 """Characters of a value that may be a sentence; what is longer is a block, such as a key."""
 TIMED_OUT = "timed-out"
 UNSETTLED = "unsettled"
 WITHHELD = frozenset((TIMED_OUT, UNSETTLED))
 """Rules of what is withheld whole: it took too long, or always changes when redacted again."""
-_ENDING_BY_ITSELF = frozenset(("url-password", "kubernetes-secret"))
+_ENDING_BY_ITSELF = frozenset(("url-password", "encoded-secret", "kubernetes-secret"))
 _EXTENSIBLE = ("-password", "-secret", "prefixed-token")
 """Ends of the names of rules whose findings may be a part of a value. Formats say where they end,
 and the others have text of another kind next to them."""
@@ -79,7 +85,7 @@ _BY_NAME = (
 )
 _BY_SURROUNDINGS = words(
     "bearer-token url-step url-token url-password curl-user command-password cookie"
-    " kubernetes-secret"
+    " kubernetes-secret encoded-secret"
 )
 _TELLING = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
 _TELLING |= dict.fromkeys(("mentioned-password", "labelled-password"), -1)
@@ -220,6 +226,7 @@ class Scanner:
             yield Span(*match.span("secret"), rule.name)
 
     def _runs(self, text: str, runs: Iterable[tuple[int, int, int]]) -> Iterator[Span]:
+        blob_end = 0
         for start, end, what in runs:
             has_digit = _DIGIT.search(text, start, end) is not None
             tokens = self._tokens.find(text, start, end, has_digit) if what & TOKENS else ()
@@ -227,9 +234,25 @@ class Scanner:
                 for token in tokens:
                     yield Span(*token)
             elif what & NAMED and has_digit and end - start <= _LONGEST_NAMED:
-                named = find_named(text, start, end)
+                named = find_named(text, start, end, bool(what & VENDORED))
                 if named is not None:
                     yield Span(*named)
+            if what & BLOB and has_digit and start >= blob_end and BLOB_START.match(text, start):
+                blob = _BLOB.match(text, start)
+                blob_end = blob.end() if blob else start
+                if blob and self._hides_secret(blob.group()):
+                    yield Span(start, blob_end, "encoded-secret")
+
+    def _hides_secret(self, blob: str) -> bool:
+        """Return True if base64 `blob` decodes to readable text that contains a secret."""
+        if len(blob) > _LONGEST_BLOB:
+            return False
+        try:
+            decoded = base64.b64decode(blob[: len(blob) // 4 * 4 or None]).decode("ascii")
+        except ValueError:
+            return False
+        plain = decoded.replace("\n", "").replace("\t", "")
+        return plain.isprintable() and bool(self.scan(decoded))
 
 
 def load_scanner(

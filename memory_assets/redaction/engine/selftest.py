@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from memory_assets.errors import RedactionUnavailable
 from memory_assets.redaction.engine.scanner import Scanner
 from memory_assets.redaction.engine.token_runs import TokenFormat
+from memory_assets.redaction.rules import contexts
 from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.formats import sample_characters
 
@@ -46,6 +47,8 @@ def structural_canaries() -> Iterator[tuple[str, str, str]]:
     value = base64.b64encode(_PASSWORD.encode()).decode()
     manifest = f"apiVersion: v1\nkind: Secret\ndata:\n  blob: {value}\n"
     yield "kubernetes-secret", manifest, value
+    blob = base64.b64encode(f"SMTP_PASSWORD={_PASSWORD}\n".encode()).decode()
+    yield "encoded-secret", f"$ base64 settings\n{blob}\n", blob
 
 
 BENIGN: tuple[str, ...] = (
@@ -81,7 +84,7 @@ def run_self_test(
     for rule in anchored:
         if rule.name not in {span.rule for span in scanner.scan(_BEFORE + rule.sample)}:
             raise RedactionUnavailable(f"redaction rule {rule.name} misses its canary")
-    for name, text, secret in structural_canaries():
+    for name, text, secret in (*structural_canaries(), *contexts.samples()):
         _expect(scanner, name, text, secret)
     for number, text in enumerate(BENIGN):
         spans = scanner.scan(text)

@@ -12,14 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from memory_assets.redaction.rules.contexts import CONTEXTS
 from memory_assets.redaction.rules.formats import Template, compile_template
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.names import (
-    NameKind,
-    has_vendor,
-    name_kind,
-    says_public,
-)
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind, says_public
 from memory_assets.redaction.rules.mentioned.tokens import is_hash_below_key, is_mentioned
 from memory_assets.redaction.rules.prefixed import find_prefixed
 
@@ -224,12 +220,13 @@ def _right_edge(template: Template) -> str:
     return "" if template.pattern.endswith(",4000}") else r"(?![A-Za-z0-9])"
 
 
-def find_named(text: str, start: int, end: int) -> Found | None:
+def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found | None:
     """Return the machine-made value around a run that follows a name or a vendor, or that has a
     telling prefix.
 
     This finds values without a format of their own: `CODECOV_TOKEN`, `ollama key = ...`,
-    `setProperty("X_TOKEN", "...")`, `Access Token      ...`.
+    `setProperty("X_TOKEN", "...")`, `Access Token      ...`. `vendored` is True if a vendor's name
+    may precede it.
     """
     if _SLUG_RUN.fullmatch(text, start, end) is not None:
         return None
@@ -260,6 +257,9 @@ def find_named(text: str, start: int, end: int) -> Found | None:
         return None
     if is_hash_below_key(before, value):
         return None
+    rule = CONTEXTS.rule_for(text, begin, value) if vendored else None
+    if rule is not None:
+        return begin, begin + len(value), rule
     drawn = _LONG_PIECE.search(value) is not None and _is_drawn(value)
     if (
         ((drawn and _is_named(text, begin, value)) or is_mentioned(text, start, begin, value))
@@ -287,9 +287,7 @@ def _is_named(text: str, begin: int, value: str) -> bool:
         kind = name_kind(name)
         if kind is NameKind.PLAIN and says_public(name):
             return False
-        if kind >= NameKind.TOKEN or (
-            kind is NameKind.VENDOR and (not is_uuid or has_vendor(name))
-        ):
+        if kind >= NameKind.TOKEN or (kind is NameKind.VENDOR and not is_uuid):
             return True
     if is_uuid or values.is_hex(value):
         return False

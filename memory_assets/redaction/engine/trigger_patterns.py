@@ -16,6 +16,7 @@ from memory_assets.redaction.engine.triggers import (
     ADDRESS,
     ADDRESSES,
     AFTER_A_WORD,
+    ALSO_WORD,
     ANCHORED,
     ASKING,
     ASSIGNED,
@@ -39,6 +40,7 @@ from memory_assets.redaction.engine.triggers import (
 from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.judging.names import (
+    ALSO_WORDS,
     KEYLIKE,
     KEYWORDS,
     SPEAKING,
@@ -50,6 +52,7 @@ from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIO
 from memory_assets.redaction.rules.mentioned.shaped import TRIGGERS as SHAPES
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.views import decodings
 
@@ -238,8 +241,9 @@ def run_trigger() -> Trigger:
 
 
 def context_triggers() -> tuple[Trigger, ...]:
-    """Return the triggers of words before a named value: words that make a name a telling one, a
-    tag, and vendors, which count if `begins_word` is true."""
+    """Return the triggers of words before a named value, in this order: words that make a name a
+    telling one, a tag, vendors whose names are also words (which count only next to such a word),
+    other vendors. A vendor counts if `begins_word` is true."""
     telling = SPEAKING
     shortest = {w for w in telling if not any(o != w and o in w for o in telling)}
     triggers = [Trigger(b"<redacted")]
@@ -248,8 +252,11 @@ def context_triggers() -> tuple[Trigger, ...]:
         ends = all(other.endswith(word) for other in telling if word in other)
         edge = "s?(?:[^a-z]|$)" if ends else ""
         triggers.append(Trigger(f"(?i:{re.escape(word)}){edge}".encode()))
-    for vendor in VENDORS:
-        triggers.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), VENDOR, len(vendor)))
+    context_words = (word for row in CONTEXT_FORMATS for word in words(row[1]))
+    vendors = dict.fromkeys((*VENDORS, *context_words))
+    for vendor in sorted(vendors, key=ALSO_WORDS.__contains__, reverse=True):
+        kind = ALSO_WORD if vendor in ALSO_WORDS else VENDOR
+        triggers.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), kind, len(vendor)))
     return tuple(triggers)
 
 

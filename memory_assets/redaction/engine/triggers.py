@@ -20,8 +20,9 @@ from memory_assets.redaction.rules.mentioned.shaped import TRIGGERS as SHAPES
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN
 
-TOKENS, NAMED = 1, 2
-"""Flags of a run: a token of some format, a value with a name."""
+TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
+"""Flags of a run: a token of some format, a value with a name, one with a vendor's name before it
+(then NAMED as well), base64 text."""
 
 
 COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, ADDRESSES, HEX = 1, 2, 4, 8, 16, 32, 64
@@ -33,7 +34,7 @@ BEYOND_ASCII = b"??"
 """The anchor, in the ASCII copy of a text, of rules that begin with words in other scripts."""
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
 MENTION, SHAPED, LABEL, TABLE = "mention", "shaped", "label", "table"
-ADDRESS, VENDOR = "address", "vendor"
+ADDRESS, ALSO_WORD, VENDOR = "address", "also-word", "vendor"
 
 
 class Trigger(NamedTuple):
@@ -140,7 +141,8 @@ class PlainTriggers:
             tables=[match.start() for match in _TABLES.finditer(lower)],
             asks=ANYTHING,
             runs=[
-                (*run.span(), TOKENS | NAMED) for run in RUNS.finditer(ascii_text.translate(MASK))
+                (*run.span(), TOKENS | NAMED | VENDORED | BLOB)
+                for run in RUNS.finditer(ascii_text.translate(MASK))
             ],
         )
 

@@ -62,6 +62,8 @@ _ASCII = "".join(
 """Four digits that encode ASCII: the top bit of each of the three bytes is zero, and the first one
 is no control character but a tab or a line end. One group in nine of random base64 is so, six in a
 row by chance never."""
+BLOB_START = re.compile(f"(?:{_ASCII}){{6}}")
+"""The beginning of base64 that may encode readable text."""
 ASCII_IN_BASE64 = re.compile(f"(?:{_ASCII}){{6,}}(?:[A-Za-z0-9+/]{{2,3}}(?![A-Za-z0-9+/]))?")
 LONGEST_WHOLE = 2_000
 """Base64 up to this length is removed as a whole; of longer base64 only the part with the

@@ -241,6 +241,11 @@ APART: tuple[AnchoredRule, ...] = (
     rule("command-secret", "::set-secret ", typed_password,
          r"::set-secret [^:\n]{1,60}::(?P<secret>[^\s\"'$]{4,400})",
          "::set-secret name=a::" + FILL[:20]),
+    *(rule("paired-secret", word, likely_password if "pass" in word else drawn_value,
+           rf"(?i){word}:?<(?:/|br)[^<>\n]{{0,40}}>(?:\s{{0,8}}<[^<>\n]{{1,60}}>){{0,3}}\s{{0,4}}"
+           r"(?P<secret>[^\s<>\"']{5,400})(?=\s{0,4}<|\s|$)",
+           f"<td>{word}</td><td>{FILL[:20]}</td>")
+      for word in ("password", "passwd", "token", "secret", "api key", "secret key")),
     rule("named-secret", "cookie", mixed_password,
          r"(?i)(?:(?<=release_)|(?<=erlang_)|(?<=erlang\.)|(?<=erl_))cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
          r"(?P<secret>[^\s\"'$]{8,255})", "RELEASE_COOKIE=" + FILL[:20]),

@@ -18,6 +18,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule,
     spoken_password,
     strong_value,
+    token_value,
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
@@ -33,6 +34,11 @@ _ENDS = (
 _LAST_ON_LINE = r"[\"']?(?P<secret>[^\s\"'{}$]{5,400})(?=[\"']?(?:\s|$))"
 
 
+def _is_braced(value: str) -> bool:
+    """Return True if `value`, in the braces of a connection string, is no variable's name."""
+    return mixed_password(value) and any(not (sign.isalnum() or sign in "_.[]()") for sign in value)
+
+
 _NO_SCHEME = r"(?<=\w)" + "".join(
     rf"(?<!\b{scheme})"
     for scheme in words(
@@ -46,6 +52,13 @@ FILES: tuple[AnchoredRule, ...] = (
            rf"(?i){name}</key>\s{{0,40}}<string>(?P<secret>[^<\n]{{4,400}})</string>",
            f"<key>app_{name}</key>\n<string>{FILL[:20]}</string>")
       for name in _NAMES),
+    *(rule("paired-secret", f"{name}</name>", typed_password,
+           rf"(?i){name}</name>\s{{0,40}}<value>(?P<secret>[^<\n]{{4,400}})</value>",
+           f"<name>app.{name}</name>\n<value>{FILL[:20]}</value>")
+      for name in _NAMES),
+    rule("paired-secret", "password><value>", typed_password,
+         r"(?i)password><value>(?P<secret>[^<\n]{4,400})</value>",
+         "<AdministratorPassword><Value>" + FILL[:12] + "</Value>"),
     rule("paired-secret", 'value"', quoted_password,
          r"(?i)value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"\s{0,4},\s{0,24}"
          rf"\"\w{{0,12}}(?:key|name)\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_TELLING}[\w-]{{0,4}}\"",
@@ -59,6 +72,11 @@ FILES: tuple[AnchoredRule, ...] = (
            rf"[ \t]{{0,24}}val(?:ue)?:[ \t]{{1,8}}{_LAST_ON_LINE}",
            f"- {anchor} APP_PAT\n  value: {FILL[:20]}\n")
       for anchor in ("key:", "name:")),
+    *(rule("paired-secret", f'{key}"', drawn_or_chosen,
+           rf"(?i){key}\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_ENDS}\"\s{{0,4}},"
+           r"\s{0,24}\"\w{0,12}value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
+           f'[{{"{key}": "APP_PAT", "value": "{FILL[:20]}"}}]')
+      for key in ("key", "name")),
     *(rule("blank-separated", name, typed_password,
            rf"(?i){name}\w{{0,12}}[ \t]{{1,8}}REG_(?:EXPAND_)?SZ[ \t]{{1,8}}"
            r"(?P<secret>\S{4,400})",
@@ -67,10 +85,21 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("wifi-key", "key content", typed_password,
          r"(?i)key content[ ]{0,20}: (?P<secret>\S{8,64})(?=\s|$)",
          "    Key Content            : " + FILL[:12]),
+    rule("variable-default", 'variable "', quoted_password,
+         rf"(?i)variable \"[\w-]{{0,40}}{_TELLING}\w{{0,12}}\" \{{"
+         r"(?:\s{1,12}(?:type|description|sensitive|nullable)[ ]{0,12}=[^\n]{1,120}){1,4}"
+         r"\s{1,12}default[ ]{0,12}=[ ]{0,12}\"(?P<secret>[^\"\n]{4,400})\"",
+         'variable "app_password" {\n  type = string\n  default = "' + FILL[:20] + '"'),
     rule("terraform-output", '"sensitive": true', typed_password,
          r"(?i)\"sensitive\": true,\s{1,24}\"type\": \"string\",\s{1,24}"
          r"\"value\": \"(?P<secret>[^\"\n]{4,400})\"",
          '"sensitive": true,\n "type": "string",\n "value": "' + FILL[:16] + '"'),
+    rule("terraform-output", '"result": "', mixed_password,
+         r"\"result\": \"(?P<secret>[^\"\n]{8,200})\",\s{1,24}\"special\": ",
+         '"attributes": {"result": "' + FILL[:20] + '", "special": false'),
+    rule("html-password", 'type="password"', quoted_password,
+         r"(?i)type=\"password\"[^<>\n]{0,160}?\svalue=\"(?P<secret>[^\"<>\n]{4,80})\"",
+         '<input type="password" name="pass" value="' + FILL[:12] + '">'),
     *(rule("table-secret", f"{name} ", accept,
            rf"(?i){name}[ ]{{1,40}}\|[ ]?`?(?P<secret>[^\s|`]{{6,200}})`?[ ]{{0,20}}(?:\||\r?\n|$)",
            f"| APP_{name.upper()} | {FILL[:20]} |")
@@ -78,9 +107,15 @@ FILES: tuple[AnchoredRule, ...] = (
           ("token", drawn_or_chosen), ("key", random_value))),
     rule("shared-key", ': psk "', any_value, r"(?i): psk \"(?P<secret>[^\"\n]{4,200})\"",
          '%any : PSK "' + FILL[:20] + '"'),
+    rule("shared-key", 'secret "', token_value, r"(?i)secret \"(?P<secret>[^\"\s]{8,200})\"",
+         'key "app" { algorithm hmac-sha256; secret "' + FILL[:43] + '="; };'),
+    *(rule("gradle-password", f"{name}password ", quoted_password,
+           rf"(?i){name}password [\"'](?P<secret>[^\"'\n]{{4,100}})[\"']",
+           f'{name}Password "{FILL[:12]}"')
+      for name in ("store", "key")),
     rule("sql-password", "identified ", typed_password,
          r"(?i)identified (?:with [\w\"']{1,40} )?(?:by|as)\s{1,12}(?:-> {0,8})?(?:password )?"
-         r"(?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote)",
+         r"(?P<quote>['\"])(?P<secret>(?:(?!(?P=quote))[^\n]){4,200})(?P=quote)",
          "ALTER USER app IDENTIFIED BY '" + FILL[:12] + "';"),
     rule("host-login", ":", strong_value,
          r"(?<=\w)(?<!mailto)(?<!acct)(?<!sip)(?<!xmpp):(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
@@ -111,6 +146,15 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("host-login", "turn", typed_password,
          r"(?i)turns?:[^\s:@/\"'`]{1,80}:(?P<secret>[^\s:@\"'`]{6,100})@(?=\w)",
          "turn:app:" + FILL[:12] + "@turn.example.com:3478"),
+    rule("odbc-password", "={", _is_braced,
+         r"(?i)(?<=pwd|ord)=\{(?P<secret>(?:[^{}\n\"']|\}\}){4,100})\}(?=[;\"'\s]|$)",
+         "PWD={" + FILL[:9] + ";7!};"),
+    rule("git-credential", "username=", typed_password,
+         r"(?i)username=\S{1,80}\r?\npassword=(?P<secret>\S{4,200})(?=\s|$)",
+         "host=git.example.com\nusername=app\npassword=" + FILL[:12] + "\n"),
+    rule("assigned-password", '<pass encoding="base64">', any_value,
+         r"(?i)<pass encoding=\"base64\">(?P<secret>[A-Za-z0-9+/]{4,200}={0,2})<",
+         '<Pass encoding="base64">' + FILL[:12] + "</Pass>"),
     rule("signed-request", ", signature=", key_material,
          r"(?i), signature=(?P<secret>[0-9a-f]{64})(?!\w)",
          "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host, Signature=" + HEX),

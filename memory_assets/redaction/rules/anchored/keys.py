@@ -61,6 +61,9 @@ PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
            rf"\"{member}\"\s{{0,4}}:\s{{0,4}}\"(?P<secret>[A-Za-z0-9_-]{{40,1400}})\"",
            f'{{"kty": "RSA", "{member}": "{FILL[:43]}"}}')
       for member in ("d", "p", "q", "dp", "dq", "qi")),
+    rule("json-web-key", '"oct"', random_value,
+         r"\"oct\"[^{}]{0,200}?\"k\"\s{0,4}:\s{0,4}\"(?P<secret>[\w-]{16,400})\"",
+         '{"kty": "oct", "k": "' + FILL[:43] + '"}'),
     rule("xml-private-key", "</exponent>", key_material,
          r"</Exponent>\s{0,40}(?P<secret><P>[A-Za-z0-9+/=<>\s]{40,9000}</D>)",
          "<Exponent>AQAB</Exponent><P>" + FILL[:44] + "</P><D>" + FILL + "</D>"),

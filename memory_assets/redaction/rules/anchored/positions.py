@@ -75,6 +75,9 @@ POSITIONS: tuple[AnchoredRule, ...] = (
            rf"(?P<secret>{_PLAIN}(?:\\n{_PLAIN})?)(?:\\n)?[\"']? ?\| ?{_KEEPS}",
            f"{anchor}{FILL[:12]} | docker login -u app --password-stdin")
       for anchor in ("echo ", "printf ")),
+    rule("command-secret", "(echo ", typed_password,
+         rf"\(echo [\"']?(?P<secret>{_PLAIN})[\"']? ?(?:;|&&) ?echo [\"']?(?P=secret)[\"']?\) ?\|",
+         f"(echo {FILL[:12]}; echo {FILL[:12]}) | smbpasswd -s app"),
     rule("command-secret", "; echo ", typed_password,
          rf"; ?echo [\"']?(?P<secret>{_PLAIN})[\"']?\) ?\| ?(?:sudo )?\w{{0,12}}passwd",
          f"(echo {FILL[:12]}; echo {FILL[:12]}) | smbpasswd -s app"),

@@ -18,6 +18,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 )
 from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
 
+_TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _WRITES = (
     r"(?:clear\(\)\.)?(?:first\(\)\.|last\(\)\.)?(?:send_?keys|fill|type|press_?sequentially"
     r"|set_?value|enter_?text|set_?text|input|change)\("
@@ -74,6 +75,14 @@ PRINTED: tuple[AnchoredRule, ...] = (
            "aws secretsmanager get-secret-value --secret-id db --output text"),
           ("secret-tool lookup ", "secret-tool lookup ", "secret-tool lookup app db"),
           ("heroku auth:token", "heroku auth:token", "heroku auth:token"))),
+    *(rule("printed-secret", anchor, typed_password,
+           rf"(?i){before}[^\n]{{0,80}}?{_TELLING}[\w\"'\])]{{0,20}}\r?\n"
+           r"(?:Out ?\[\d{1,4}\]: )?[\"'](?P<secret>[^\"'\n]{4,400})[\"'](?=\r?\n|$)",
+           f"{sample}settings.SECRET_KEY\n'{FILL[:20]}'")
+      for anchor, before, sample in ((">>> ", ">>> ", ">>> "), ("irb> ", "irb> ", "irb> "),
+                                     ("(pdb) ", r"\(pdb\) ", "(Pdb) p "),
+                                     ("ipdb> ", "ipdb> ", "ipdb> "),
+                                     ("in [", r"in \[\d{1,4}\]: ", "In [1]: "))),
     *(rule("printed-secret", word, drawn_value,
            rf"(?i)(?<=[\w.-]){word}[\"'\])}}]{{0,3}}\r?\n[\"'](?P<secret>[^\s\"']{{16,400}})[\"'](?=\r?\n|$)",
            f"$ cli get --query app.{word}\n'{FILL[:24]}'\n")

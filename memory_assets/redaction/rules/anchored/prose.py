@@ -11,6 +11,9 @@ from memory_assets.redaction.rules.anchored.rule import (
     HEX,
     AnchoredRule,
     drawn_or_chosen,
+    likely_password,
+    mixed_password,
+    quoted_password,
     random_value,
     rule,
     rule_above,
@@ -179,12 +182,31 @@ PROSE: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[A-Za-z0-9+/]{20,64}={0,2})(?![\w+/.(-])",
            f"{anchor}{FILL[:24]}")
       for anchor in ("sk=", "sk:", "ak=", "ak:")),
+    rule("pin", "pin", str.isdigit,
+         r"(?:(?:(?<![A-Za-z])PIN|(?i:(?<![a-z])pin[- ]?code))(?i: (?:is|code|ist|was|to))?"
+         r"[ ]?[:=]?[ ]?|(?i:(?<![a-z_])pin[\"']?[ ]?[:=][ ]?)(?=[\"'`]|\d{6}(?!\d)))"
+         r"[\"'`]?(?P<secret>\d{4,8})"
+         r"(?![\d\w%-]|\.\d)", "PIN: 90210"),
     *(rule("spoken-secret", f"{word} is", drawn_or_chosen,
            rf"(?i)(?:{before}){word} is(?: now| set to)?:?\s{{1,3}}"
            r"[`\"']?(?P<secret>[\w.~+/=-]{16,200})",
            f"the {sample} {word} is {HEX[:32]}, and", lead)
       for word, before, sample, lead in (("key", "api[ _-]|ess[ _-]|ret[ _-]|ate[ _-]", "api", 4),
           ("token", "", "access", 0), ("secret", "", "client", 0))),
+    *(rule("spoken-secret", f"{word}` to `", mixed_password,
+           rf"(?i){word}` to `(?P<secret>[^\s`]{{4,200}})`",
+           f"set `APP_{word.upper()}` to `{FILL[:20]}` in")
+      for word in ("password", "secret", "token", "key")),
+    *(rule("login-password", name, quoted_password,
+           rf"(?i){name}(?:name)?: ?[\w.@-]{{1,60}}\r?\n[ \t]{{0,20}}pass(?:word|wd)?: ?"
+           r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",
+           f"{name}: admin\nPassword: {FILL[:12]}")
+      for name in ("user", "login", "email")),
+    *(rule("login-password", word, likely_password,
+           rf"(?i)(?<![a-z]){word}(?: details| data)?:?[ ]?\r?\n[ \t]{{0,8}}[\w.@+-]{{1,60}}\r?\n"
+           r"[ \t]{0,8}(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=[ \t]*(?:\r?\n|$))",
+           f"{word}:\nadmin\n{FILL[:12]}\n")
+      for word in ("creds", "credentials", "login")),
     *(rule("spoken-secret", f"{word} (", drawn_or_chosen,
            rf"(?i){word} \((?P<secret>[^\s()\"'`,]{{8,200}})\)", f"the GitLab {word} ({FILL[:24]})")
       for word in ("pat", "token", "key", "secret")),

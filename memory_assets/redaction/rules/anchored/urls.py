@@ -122,6 +122,8 @@ URLS: tuple[AnchoredRule, ...] = (
     rule("url-password", "//", typed_password,
          r"(?<![\w:/.*])//[\w.%+-]{0,60}:(?P<secret>[^\s/\"'<>`\\@:]{4,100})@[\w-]{1,60}[.:/]",
          f"//app:{FILL[:14]}@db.example.com/app"),
+    rule("ldap-password", "bindpw=", typed_password,
+         r"(?i)bindpw=(?P<secret>[^\s,&\"'<>]{4,100})", "ldap://x/????X-BINDPW=" + FILL[:12]),
     *(rule("url-parameter", f"{name}=", accept,
            rf"(?i)(?<=[?&;#]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})", f"/cb?{name}={FILL[:32]}")
       for names, accept in ((PARAMETERS, _is_parameter), (SESSIONS, _is_session))

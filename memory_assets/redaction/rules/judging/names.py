@@ -11,6 +11,7 @@ from enum import IntEnum
 from functools import cache, lru_cache
 
 from memory_assets.redaction.rules.judging.vendors import SERVICES
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import any_of, word_set, words
 
 NO_SECRET = (
@@ -129,7 +130,7 @@ _NAMED_VENDORS = words(
     " telegram telnyx terraform tineye together travisci upstage wakatime woocommerce xai xray"
     " yelp zai zapier zenserp zhipu zoho"
 )
-"""Vendors whose tokens mostly have a shape of their own."""
+"""Vendors that no row of `CONTEXT_FORMATS` names."""
 ALSO_WORDS = word_set(
     "apollo ark bamboo bandwidth baseten beamer bing blynk bootstrap box brave branch canva"
     " checkout clay cloudant coda cognitive comet conda consul conjur cypress cronitor delighted"
@@ -143,7 +144,8 @@ ALSO_WORDS = word_set(
 )
 """Vendors whose name is also a word of code and prose, or the beginning of one: `branch: <sha>` is
 not a key of this vendor, `branch_key` may be."""
-_ALL_VENDORS = tuple(dict.fromkeys((*_NAMED_VENDORS, *SERVICES)))
+_CONTEXT_WORDS = tuple(word for row in CONTEXT_FORMATS for word in words(row[1]))
+_ALL_VENDORS = tuple(dict.fromkeys((*_NAMED_VENDORS, *_CONTEXT_WORDS, *SERVICES)))
 VENDORS: tuple[str, ...] = tuple(word for word in _ALL_VENDORS if word not in ALSO_WORDS)
 """Lower-case beginnings of words that name someone who hands out keys and nothing else."""
 
@@ -151,7 +153,7 @@ _WORD = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z]|[^A-Za-z]|$)|[A-Z]?[a-z]+|[A-Z]+|\d+
 _KEY_OF_MAP = re.compile(r"[a-z]Key\d*$")
 VENDOR_END = (
     r"(?:(?![a-z])|(?=access|account|ai|api|app|auth|bot|client|cloud|com|cred|dev|hq|hub|id|io|key"
-    r"|labs|license|login|org|pass|pat|private|prod|project|sdk|secret|server|service|site|test|token|url"
+    r"|labs|license|org|pass|pat|private|prod|project|sdk|secret|server|service|site|test|token|url"
     r"|user|web))"
 )
 """What may follow a vendor's name in lower case, which is not the rest of another word."""
