@@ -79,14 +79,20 @@ CORRECTS = Phrase(
     r"i (?:meant|mean)\b)"
 )
 """How prompts begin that object to the reply before them."""
+_WORK = (
+    r"(?:all (?:of )?)?(?:it|your (?:\w+ )?(?:changes?|edits?|work)|"
+    r"(?:this|that|those)(?! (?!(?:back|by|and|but|because|so|since|again|for|myself|now)\b)\w))\b"
+)
+"""What was done, in the words of who undid it; "that line" is a part of it."""
 _STILL = Phrase(
     r"\bstill (?:see\w*|get\w*|show\w*|not|no|fail\w*|broken|happen\w*|the same|there|wrong|"
     r"do(?:es)?(?:n't| not)|ha(?:s|ve|ving)|an? (?:error|issue))\b|"
     r"\b(?:does|did|do)(?:n't| not) (?:work|help|fix|seem)\b|\bnot (?:fixed|working|right|it)\b|"
     r"\bthis is what (?:i|we) (?:see|get)\b|\bsame (?:error|issue|problem|thing|result)\b|"
     r"\b(?:revert|undo|roll back) (?:it|this|that|the|your)\b|"
-    r"\bi(?:'ve| have)? (?:undid|undone|reverted|rolled back) "
-    r"(?:it|this|that|the|your|those|all)\b|"
+    r"(?:^|[.,;:!?] )(?:(?:so|and|but|then) )?i(?:'ve| have)? (?:(?:just|already|manually) )?"
+    rf"(?:(?:undid|undone|reverted|discarded|rolled back) {_WORK}|rolled {_WORK} back)"
+    r"(?! by (?:accident|mistake)\b)|"
     r"\bnow (?:it|there|we|i)\b.{0,40}\b(?:error|fail\w*|broken|crash\w*)\b"
 )
 _THINKS = Phrase(
