@@ -14,9 +14,13 @@ from starlette.testclient import TestClient
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.sessions.conversation import entries_of
 from memory_assets.recall.sessions.session import sessions_of_same_files
+from memory_assets.requests.agent_memory import PinRequest
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.pages import session_page
 from memory_assets.serving.pages.prose import diff_lines, prose
-from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
+from memory_assets.serving.pages.site import build_site
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked
 from memory_assets_tests.redacted_sessions import redacted
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -284,3 +288,15 @@ def test_a_result_that_a_file_has_before_its_call_joins_it() -> None:
     )
     assert (entry.tool, entry.subject, entry.seq) == ("Read", "a.go", 5)
     assert (entry.result, entry.result_seq, entry.failed) == ("12 lines", 4, True)
+
+
+def test_a_session_without_a_summary_is_shown(copied: Callable[..., Memory]) -> None:
+    """One that was not summarized yet, pinned or not; saved, too."""
+    memory = copied()
+    memory.lake.partition(SESSION_SUMMARIES, HARBOR).remove([REPORTS])
+    with TestClient(build_site(memory.settings), base_url=LOCAL) as client:
+        text = client.get(f"/page/session/{REPORTS}").text
+        assert 'id="turn-0"' in text and "<dt>Changed</dt>" not in text
+        assert 'id="turn-0"' in client.get(f"/page/export/{REPORTS}").text
+        AgentMemory(memory.settings).answer(PinRequest.given("http", {"id": REPORTS}))
+        assert "<dt>Pinned</dt>" in client.get(f"/page/session/{REPORTS}").text
