@@ -32,6 +32,7 @@ def main() -> int:
             browser.size(width, dark=dark)
             for path in PAGES:
                 browser.open(f"{url}{path}")
+                browser.wait_for("document.querySelector('[data-more$=parts]') === null")
                 browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
                 for found in browser.violations():
                     violations += 1

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from memory_assets.serving.pages import session_page
+from memory_assets.serving.pages.prose import with_tags
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings, load_settings
 from memory_assets_tests.browser import AXE, CHROMIUM, Browser, chromium, served
@@ -202,8 +203,9 @@ def test_axe_finds_no_page_that_shuts_anybody_out(shown: Shown) -> None:
     """On a phone in the dark, where targets are nearest; benchmarks/accessibility.py does it for
     all pages of the sample in three views."""
     shown.browser.size(390, dark=True)
-    for path in PAGES_OF_EACH_KIND:
+    for path in ("/", *PAGES_OF_EACH_KIND):
         shown.browser.open(f"{shown.url}{path}")
+        shown.browser.wait_for("document.querySelector('[data-more$=parts]') === null")
         shown.browser.evaluate(  # the others are as these are
             "document.querySelectorAll('.turn ~ .turn ~ .turn').forEach((each) => each.remove())"
         )
@@ -289,9 +291,11 @@ def test_the_palette_is_used_with_keys_alone(shown: Shown) -> None:
 
 
 def test_the_first_page_loads_its_overview(shown: Shown) -> None:
-    """Into its place, without a click."""
+    """Into its place, without a click; its fields are others than those of the search."""
     shown.browser.open(f"{shown.url}/")
     assert shown.browser.wait_for("document.querySelector('.overview .chart') !== null")
+    ids = "[...document.querySelectorAll('[id]')].map((each) => each.id)"
+    assert len(found := shown.browser.evaluate(ids)) == len(set(found))
 
 
 def test_a_new_turn_appears_and_is_listed(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,8 +335,8 @@ def test_a_turn_is_copied_as_markdown(shown: Shown) -> None:
 
 
 def test_each_text_of_a_call_is_copied(shown: Shown) -> None:
-    """By a button beside it: the call, the answer, a block of code; all of one whose beginning is
-    shown."""
+    """By a button beside it that says what it copies: the call, the answer, a block of code, with
+    its redactions as tags; all of one whose beginning is shown, but of a diff what is shown."""
     browser = shown.browser
     browser.open(f"{shown.url}/page/session/{HOSTILE}?turn=0")
     browser.call("Emulation.setFocusEmulationEnabled", enabled=True)
@@ -340,11 +344,17 @@ def test_each_text_of_a_call_is_copied(shown: Shown) -> None:
     browser.call("Browser.grantPermissions", permissions=allowed)
     texts = "[...document.querySelectorAll('.turn pre')]"
     assert browser.evaluate(f"{texts}.every((text) => text.nextElementSibling.matches('button'))")
+    labels = f"{texts}.map((text) => text.nextElementSibling.getAttribute('aria-label'))"
+    assert {"Copy text", "Copy answer"} <= set(browser.evaluate(labels))
     first = "document.querySelector('#turn-0 .call pre')"
+    shown_text = browser.evaluate(f"{first}.textContent")
+    tag = "<redacted:jwt:0123456789ab>"
+    browser.evaluate(f"{first}.insertAdjacentHTML('beforeend', {json.dumps(with_tags(tag))})")
     browser.evaluate(f"{first}.nextElementSibling.click()")
     browser.wait_for(f"{first}.nextElementSibling.textContent === 'Copied'")
+    assert browser.evaluate("document.querySelector('[role=status]').textContent") == "Copied"
     copied = browser.evaluate("navigator.clipboard.readText()")
-    assert copied == browser.evaluate(f"{first}.textContent") and "echo" in copied
+    assert copied == shown_text + tag and "echo" in copied
     whole = f"/page/record/{HOSTILE}?seq=1"
     browser.evaluate(
         f"{first}.parentElement.insertAdjacentHTML("
@@ -355,6 +365,31 @@ def test_each_text_of_a_call_is_copied(shown: Shown) -> None:
     browser.wait_for(f"{first}.nextElementSibling.textContent === 'Copied'")
     copied = browser.evaluate("navigator.clipboard.readText()")
     assert copied == httpx.get(f"{shown.url}{whole}").text != ""
+    browser.evaluate(
+        f"{first}.className = 'diff'; {first}.nextElementSibling.textContent = 'Copy';"
+        f"{first}.nextElementSibling.click()"
+    )
+    browser.wait_for(f"{first}.nextElementSibling.textContent === 'Copied'")
+    assert browser.evaluate("navigator.clipboard.readText()") == shown_text + tag
+    browser.call("Browser.resetPermissions")
+
+
+def test_a_text_that_cannot_be_copied_is_selected(shown: Shown) -> None:
+    """Where the browser refuses, or the server has no such text: its answer is no text."""
+    browser = shown.browser
+    browser.open(f"{shown.url}/page/session/{HOSTILE}?turn=0")
+    browser.call("Emulation.setFocusEmulationEnabled", enabled=True)
+    text = "document.querySelector('#turn-0 .call pre')"
+    wrong = f"/page/record/{HOSTILE}?seq=x"
+    assert httpx.get(f"{shown.url}{wrong}").status_code == 400
+    browser.call("Browser.grantPermissions", permissions=["clipboardSanitizedWrite"])
+    browser.evaluate(
+        f"{text}.parentElement.insertAdjacentHTML("
+        f"'afterend', '<p><a href=\"{wrong}\">All</a></p>');"
+        f"{text}.nextElementSibling.click()"
+    )
+    browser.wait_for(f"{text}.nextElementSibling.textContent === 'Selected; press Ctrl-C'")
+    assert browser.evaluate(f"getSelection().toString() === {text}.innerText")
     browser.call("Browser.resetPermissions")
 
 

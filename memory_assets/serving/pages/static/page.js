@@ -4,10 +4,11 @@
 
 const find = (selector, within = document) => within.querySelector(selector);
 
-async function fetched(address, signal) {
+// `refused`: also the page that says what is wrong with what was asked.
+async function fetched(address, { signal, refused = false } = {}) {
   const answer = await fetch(address, { signal, headers: { accept: "text/html" } });
   if (answer.status === 401) location.reload();
-  if (!answer.ok && answer.status !== 400) throw new Error(`HTTP ${answer.status}`);
+  if (!answer.ok && !(refused && answer.status === 400)) throw new Error(`HTTP ${answer.status}`);
   return answer.text();
 }
 
@@ -31,7 +32,7 @@ if (form) {
     asking?.abort();
     asking = new AbortController();
     try {
-      const html = await fetched(shown, asking.signal);
+      const html = await fetched(shown, { signal: asking.signal, refused: true });
       find("#hits").replaceChildren(...parsed(html));
       history.replaceState(null, "", address("/"));
     } catch (error) {
@@ -83,10 +84,17 @@ function offerCopy(text) {
   const button = document.createElement("button");
   Object.assign(button, { type: "button", className: "quiet", textContent: "Copy" });
   button.dataset.does = "copyPart";
+  button.setAttribute("aria-label", `Copy ${nameOf(text)}`);
   const part = document.createElement("div");
   part.className = "copied";
   text.replaceWith(part);
   part.append(text, button);
+}
+
+function nameOf(text) {
+  if (text.closest(".prose")) return "code";
+  if (text.matches(".diff")) return "diff";
+  return text.previousElementSibling?.textContent === "Answer" ? "answer" : "text";
 }
 watch();
 if (!location.hash) find(".wanted")?.scrollIntoView();
@@ -169,7 +177,8 @@ async function offer() {
   offering?.abort();
   offering = new AbortController();
   try {
-    const html = await fetched(`/page/palette?q=${encodeURIComponent(typed.value)}`, offering.signal);
+    const address = `/page/palette?q=${encodeURIComponent(typed.value)}`;
+    const html = await fetched(address, { signal: offering.signal });
     find("#palette-offers").replaceChildren(...parsed(html));
   } catch {
     // the next letter asks again
@@ -192,22 +201,35 @@ where.addEventListener("keydown", (event) => {
   }
 });
 
-function sayCopied(on) {
-  const name = on.textContent;
-  if (name === "Copied") return;
-  on.textContent = "Copied";
-  setTimeout(() => { on.textContent = name; }, 2000);
+// On what was pressed, and to who does not see it.
+function say(on, words) {
+  const name = (on.dataset.name ??= on.textContent);
+  on.textContent = find("#said").textContent = words;
+  setTimeout(() => {
+    on.textContent = name;
+    find("#said").textContent = "";
+  }, 2000);
 }
 
-// Of a text whose beginning is shown, all of it.
+// A text as it was written, its redactions as tags.
+function written(text) {
+  const copy = text.cloneNode(true);
+  for (const tag of copy.querySelectorAll("a.redacted")) {
+    tag.textContent = `<redacted:${tag.getAttribute("href").slice("/page/tag/".length)}>`;
+  }
+  return copy.textContent;
+}
+
+// Of a text whose beginning is shown, all of it; of a diff what is shown, which no record has.
 async function copyFrom(button, text) {
-  const all = button.parentElement.nextElementSibling?.querySelector("a[href^='/page/record/']");
+  const beside = text.matches(".diff") ? null : button.parentElement.nextElementSibling;
+  const all = beside?.querySelector("a[href^='/page/record/']");
   try {
-    const words = all ? await fetched(all.href) : text.textContent;
-    await navigator.clipboard.writeText(words);
-    sayCopied(button);
+    await navigator.clipboard.writeText(all ? await fetched(all.href) : written(text));
+    say(button, "Copied");
   } catch {
     getSelection().selectAllChildren(text);
+    say(button, "Selected; press Ctrl-C");
   }
 }
 
@@ -230,7 +252,7 @@ const deeds = {
       location.assign(link.href); // the browser lets secure addresses copy, and no others
       return;
     }
-    sayCopied(link);
+    say(link, "Copied");
   },
 };
 for (const button of document.querySelectorAll("button[data-does]")) button.hidden = false;
