@@ -28,7 +28,8 @@ from memory_assets.serving.pages.site import build_site
 from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import REDACTION_AUDIT
-from memory_assets.stores.runs.ledger import EndedRun, RunLedger
+from memory_assets.stores.runs.ledger import CANCELED, FAILURE, SUCCESS, EndedRun, RunLedger
+from memory_assets.stores.runs.names import INGEST_BATCH
 from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -274,6 +275,22 @@ def test_the_last_result_of_a_check_counts(tmp_path: Path) -> None:
     assert ledger.latest_checks() == {("p", "turn_chunks"): {"rows_conserved": "passed"}}
     ledger.note_made("m", "p", "turn_chunks", {}, {"rows_conserved": "warning"})
     assert ledger.latest_checks()["p", "turn_chunks"] == {"rows_conserved": "warning"}
+    ledger.close()
+
+
+def test_a_cancelled_ingest_hides_no_failed_one(tmp_path: Path) -> None:
+    """Nor is it one that failed; a later one that went through ends the failure."""
+    ledger = RunLedger(tmp_path / "lineage.db")
+
+    def ended(day: str, status: str) -> list[str]:
+        ledger.note_ended(EndedRun(day, INGEST_BATCH, status, ended_at=day))
+        return ledger.failing()
+
+    assert ended("2026-01-01", CANCELED) == []
+    assert ended("2026-01-02", FAILURE) == [""]
+    assert ended("2026-01-03", CANCELED) == [""]
+    assert ended("2026-01-04", SUCCESS) == []
+    assert ended("2026-01-05", CANCELED) == []
     ledger.close()
 
 

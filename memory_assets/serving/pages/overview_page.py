@@ -73,8 +73,7 @@ def _done(memory: Memory, asked: UsageRequest, between: Mapping[str, str]) -> di
     usage = usage_over_time(memory, asked)
     pinned = [pin for of_session in pins_by_session(memory).values() for pin in of_session]
     newest = [entry.project for entry in projects[:_OPEN_PROJECTS]]
-    return {
-        "empty": bool(between) and not days,
+    shown = {
         "pinned": [] if between else pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
         "hours": hours_of_week(hours, "turns"),
@@ -86,8 +85,9 @@ def _done(memory: Memory, asked: UsageRequest, between: Mapping[str, str]) -> di
         "decided": _newest_of_type(memory, "decision", between),
         "fixed": _newest_of_type(memory, "bugfix", between),
         "open": _left_open(memory, newest, asked),
-        "roots": roots,
     }
+    parts = (days, *map(shown.get, ("models", "projects", "files", "decided", "fixed", "open")))
+    return {**shown, "roots": roots, "empty": bool(between) and not any(parts)}
 
 
 def _sessions_of_day(day: date) -> str:

@@ -244,12 +244,13 @@ class RunLedger(SqliteStore):
         }
 
     def failing(self) -> list[str]:
-        """Return the partitions whose last ingest failed, "" for several; without those that a
-        later one has gone through."""
+        """Return the partitions whose last ingest that was not cancelled failed, "" for several;
+        without those that a later one has gone through."""
         newest = f"""
             WITH newest AS (
                 SELECT partition, status, MAX(ended_at) AS at FROM runs
-                WHERE job IN ('{INGEST_BATCH}', '{INGEST_JOB}') GROUP BY partition
+                WHERE job IN ('{INGEST_BATCH}', '{INGEST_JOB}') AND status <> '{CANCELED}'
+                GROUP BY partition
             )
             SELECT partition FROM newest WHERE status = ? AND NOT EXISTS (
                 SELECT 1 FROM newest AS later WHERE later.status = ? AND later.at > newest.at
