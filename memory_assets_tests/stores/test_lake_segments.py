@@ -447,3 +447,34 @@ def _any_value(field: pa.Field[Any]) -> object:
     if pa.types.is_timestamp(field.type):
         return datetime(2026, 11, 1, tzinfo=UTC)
     return "x" if pa.types.is_string(field.type) else 7
+
+
+def test_sessions_side_by_side_are_read_as_one_without_those_that_have_no_rows(
+    lake: Lake, rows: Rows
+) -> None:
+    """Versions up to 0.3.0 listed these, too. No file is read when nothing is left."""
+    made = {name: arrow_rows(USER_PROMPTS, _prompts(rows, name)).parts for name in "ac"}
+    _publish(lake, {"c": _prompts(rows, "c")})
+    (oldest,) = lake.partition_dir(*P).glob("segment*")
+    path = segments.next_path(lake.partition_dir(*P))
+    packed = [
+        segments.Packed(name, name, {}, made.get(name, [])) for name in ("_", "a", "b", "c", "d")
+    ]
+    segments.write(path, made["a"][0].schema, packed)
+    oldest.write_bytes(b"")
+    found = list(lake.partition(*P).runs_of(["a", "c"]))
+    assert [(lengths, len(of)) for lengths, of in found] == [({"a": 1, "c": 1}, 2)]
+    (lengths, _), *others = Lake(lake.root).partition(*P).runs_of(["_", "a", "b"])
+    assert lengths == {"a": 1} and not others
+
+
+def test_that_a_file_vanished_between_two_runs_is_said(lake: Lake, rows: Rows) -> None:
+    """As an error of the store, which is tried again."""
+    for name in "ab":
+        _publish(lake, {name: _prompts(rows, name)})
+    runs = Lake(lake.root).partition(*P).runs_of(["a", "b"])
+    assert next(runs)[0] == {"b": 1}
+    for path in lake.partition_dir(*P).glob("segment*"):
+        path.unlink()
+    with pytest.raises(StoreError, match="keeps changing; try again"):
+        next(runs)

@@ -91,7 +91,10 @@ class Partition:
                 sources = opened([self._segment(place) for place in state[1]], files)
                 if state == self._state():
                     return read(sources)
-        raise StoreError(f"{self.directory} keeps changing; try again")
+        raise self._moving()
+
+    def _moving(self) -> StoreError:
+        return StoreError(f"{self.directory} keeps changing; try again")
 
     def _state(self, *, known: bool = False) -> tuple[int, list[tuple[Path, Identity]]]:
         """Return when a segment was added or removed last, and the segments, newest first: a
@@ -181,16 +184,22 @@ class Partition:
 
         Raises:
             DamagedFile: a segment that may have them is not readable.
+            StoreError: somebody moved them all the same.
         """
         left = set(session_ids)
-        for place in self._state()[1]:
-            segment = self._segment(place)
-            for begin, end in segments.runs_without(segment, segment.entries.keys() - left):
-                with reading(segment.path, self._project), ExitStack() as files:
-                    run = self._cache.extent(segment, begin, end - begin, files)
-                    rows = pa.concat_tables(run.slices(0, end - begin, None))
-                yield segment.lengths(begin, end), rows
-            left -= segment.entries.keys()
+        try:
+            for place in self._state()[1]:
+                if not left:
+                    return
+                segment = self._segment(place)
+                for begin, end in segments.runs_without(segment, segment.entries.keys() - left):
+                    with reading(segment.path, self._project), ExitStack() as files:
+                        run = self._cache.extent(segment, begin, end - begin, files)
+                        rows = pa.concat_tables(run.slices(0, end - begin, None))
+                    yield segment.lengths(begin, end), rows
+                left -= segment.entries.keys()
+        except FileNotFoundError as error:
+            raise self._moving() from error
         if left:
             self._require_moved()
 

@@ -118,7 +118,9 @@ class Segment:
     def lengths(self, begin: int, end: int) -> dict[str, int]:
         """Return how many rows each session has that is in these, in their order."""
         return {
-            name: entry.rows for name, entry in self.entries.items() if begin <= entry.first < end
+            name: entry.rows
+            for name, entry in self.entries.items()
+            if entry.rows and begin <= entry.first < end
         }
 
 
@@ -268,10 +270,11 @@ def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
 
 
 def runs_without(segment: Segment, session_ids: Set[str]) -> list[tuple[int, int]]:
-    """Return begin and end of the runs of rows in a segment that are not of these sessions."""
+    """Return begin and end of the runs of rows in a segment that are not of these sessions; of one
+    without rows, as versions up to 0.3.0 listed them, there is none."""
     runs: list[tuple[int, int]] = []
     for name, entry in segment.entries.items():
-        if name not in session_ids:
+        if entry.rows and name not in session_ids:
             end = entry.first + entry.rows
             begin = runs.pop()[0] if runs and runs[-1][1] == entry.first else entry.first
             runs.append((begin, end))
