@@ -30,7 +30,7 @@ class _Memory:
         self.lake = self
 
     def read(self, table: Table, project: str, session: str, columns: Any) -> pa.Table:
-        return pa.Table.from_pylist(self._tables[table.name])
+        return pa.Table.from_pylist(self._tables[table.name], table.schema).select(columns)
 
     def titles(self, sessions: Any) -> dict[str, str]:
         return {each: "How to keep a lighthouse" for _, each in sessions if each == LIGHTHOUSE}
@@ -101,7 +101,10 @@ def test_a_turn_is_called_by_what_it_did_before_its_session() -> None:
     assert lines[2] == "   2. and again at dawn  3 days ago  aaaaaaaa:5"
     lines = _lines(*hits, done={second: "Lit"}, asked={second: "and again at dawn"})
     assert lines[0].startswith("1. How to keep a") and lines[2].startswith("   2. Lit  3 days")
-    assert _lines(*hits, asked={second: "go ahead"})[2].startswith("   2. same session  ")
+    for short in ("go ahead", "进行吧", "進めてください", "계속 진행해 주세요", "ทำต่อเลย"):
+        assert _lines(*hits, asked={second: short})[2].startswith("   2. same session  "), short
+    for telling in ("请在黎明时再次点亮灯塔", "夜明けに灯台をもう一度点けてください"):
+        assert _lines(*hits, asked={second: telling})[2].startswith(f"   2. {telling}  ")
 
 
 def test_an_observation_is_called_by_its_own_title_and_id() -> None:

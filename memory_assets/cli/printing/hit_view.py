@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.cli.printing.layout import WIDEST, Layout, cells, cut, styled, wrapped
+from memory_assets.cli.printing.layout import Layout, cells, cut, styled, wrapped
 from memory_assets.cli.printing.rendering import printable
 from memory_assets.recall.names import OF_SESSIONS, short_form
-from memory_assets.recall.sessions.session import done_and_asked
+from memory_assets.recall.sessions.session import asked_in, done_in
 from memory_assets.serving.answer_lines import (
     age,
     also_there,
@@ -22,6 +23,7 @@ from memory_assets.serving.answer_lines import (
     unsure,
 )
 from memory_assets.serving.visible_text import unmarked
+from memory_assets.writing_systems import UNSPACED, pieces
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -71,9 +73,7 @@ def terminal_lines(
 def what_to_type(memory: Memory, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the command that shows the first hit of an answer in full."""
     for first in answer["hits"][:1]:
-        shown_id = HitView(memory, {**answer, "hits": [first]}, WIDEST, colours=False).shown_id(
-            first
-        )
+        shown_id = _shown_id(first, memory.short_ids([_session_of(first)]))
         records = " --records" if "record" in first["metadata"] else ""
         yield f"memory show {shown_id}{records}: all of the first one"
 
@@ -114,12 +114,25 @@ class HitView:
         self._answer = answer
         self._width = Layout(width).room
         self._colours, self._full = colours, full
+        self._lake = memory.lake
         rows = [hit["metadata"] for hit in answer["hits"]]
         sessions = [(row["project"], row["session_id"]) for row in rows]
+        self._turns = {
+            hit["turn_id"]: session
+            for hit, session in zip(answer["hits"], sessions, strict=True)
+            if not hit["metadata"].get("title")
+        }
         self._titles = memory.titles(sessions)
-        self._done, self._asked = done_and_asked(memory.lake, sessions)
         self._short = memory.short_ids(session_id for _, session_id in sessions)
         self._projects = {project for project, _ in sessions}
+
+    @cached_property
+    def _done(self) -> dict[str, str]:
+        return done_in(self._lake, self._turns)
+
+    @cached_property
+    def _asked(self) -> dict[str, str]:
+        return asked_in(self._lake, self._turns)
 
     def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
         """Yield what the turn of a hit did, the title of its session, age and id, then the text
@@ -128,7 +141,7 @@ class HitView:
         rank, hit = ranked
         indent = _INDENT if again else ""
         weak = "weak: " if hit["weak"] and rank <= self.last_sure else ""
-        shown_id = printable(self.shown_id(hit))
+        shown_id = printable(_shown_id(hit, self._short))
         room = self._width - len(indent) - len(_INDENT)
         below = shown_id == hit["id"] and cells(shown_id) + 2 + _TITLE_LEAST > room  # a long path
         yield indent + _head(
@@ -172,27 +185,38 @@ class HitView:
         for line in wrapped(" ".join(printable(hit["text"]).split()), room)[:_LINES]:
             yield literal.sub(_as_marked, line) if self._colours else line
 
-    def shown_id(self, hit: Mapping[str, Any]) -> str:
-        """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's; of
-        a document, a memory or a turn of an agent, the whole one."""
-        if "file_path" in hit["metadata"] or not hit["id"].startswith(OF_SESSIONS):
-            return str(hit["id"])
-        session = hit["metadata"]["session_id"]
-        shown = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
-        return short_form(shown.replace(session, self._short[session]))
-
     def _title(self, hit: Mapping[str, Any], again: bool) -> str:
         own = hit["metadata"].get("title") or self._done.get(hit["turn_id"], "")
         of_session = self._titles.get(hit["metadata"]["session_id"], "")
         if again:
-            asked = self._asked.get(hit["turn_id"], "")
-            told = asked if len(asked[: self._width].split()) >= _TELLING_WORDS else ""
-            title = own or told or "same session"
+            title = own or self._told(hit) or "same session"
         elif own and of_session and own not in of_session and not hit["metadata"].get("title"):
             title = f"{own} · {of_session}"
         else:
             title = own or of_session or hit["text"]
         return unmarked(printable(" ".join(title[: 2 * self._width].split())))
+
+    def _told(self, hit: Mapping[str, Any]) -> str:
+        """Return what was asked in the turn of a hit, "" if that does not tell it from others."""
+        asked = self._asked.get(hit["turn_id"], "")
+        words = asked[: self._width].split()
+        return asked if sum(map(_count_of_words, words)) >= _TELLING_WORDS else ""
+
+
+def _count_of_words(run: str) -> int:
+    """Return how many words a run without blanks has, about: in scripts without them, half as many
+    as there are pieces."""
+    return max(1, len(pieces(run)) // 2) if UNSPACED.search(run) else 1
+
+
+def _shown_id(hit: Mapping[str, Any], short: Mapping[str, str]) -> str:
+    """Return the shortest id by which `memory show` knows a hit, with the `short` ids of sessions;
+    of a passage, its turn's; of a document, a memory or a turn of an agent, the whole one."""
+    if "file_path" in hit["metadata"] or not hit["id"].startswith(OF_SESSIONS):
+        return str(hit["id"])
+    session = hit["metadata"]["session_id"]
+    shown = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
+    return short_form(shown.replace(session, short[session]))
 
 
 def _lines_of(rank: int) -> int:

@@ -232,20 +232,34 @@ def _item(row: Mapping[str, Any], kind: str, identity: str, text: str, number: i
     return Item(identity, kind, **own, time=row.get("timestamp"), text=text, number=number)
 
 
-def done_and_asked(
-    lake: Lake, sessions: Iterable[tuple[str, str]]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return by the turn's id what each turn of some sessions (project and id) did first, by the
-    titles of observations that are no decisions or discoveries; and what was asked in it."""
+Turns = Mapping[str, tuple[str, str]]
+"""The ids of turns, each with its project and session."""
+
+
+def done_in(lake: Lake, turns: Turns) -> dict[str, str]:
+    """Return by the turn's id what each of some turns did first, by the titles of observations that
+    are no decisions or discoveries."""
     done: dict[str, str] = {}
+    for row in _rows_of_turns(lake, OBSERVATIONS, turns, ["type", "title"]):
+        if row["type"] in _DEEDS:
+            done.setdefault(row["turn_id"], row["title"])
+    return done
+
+
+def asked_in(lake: Lake, turns: Turns) -> dict[str, str]:
+    """Return by the turn's id what was asked first in each of some turns."""
     asked: dict[str, str] = {}
-    for project, session_id in set(sessions):
-        for row in rows_of(lake, USER_PROMPTS, project, session_id, ["turn_id", "text"]):
-            asked.setdefault(row["turn_id"], row["text"])
-        for row in rows_of(lake, OBSERVATIONS, project, session_id, ["turn_id", "type", "title"]):
-            if row["type"] in _DEEDS:
-                done.setdefault(row["turn_id"], row["title"])
-    return done, asked
+    for row in _rows_of_turns(lake, USER_PROMPTS, turns, ["text"]):
+        asked.setdefault(row["turn_id"], row["text"])
+    return asked
+
+
+def _rows_of_turns(
+    lake: Lake, table: Table, turns: Turns, columns: list[str]
+) -> Iterator[dict[str, Any]]:
+    for session in set(turns.values()):
+        rows = rows_of(lake, table, *session, ["turn_id", *columns])
+        yield from (row for row in rows if row["turn_id"] in turns)
 
 
 def session_title(lake: Lake, project: str, session_id: str) -> str:
