@@ -139,7 +139,7 @@ def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
     """Keep the most memory (proportional set size) that a process and its children had."""
     while process.poll() is None:
         peak[0] = max(peak[0], sum(map(_memory, family(process.pid))))
-        time.sleep(10.0)
+        time.sleep(2.0)
 
 
 def _memory(pid: int) -> int:

@@ -117,8 +117,9 @@ def run_dev(
             started=lambda url: say(f"Dagster is at {url}"),
             websockets=True,
         )
-        with suppress(OSError):  # the terminal was closed
-            say("Dagster is being stopped ...")
+        if not children.ended:
+            with suppress(OSError):  # the terminal was closed
+                say("Dagster is being stopped ...")
     if children.ended:
         raise _ended(children.ended)
 
