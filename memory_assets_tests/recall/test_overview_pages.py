@@ -8,7 +8,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from html import unescape
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from memory_assets.paths import KNOWN_AGENTS, SAMPLE_DIR
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.activity import activity, changed_files
+from memory_assets.recall.sessions.recent_work import left_open
 from memory_assets.recall.sessions.usage import usage_over_time
 from memory_assets.requests.agent_memory import RememberRequest
 from memory_assets.requests.questions import UsageRequest
@@ -146,6 +147,17 @@ def test_the_overview_shows_the_days_that_are_asked_for(asked: Asked, client: Te
     assert (
         wrong.status_code == 422 and "is not a time" in wrong.text and 'name="until"' in wrong.text
     )
+
+
+def test_a_time_in_which_no_turn_was_begun_may_have_what_was_left_open(
+    asked: Asked, client: TestClient
+) -> None:
+    """By a session that only ended in it."""
+    projects = [each.project for each in activity(asked.memory)]
+    ended = max(str(end["ended_at"]) for end in left_open(asked.memory, projects))
+    between = {"since": ended, "until": str(datetime.fromisoformat(ended) + timedelta(seconds=1))}
+    part = client.get("/page/overview/parts", params=between)
+    assert "0 turns on 0 days" in part.text and "Left open" in part.text
 
 
 def test_sessions_are_listed_and_filtered_by_a_form(asked: Asked, client: TestClient) -> None:
