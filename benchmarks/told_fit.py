@@ -51,7 +51,7 @@ PENALTY, LEAST = 1.5, 5
 COUNTS = {"made": 0.3, "tests": 6.0, "dev": 2.0, "harmless": 2.0}
 OF_AUTHOR = 3.0
 """How much a candidate counts, by where it is from."""
-CUTS = (0.0, 0.5, clues.LEAST, 1.5, 2.0, 3.0)
+CUTS = (0.0, 0.5, clues.LEAST / 100, 1.5, 2.0, 3.0)
 COVERED = 0.8
 """So much of a secret and of a candidate must be the same."""
 

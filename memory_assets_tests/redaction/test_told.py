@@ -3,7 +3,10 @@ blanks, in lists, here-documents, prompts and tables of logins; and what is said
 
 from __future__ import annotations
 
+from random import Random
+
 from memory_assets.redaction import Redactor
+from memory_assets.redaction.rules.mentioned import clues
 from memory_assets_tests.sweep import sweep
 
 TOLD = (
@@ -324,3 +327,10 @@ def test_a_secret_goes_that_only_its_place_tells(
 def test_what_is_said_of_passwords_in_such_places_stays(text: str, redactor: Redactor) -> None:
     """Labels, messages, references and names of secrets are none."""
     assert str(redactor.redact(text).text) == text
+
+
+def test_what_clues_weigh_does_not_depend_on_their_order() -> None:
+    """Sets of texts have another order in each process, and a verdict must not."""
+    weighed = sorted(clues.WEIGHTS)
+    orders = [Random(seed).sample(weighed, len(weighed)) for seed in range(20)]
+    assert {clues.score(order) for order in orders} == {clues.score(weighed)}

@@ -2,7 +2,7 @@
 
 Each clue is a text such as `left=is`; how much each weighs was fitted to sentences of several
 authors and to transcripts (`benchmarks/told_fit.py`) and stands in `weights.txt`: if all together
-weigh more than `LEAST`, the value is one. Clues are of the word for passwords near it, of its place
+weigh more than `LEAST`, it is taken. Clues are of the word for passwords near it, of its place
 (distance, what stands left and right, the line), of its look (`judging/chosen.py`), and of the
 surroundings (code or prose, other values near). `near.py` and `shaped.py` say which values are
 weighed.
@@ -21,14 +21,15 @@ from memory_assets.redaction.rules.judging.phrases import is_said
 from memory_assets.redaction.rules.wordlist import word_set
 
 WEIGHTS = {
-    clue: float(weight)
+    clue: round(float(weight) * 100)
     for clue, _, weight in (
         line.partition("\t")
         for line in Path(__file__).with_name("weights.txt").read_text("utf-8").splitlines()
     )
 }
-LEAST = 0.7
-"""The logarithm of the odds from which on a value is taken."""
+"""What each clue weighs, in hundredths: sums of whole numbers do not depend on their order."""
+LEAST = 70
+"""More than that is taken: odds of two to one, whose logarithm is 0.70."""
 BASE = "base"
 """The clue that every value has."""
 UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
@@ -173,21 +174,21 @@ class Cue:
         ]
 
     @cached_property
-    def score(self) -> float:
+    def score(self) -> int:
         """What these clues weigh."""
         return score(self.clues)
 
 
 def is_password(_text: str, value: Candidate) -> bool:
-    """Return True if a value of a text is likelier a password than not."""
+    """Return True if the odds that a value of a text is a password are more than two to one."""
     return score(value.clues) > LEAST
 
 
-def score(clues: Iterable[str]) -> float:
+def score(clues: Iterable[str]) -> int:
     """Return how much likelier a value with these clues is a password than not: the logarithm of
-    the odds."""
+    the odds, in hundredths."""
     weight = WEIGHTS.get
-    return sum([weight(clue, 0.0) for clue in clues])
+    return sum([weight(clue, 0) for clue in clues])
 
 
 class Left(NamedTuple):

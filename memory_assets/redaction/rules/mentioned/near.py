@@ -54,7 +54,7 @@ _OF_TOKENS = ("login", "cred", "sudo")
 """Words that code is full of, behind which words and phrases are no values."""
 _OF_STRONG, _OF_OTHERS = 120, 60
 """So far behind a word for passwords, and behind another, words and phrases may be values."""
-HOPELESS = -1.7
+HOPELESS = -170
 """What the clues of the word and of a value's look must at least say for more to be looked for."""
 _RUN = re.compile(rf"[^\s\"'`<>{{}}\[\]|:“”«»„「」→–—{UNSPACED}]{{4,}}")
 _MARK = re.compile(r"\d|[^\W_][^\w\s][^\W_]|_|[a-z][A-Z]|[^\W\d_]{3}[!#$]")
