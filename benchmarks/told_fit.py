@@ -232,7 +232,7 @@ def main() -> None:
         for cut in CUTS:
             found = [list(spans) for spans in base]
             for example, value in zip(noted, scores, strict=True):
-                if value > cut:
+                if value >= cut:
                     found[example.text].append(example.span)
             print(f"from {cut}:", report(texts, found))
     if given.write:

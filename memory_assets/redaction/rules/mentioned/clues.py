@@ -2,7 +2,7 @@
 
 Each clue is a text such as `left=is`; how much each weighs was fitted to sentences of several
 authors and to transcripts (`benchmarks/told_fit.py`) and stands in `weights.txt`: if all together
-weigh more than `LEAST`, it is taken. Clues are of the word for passwords near it, of its place
+weigh `LEAST` or more, it is taken. Clues are of the word for passwords near it, of its place
 (distance, what stands left and right, the line), of its look (`judging/chosen.py`), and of the
 surroundings (code or prose, other values near). `near.py` and `shaped.py` say which values are
 weighed.
@@ -29,7 +29,7 @@ WEIGHTS = {
 }
 """What each clue weighs, in hundredths: sums of whole numbers do not depend on their order."""
 LEAST = 70
-"""More than that is taken: odds of two to one, whose logarithm is 0.70."""
+"""What is taken weighs that: odds of two to one, whose logarithm is 0.69."""
 BASE = "base"
 """The clue that every value has."""
 UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
@@ -180,8 +180,8 @@ class Cue:
 
 
 def is_password(_text: str, value: Candidate) -> bool:
-    """Return True if the odds that a value of a text is a password are more than two to one."""
-    return score(value.clues) > LEAST
+    """Return True if the odds that a value of a text is a password are at least two to one."""
+    return score(value.clues) >= LEAST
 
 
 def score(clues: Iterable[str]) -> int:
