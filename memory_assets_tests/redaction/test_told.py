@@ -323,6 +323,21 @@ def test_a_secret_goes_that_only_its_place_tells(
     assert secret.split()[0] not in kept
 
 
+QUOTED = (
+    ("my passphrase is 'lazy walrus eats tofu'", "lazy walrus eats tofu"),
+    ("my passphrase is 'lazy walrus eats tofu' and go", "lazy walrus eats tofu"),
+    ("my passphrase is ‘don’t stop otter lane’", "don’t stop otter lane"),
+)
+
+
+@sweep("text, phrase", QUOTED)
+def test_a_quoted_phrase_goes_without_what_stands_around_it(
+    text: str, phrase: str, redactor: Redactor
+) -> None:
+    """An apostrophe in a word is part of a phrase; a quote before or behind a word is none."""
+    assert [text[found.start : found.end] for found in redactor.find(text)] == [phrase]
+
+
 @sweep("text", SAID)
 def test_what_is_said_of_passwords_in_such_places_stays(text: str, redactor: Redactor) -> None:
     """Labels, messages, references and names of secrets are none."""
