@@ -326,7 +326,7 @@ def test_a_secret_goes_that_only_its_place_tells(
 QUOTED = (
     ("my passphrase is 'lazy walrus eats tofu'", "lazy walrus eats tofu"),
     ("my passphrase is 'lazy walrus eats tofu' and go", "lazy walrus eats tofu"),
-    ("my passphrase is ‘don’t stop otter lane’", "don’t stop otter lane"),
+    ("my passphrase is 'don't stop otter lane'", "don't stop otter lane"),
 )
 
 

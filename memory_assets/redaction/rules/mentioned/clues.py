@@ -173,11 +173,6 @@ class Cue:
             f"cue-left={class_of(before[-1]) if before else '^'},{kind}",
         ]
 
-    @cached_property
-    def score(self) -> int:
-        """What these clues weigh."""
-        return score(self.clues)
-
 
 def is_password(_text: str, value: Candidate) -> bool:
     """Return True if the odds that a value of a text is a password are at least two to one."""

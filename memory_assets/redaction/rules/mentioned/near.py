@@ -36,10 +36,8 @@ from memory_assets.redaction.rules.mentioned.clues import (
     class_of,
     common,
     left_of,
-    look_alone,
     look_clues,
     place_of,
-    score,
 )
 from memory_assets.redaction.rules.wordlist import word_set
 
@@ -54,8 +52,6 @@ _OF_TOKENS = ("login", "cred", "sudo")
 """Words that code is full of, behind which words and phrases are no values."""
 _OF_STRONG, _OF_OTHERS = 120, 60
 """So far behind a word for passwords, and behind another, words and phrases may be values."""
-HOPELESS = -170
-"""What the clues of the word and of a value's look must at least say for more to be looked for."""
 _RUN = re.compile(rf"[^\s\"'`<>{{}}\[\]|:“”«»„「」→–—{UNSPACED}]{{4,}}")
 _MARK = re.compile(r"\d|[^\W_][^\w\s][^\W_]|_|[a-z][A-Z]|[^\W\d_]{3}[!#$]")
 _GIVING = (
@@ -132,7 +128,7 @@ def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
     marks = [value for value in _marks(text, cue, end) if value.looks]
     most = max([value.looks for value in marks], default=0)
     for value in marks:
-        if _is_hopeless(text, cue, value) or not _is_near(text, cue, value):
+        if not _is_near(text, cue, value):
             continue
         left = _left(text, cue, value.start)
         if _is_none(text, cue, value, left.atoms):
@@ -151,8 +147,7 @@ def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
         )
         yield _weighed(text, cue, value, left, near)
     for value in _given(text, cue, end):
-        if not _is_hopeless(text, cue, value):
-            yield _weighed(text, cue, value, _left(text, cue, value.start), ())
+        yield _weighed(text, cue, value, _left(text, cue, value.start), ())
 
 
 def _end(text: str, cue: Cue) -> int:
@@ -174,12 +169,6 @@ def _weighed(text: str, cue: Cue, value: Value, left: Left, near: tuple[str, ...
     place = place_of(text, cue, value, left)
     look = look_clues(text[value.start : value.end], value, left.quoted, place[0])
     return Candidate(value.start, value.end, [BASE, *cue.clues, *place, *look, *near])
-
-
-def _is_hopeless(text: str, cue: Cue, value: Value) -> bool:
-    """Return True if the word, and how a value looks, leave no hope."""
-    look = score(look_alone(text[value.start : value.end], value.look))
-    return look + cue.score < HOPELESS
 
 
 def _left(text: str, cue: Cue, first: int) -> Left:

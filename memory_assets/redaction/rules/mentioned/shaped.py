@@ -22,10 +22,8 @@ from memory_assets.redaction.rules.mentioned.clues import (
     class_of,
     common,
     left_of,
-    look_alone,
     look_clues,
     place_of,
-    score,
 )
 
 _ENDS = rb"(?:[ \t\r\n\"'`),;:*\]]|\.?\z|\.[ \r\n])"
@@ -117,8 +115,6 @@ def _candidate(text: str, first: int, last: int) -> Candidate | None:
         return None
     found = Value(first, last, *look)
     clues = {"shaped", *(f"shaped={kind}" for kind in hints), f"shaped={len(hints)}"}
-    if score(clues) + score(look_alone(text[first:last], found.look)) < near.HOPELESS:
-        return None
     left = left_of(text, first)
     beside = class_of(left.atoms[-1]) if left.atoms else "^"
     if found.form == "mark" and near.is_named(text, first, (first, last), beside, gives=False):
