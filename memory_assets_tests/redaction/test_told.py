@@ -180,6 +180,9 @@ TOLD = (
     ("the password is #Kessel99x", "Kessel99x"),
     ("my pw is Birne::Tonne42", "Birne"),
     ("The root password is Wald|Hummel7, keep it", "Wald"),
+    ('the pass is "blue compass rose"', "blue compass rose"),
+    ('the passphrase is "purple passphrase otter walnut"', "purple passphrase otter walnut"),
+    ("passphrase: purple passphrase otter walnut", "purple passphrase otter walnut"),
 )
 SAID = (
     "Marvellous! The login form works now.",

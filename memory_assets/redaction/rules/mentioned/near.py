@@ -72,6 +72,12 @@ _PHRASE = re.compile(
     r"[^\W_](?:[\w&-]|['’](?=\w)){0,18}(?:[ ][\w&-](?:[\w&-]|['’](?=\w)){0,17}){1,8}"
     r"(?=[\"'`”»*)]{0,2}(?:[.,;:!?)](?:\s|$)|\s*$|[ ]?\n|[ ][-–—(]|(?<=[\"'`”»*])))"
 )
+_QUOTED = re.compile(
+    rf"(?:(?!{NEARER.pattern})[^\"'`“„«\n]){{0,40}}(?:\"[^\"\n]{{3,80}}\"|`[^`\n]{{3,80}}`"
+    r"|(?<!\w)'[^'\n]{3,80}'(?!\w)|[“„][^“”\n]{3,80}[“”]|«[^»\n]{3,80}»)",
+    re.IGNORECASE,
+)
+"""What is quoted first behind a word, before a further one."""
 _NUMBER = re.compile(
     r"(?<![\w.,:/$€#%+-])#?(?:\d{6}(?:-\d{6}){7}|\d{3,4}[ -]\d{3,4}(?:[ -]\d{2,4})?|\d(?:-\d){3,7}"
     r"|\d{4,10})#?(?![\w%€$]|[.,:/]\d|-\w)"
@@ -151,7 +157,8 @@ def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
 
 
 def _end(text: str, cue: Cue) -> int:
-    """Return how far values are looked for: so many lines, and not beyond a further word."""
+    """Return how far values are looked for: so many lines, and not beyond a further word that is
+    no part of another or of what is quoted first."""
     end = min(cue.end + REACH, len(text))
     line_end = cue.end - 1
     for _ in range(_LINES):
@@ -159,9 +166,13 @@ def _end(text: str, cue: Cue) -> int:
         if line_end < 0:
             break
     end = line_end if line_end >= 0 else end
-    nearer = NEARER.search(text, cue.end, end)
+    quoted = _QUOTED.match(text, cue.end, end)
+    start = quoted.end() if quoted is not None else cue.end
+    nearer = NEARER.search(text, start, end)
     end = nearer.start() if nearer is not None else end
-    again = text.find(text[cue.start : cue.end], cue.end, end)
+    again = text.find(text[cue.start : cue.end], start, end)
+    while again > 0 and text[again - 1].isalpha():
+        again = text.find(text[cue.start : cue.end], again + 1, end)
     return again if again >= 0 else end
 
 
@@ -281,7 +292,8 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
     if cue.kind not in ("strong", "medium") or cue.word.startswith(_OF_TOKENS):
         return
     seen = set[int]()
-    end = min(end, start + (_OF_STRONG if cue.kind == "strong" else _OF_OTHERS))
+    reach = start + (_OF_STRONG if cue.kind == "strong" else _OF_OTHERS)
+    end = min(end, reach)
     for gives in (_FIRST.match(text, start, end), *_GIVES.finditer(text, start, end)):
         at = gives.end("gap") if gives is not None else start
         if at in seen or at == start:
@@ -290,7 +302,7 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
         word = _WORD.match(text, at, end)
         if word is not None and _may_be_word(word.group()):
             yield Value(*word.span(), "word", 0, f"word{common(word.group())}")
-        phrase = _PHRASE.match(text, at, end)
+        phrase = _PHRASE.match(text, at, reach)  # which may have the word for passwords in it
         if phrase is not None:
             pieces = phrase.group().split(" ")
             said = sum(map(is_said, pieces))
