@@ -313,6 +313,19 @@ SAID = (
     "we use 8080 as the default port",
     "the password is config/Secret9",
     "the password is user=Bob12",
+    "login failed with 18456",
+    "password length 4660",
+    "wifi channel 1433",
+    "your code has 1433 lines",
+    "security code review 20241",
+    "access code review #30000",
+    "unlock needs #4521",
+    "login fails with CVE-2021-44228",
+    "The root cause is the label kelp7tide42moor9drift1 of the report.",
+    "password → WebAuthn",
+    "<p>Password Manager is Bitwarden</p>",
+    "WLAN: Verbunden",
+    "请输入密码：这是必填项",
 )
 
 

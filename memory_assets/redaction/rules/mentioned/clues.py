@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from memory_assets.redaction.rules.judging.likelihood import evidence
 from memory_assets.redaction.rules.judging.phrases import is_said
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.redaction.rules.wordlist import word_set, words
 
 WEIGHTS = {
     clue: round(float(weight) * 100)
@@ -67,17 +67,24 @@ STATES = word_set(
     " different unclear uncertain irrelevant important dangerous harmless hashes hardcoded"
     " elsewhere nowhere there here untouched intact pending active inactive alive legacy fake"
     " dummy nonsense garbage rubbish history ungültig gültig unbekannt bekannt geheim sicher"
-    " unsicher kaputt optional pflicht notwendig nötig"
+    " unsicher kaputt optional pflicht notwendig nötig verbunden getrennt 这是必填项"
 )
 """Words for what a password is, besides those of `judging/phrases.py`."""
 LETTERS = re.compile(r"[^\W\d_]{3,}")
+OF_OTHERS = words(
+    "user users username account host server version versions id named line port file commit branch"
+    " node section page room ticket issue table database db package install import hash type class"
+    " method function email address url name role group project team instance cluster region zone"
+    " bucket queue topic image model"
+)
+"""Words for what is no password and has a name or a number."""
 _CLASSES = {
     word: name
     for name, listed in {
         "is": "is was are be been becomes became remains stays equals reads ist war bleibt lautet"
         " heißt heisst est es era è é jest je it's its that's c'est pw's password's 是 为 為 は 는"
-        " 은 är er was: será sera",
-        "gives": "wants takes expects needs requires answer answered type typed enter entered use"
+        " 은 är er será sera",
+        "gives": "wants takes expects needs requires answer answered typed enter entered use"
         " used using try tried took chose picked say supply provide paste put set give gives gave"
         " accepts accepted chosen want take expect need require entering typing pasted nimm nimmst"
         " gib nutze verwende probier benutze usa utiliza usar utilise mets mis tape prova"
@@ -95,11 +102,8 @@ _CLASSES = {
         " these",
         "and": "and or und oder y et ou e but aber pero mais",
         "no": "not no never nicht kein nie ne pas non não niet without ohne sin sans",
-        "of": "user users username account host server version versions id named called line port"
-        " file commit branch node section page room ticket issue table database db package install"
-        " import hash type class method function email address url name role group project team env"
-        " instance cluster region zone bucket queue topic image model login benutzer nutzer usuario"
-        " utilisateur utente usuário path field namespace column key script test module",
+        "of": " ".join(OF_OTHERS) + " called env login benutzer nutzer usuario utilisateur utente"
+        " usuário path field namespace column key script test module",
     }.items()
     for word in listed.split()
 }

@@ -112,6 +112,8 @@ _ENDS = re.compile(r"[.!]?[ \t\r]{0,4}(?:\n|$)")
 _IN_CODE = re.compile(r"\w\.\(?$|\.\($")
 _PROGRAM = re.compile(r"[ ](?:apps?|accounts?|designs?|pages?|projects?|tenants?|only)\b")
 _NUMBERED = re.compile(r"[A-Za-z]+\d{1,5}(?:\.\d+)?|[A-Z][a-z]+\d[A-Z][a-z]+|[A-Z]+_[A-Z_]*\d?")
+_IDENTIFIER = re.compile(r"CVE-\d{4}-\d{4,7}|RFC-?\d{3,5}|ISO-\d+(?:-\d+)?|SIG[A-Z]{3,5}-\d")
+"""What names a weakness, a norm or a signal."""
 _OF_PROGRAM = re.compile(
     r"(?<!put )(?<!type )(?<!typed )(?<!fill )(?<!entered )\b(?:in|on|(?<!protected )by|uses|has"
     r"|error|sign in to)[ ]$"
@@ -230,13 +232,15 @@ def is_named(text: str, position: int, value: tuple[int, int], beside: str, *, g
     first, last = value
     token = text[first:last]
     before = first < position
+    if _IDENTIFIER.fullmatch(token) is not None:
+        return True
     if token.endswith("!") and token[:-1].isalpha():
         return before and beside in _BEGINNING and _NEW_SENTENCE.match(text, last) is not None
     if _CODE_NAME.fullmatch(token) is not None:
         if before:
             gives = _IS_ONE.match(text, last) is not None or (gives and beside != "(")
         last_one = beside == "," and _ENDS.match(text, last) is not None
-        named = not (gives or last_one or beside in _GIVING_NAMES)
+        named = is_technical(token) or not (gives or last_one or beside in _GIVING_NAMES)
         return named or _IN_CODE.search(text, max(first - 20, 0), first) is not None
     return _NUMBERED.fullmatch(token) is not None and (
         _OF_PROGRAM.search(text, max(first - 24, 0), first) is not None

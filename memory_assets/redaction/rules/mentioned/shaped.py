@@ -51,7 +51,7 @@ _OF_NAME = frozenset("/\\@$")
 """Signs beside which a value is part of a path, an address or a variable."""
 _MEMBER = re.compile(r"\"[ ]?:[ ]?\"$")
 """What stands before the value of an object's member, which has rules of its own."""
-_WORD = re.compile(r"(?<![\w.-])[^\W\d_]{2,}(?![\w-])")
+_WORD = re.compile(r"(?<![\w.-])(?!(?i:root) causes?\b)[^\W\d_]{2,}(?![\w-])")
 _HINTS = {
     word: kind
     for kind, listed in {
@@ -67,7 +67,7 @@ _HINTS = {
         "token": "token tokens secret community psk jwt cookie code codes passcode tan pin"
         " pins puk schlüssel clé",
         "strong": "password passwords passwort passphrase passwd pw pwd kennwort contraseña"
-        " senha mdp heslo hasło",
+        " senha mdp heslo hasło haslo",
     }.items()
     for word in listed.split()
 }
@@ -80,7 +80,7 @@ _LETTERS = bytes(
 def _words(text: str) -> list[bytes]:
     """Return the runs of letters of a short text in lower case: a fifth of what a regular
     expression takes."""
-    return text.encode("latin-1", "replace").translate(_LETTERS).split()
+    return text.replace("ł", "l").encode("latin-1", "replace").translate(_LETTERS).split()
 
 
 _HINTED = frozenset(spelled[0] for spelled in map(_words, _HINTS) if len(spelled) == 1)
@@ -154,7 +154,7 @@ def _bare(text: str, first: int, last: int) -> str:
     last = first + len(value)
     if not 4 <= len(value) <= _LONGEST_VALUE or not _NO_BASE64.isdisjoint(value):
         return ""
-    if text[max(first - 1, 0)] in _OF_NAME or text[last : last + 1] in _OF_NAME:
+    if text[first - 1 : first] in _OF_NAME or text[last : last + 1] in _OF_NAME:
         return ""
     return "" if max(value) >= _BEYOND_LATIN or _GLUED.match(text, last) else value
 
