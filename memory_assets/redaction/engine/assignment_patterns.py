@@ -77,9 +77,9 @@ def assignment_triggers() -> tuple[Trigger, ...]:
     triggers = [
         Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
         Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
-        Trigger(rb"(?:PASSWORD|password)[ \t]{1,8}['\"]", ASSIGNED, 24),
         Trigger(rb"[:(][A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
-        Trigger(rb"#define [A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
+        Trigger(rb"#define[ \t]{1,8}[A-Za-z0-9_.\-]{2,60}[ \t]{1,8}['\"]", ASSIGNED, 70),
+        Trigger(rb"(?i:passw(?:or)?d|pass|pwd?|psk)[ \t]{1,8}['\"]", ASSIGNED, 24),
     ]
     try:
         return (*triggers, *_after_names())

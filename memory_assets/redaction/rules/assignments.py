@@ -205,7 +205,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
 
 def _has_no_sign(text: str, after: re.Match[str], preceding: str) -> bool:
     """Return whether a blank follows the name, and it is no flag, nor `PASSWORD '...'`."""
-    first = text[after.end("name") + 1 : after.end("name") + 2]
+    first = text[after.end() : after.end() + 1]
     return after.lastgroup == "space" and "-" not in preceding and first not in _QUOTES
 
 
@@ -247,6 +247,10 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
 
 
 _OPTION = re.compile(r"--[a-z][a-z-]*")
+_QUOTED_NEXT = re.compile(r"[ \t]{1,8}[\"']")
+_QUOTED_LINE = re.compile(r"[ \t]{1,8}([\"'])[^\"'\n]{4,100}\1[ \t;]*(?:\r?\n|$)")
+_BEGINS_LINE = re.compile(r"(?:^|\n)[ \t]*(?:seta? )?$")
+_DEFINES = re.compile(r"#define[ \t]{1,8}$")
 _SETTING_BEGINS = re.compile(
     r"[ \t>$#+*|-]*(?:\d{1,5}[→:|][ \t]*)?"
     r"(?:(?:export|set|ENV|ARG|-e|env|local|readonly|setenv|declare -x|var) )?$"
@@ -296,7 +300,8 @@ def _place(
         closed = text[end : end + 40].lstrip().startswith(f"</{name}>")
         return Place.ELEMENT if closed else None
     if quoted:
-        return Place.LITERAL
+        is_argument = name.startswith("-") and after["pair"] is None
+        return Place.ARGUMENT if is_argument else Place.LITERAL
     if text[first - 1 : first] in ("?", "&"):
         return Place.ALONE
     if name.startswith("-"):
@@ -380,15 +385,24 @@ def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool
 
 
 def _is_flag(name: str, text: str, start: int) -> bool:
-    """Return True if a name followed by a space is a command-line flag or SQL's PASSWORD."""
+    """Return True if a name followed by a space is a command-line flag, SQL's PASSWORD, C's
+    constant, or one of a file that has a name and a quoted value on each line."""
     if name.startswith("-"):
         return start == 0 or text[start - 1] in " \t\n\"'[(,`"
     end = start + len(name)
-    if text[end : end + 2] not in (" '", ' "'):
+    if _QUOTED_NEXT.match(text, end) is None:
         return False
     if text[start - 1 : start] in (":", "(") and (says_secret(name) or names_number(name)):
         return True  # `:pin "..."`, `set(NAME "...")`
-    return name in ("PASSWORD", "password") or text.startswith("#define ", max(start - 8, 0))
+    return (
+        name in ("PASSWORD", "password")
+        or _DEFINES.search(text[max(start - 16, 0) : start]) is not None
+        or (
+            says_secret(name)
+            and _BEGINS_LINE.search(text[max(start - 16, 0) : start]) is not None
+            and _QUOTED_LINE.match(text, end) is not None
+        )
+    )
 
 
 def _value_span(text: str, first: int, start: int) -> tuple[int, int, bool] | None:

@@ -77,8 +77,6 @@ _LITERAL = re.compile(
 )
 _LONGEST_INSERT = 20_000
 _DRAWN = 12
-_ORDINARY = -8
-"""Bits that all but words reach."""
 
 
 def find_cells(text: str, position: int) -> tuple[list[tuple[int, int]], int]:

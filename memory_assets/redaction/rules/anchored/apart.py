@@ -154,6 +154,10 @@ APART: tuple[AnchoredRule, ...] = (
       for name in ("macaroon", "_kek", "_dek")),
     rule("login-password", '" * "', typed_password,
          r"\" \* \"(?P<secret>[^\"\n]{4,100})\" \*", '"app" * "' + FILL[:12] + '" *'),
+    rule("login-password", "pass ", _is_given,
+         r"(?i)(?:(?<=\n)|(?<=\n[>c] )|(?<=\n> )|(?<=\nC: ))(?-i:PASS) (?P<secret>\S{4,100})"
+         r"(?=[ \t]*\r?\n[<>SC: ]{0,4}(?:[25]3\d\b|\+OK|-ERR))",
+         "331 go on\nPASS " + FILL[:12] + "\n230 logged in"),
     rule("login-password", "user ", likely_password,
          r"(?i)(?<![^\n>])user \S{1,60}\r?\n(?:[^\n]{0,120}\n){0,3}?[> ]{0,3}pass "
          r"(?P<secret>\S{4,100})(?=\s|$)", "USER app\r\n331 go on\r\nPASS " + FILL[:12]),
@@ -218,6 +222,11 @@ APART: tuple[AnchoredRule, ...] = (
            r"[\[{(]{1,2}\s{0,24}(?P<secret>0x[0-9a-f]{2}(?:,\s{0,24}0x[0-9a-f]{2}){7,127})",
            f"char {name}[] = {{" + ", ".join("0x" + HEX[at : at + 2] for at in range(20)) + "};")
       for name in ("key", "secret", "passw", "token")),
+    *(rule("named-secret", name, _is_key,
+           rf"(?i)(?<!public )(?<!host ){name}(?: \([^()\n]{{1,30}}\))?[\"']?[ ]?[:=][ ]?[\"']?"
+           r"(?P<secret>(?:0x)?[0-9a-f]{2}(?:[ :-](?:0x)?[0-9a-f]{2}){15,63})(?![:-]?[\w])",
+           f"{name}: " + " ".join(HEX[at : at + 2] for at in range(0, 32, 2)))
+      for name in ("key", "secret", "psk", "pmk", "seed")),
     *(rule("named-secret", f"{name}_code", drawn_value,
            rf"(?i){name}_code(?:=|: )[\"']?(?P<secret>[A-Za-z0-9-]{{10,100}})(?=[\s\"',;]|$)",
            f"APP_{name}_code={FILL[:16]}")

@@ -6,6 +6,8 @@ JSON Web Keys: RFC 7517/7518. DER prefixes: RFC 8017 (PKCS#1), RFC 5208 (PKCS#8)
 
 from __future__ import annotations
 
+import re
+
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
@@ -14,6 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     random_value,
     rule,
 )
+from memory_assets.redaction.rules.judging.phrases import is_function
 from memory_assets.redaction.rules.wordlist import word_set
 
 _BREAK = r"(?:\r?\n|\\n)[ \t]{0,8}"
@@ -24,7 +27,11 @@ _BASE64 = (
 _SHORT_BASE64 = r"[A-Za-z0-9+/]{30,300}={0,2}"
 
 _ANY_LENGTH = r"MII[A-Za-z0-9+/]{3}"
-_MNEMONIC = r"[^\n]{0,60}?[:=|>(]\s{0,4}[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})(?!\w)"
+_NUMBER = r"(?:\d\d?[.)][ ]?)?"
+_MNEMONIC = (
+    r"[^\n]{0,60}?(?:[:=|>(]|\b(?:is|are|was)\s)\s{0,4}[\"'`]?(?P<secret>"
+    rf"(?-i:{_NUMBER}[a-z]{{3,8}}(?:[\s,-]{{1,5}}{_NUMBER}[a-z]{{3,8}}(?!\w)){{11,23}}))"
+)
 """BIP-39: 12 to 24 words of three to eight letters."""
 NO_PHRASE = word_set("the and for are was not you your with from has have its but which must")
 """Common words that BIP-39 does not have."""
@@ -46,8 +53,10 @@ instance and a pattern), the rest of the key."""
 
 
 def _words_of_a_phrase(value: str) -> bool:
-    """Return True if none of the words is a common English word that BIP-39 does not contain."""
-    return NO_PHRASE.isdisjoint(value.split())
+    """Return True if the words are no sentence: of a common English word that BIP-39 does not
+    contain there is none, and of those that join words few."""
+    listed = re.findall("[a-z]+", value)
+    return NO_PHRASE.isdisjoint(listed) and 4 * sum(map(is_function, listed)) < len(listed)
 
 
 PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
@@ -84,5 +93,5 @@ PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
       "coefficient:", "priv:")),
     *(rule("recovery-phrase", word, _words_of_a_phrase, rf"(?i:{word})" + _MNEMONIC,
            f"{word}: " + "ocean zebra vault magic ladder kitten " * 2 + "jungle")
-      for word in ("phrase", "mnemonic")),
+      for word in ("phrase", "mnemonic", "recovery word", "seed word", "wallet word")),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule,
     rule_above,
 )
+from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.phrases import is_line_of_words
 from memory_assets.redaction.rules.mentioned.told import told_at
 from memory_assets.redaction.rules.wordlist import words
@@ -67,6 +68,20 @@ def _is_code(value: str) -> bool:
     return mixed_password(value) and any(map(str.isalpha, value))
 
 
+_ONLY_KEYS = ("wpa-psk ", "set psksecret ", "plain-text-password-value ")
+"""What has nothing but a key behind it in settings of devices."""
+
+
+def _is_community(value: str) -> bool:
+    """Return True if `value`, a community of SNMP, is none that everybody knows."""
+    return is_given(value, Place.LINE) and value.lower() not in ("public", "private")
+
+
+def _is_placed(value: str) -> bool:
+    """Return True if `value`, where a device's settings have nothing but a key, is no stand-in."""
+    return mixed_password(value) or is_given(value, Place.ALONE)
+
+
 def _from_and_to(value: str) -> bool:
     """Return True if `value` is two passwords, the old and the new one."""
     return all(map(likely_password, value.split(" to ")))
@@ -109,9 +124,9 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            r"(?=[\"'`]?[.,;!)]?(?:\s|$))",
            f"{word} {FILL[:24]}")
       for word in ("key is", "rotate", "revoke")),
-    rule("device-password", "snmp", likely_password,
-         rf"(?i)snmp[_-]?community[\"']?\s{{0,3}}[:=]\s{{0,3}}{_VALUE}",
-         "snmp_community=" + FILL[:12]),
+    rule("device-password", "community", _is_community,
+         r"(?i)community[\"']?(?:(?<=snmp.community)|(?<=snmp.community[\"'])|[ _-]string)[\"']?"
+         rf"\s{{0,3}}[:=]\s{{0,3}}{_VALUE}", "community string: " + FILL[:12]),
     *(rule("spoken-secret", word, drawn_or_chosen,
            rf"(?i)(?<![a-z]){word}\b[^\n]{{0,80}}(?:here it is|here you go|this is it|reads|voici"
            rf"|(?<=[(,;.] )it(?:['’]s| is)|(?<=[(])it(?:['’]s| is)|still works| here)[: ]{{1,2}}"
@@ -135,7 +150,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            rf"(?i)(?<!\w){scheme}[\w.+-]{{1,60}}:(?P<secret>[^\s:@\"'<>]{{4,64}})@(?=[\w\[])",
            f"{scheme}app:{FILL[:12]}@pbx.example.com")
       for scheme in ("sip:", "sips:")),
-    *(rule("device-password", anchor, mixed_password,
+    *(rule("device-password", anchor, _is_placed if anchor in _ONLY_KEYS else mixed_password,
            rf"(?i)(?<![\w-]){before}[\"']?(?P<secret>[^\s\"';]{{4,100}})[\"']?(?=[\s;]|$)",
            f"{sample}{FILL[:12]}")
       for anchor, before, sample in (

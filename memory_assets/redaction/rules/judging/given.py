@@ -31,7 +31,9 @@ class Place(IntEnum):
     """All that a line has behind a name and a sign."""
     ALONE = 2
     """Hardly anything else can stand here: a variable of the environment."""
-    ELEMENT = 3
+    ARGUMENT = 3
+    """The quoted value of an option."""
+    ELEMENT = 4
     """Nothing else can stand here: all of an element."""
 
 
@@ -95,6 +97,7 @@ _OF_MESSAGES = re.compile(
     r"|seu|sua|deve|inserisci|uw|moet|voer|och|eller|ditt|din)\b"
 )
 _PHRASE_WORD = re.compile(r"[\dA-Za-zÀ-ɏ_'’&+#!$%@*-]{1,24}[!?]?")
+_FEW_WORDS = re.compile(r"[a-z]{2,12}(?: [a-z]{3,12}){2,5}")
 _SIGN = re.compile(r"\w[!#$%&+*@]")
 _MOST_WORDS = 9
 _DRAWN = 12
@@ -109,7 +112,9 @@ def is_given(value: str, place: Place) -> bool:
         return False
     value = _ESCAPED.sub("", value)
     if " " in value:
-        return is_passphrase(value, quoted=place is Place.LITERAL)
+        if place is Place.ARGUMENT and _FEW_WORDS.fullmatch(value):
+            return not (_OF_MESSAGES.search(value) or _LABEL.search(value))
+        return is_passphrase(value, quoted=place in (Place.LITERAL, Place.ARGUMENT))
     if any(map(str.isspace, value)) or not value.isprintable():
         return False
     is_long_number = _NUMBER.fullmatch(value) and len(set(value)) > 1 and value not in _SIZES
