@@ -56,12 +56,12 @@ _TECHNICAL = word_set(
     "varchar nvarchar char text string integer int bigint smallint decimal float double boolean"
     " bool blob json jsonb uuid date datetime timestamp bytea enum varbinary clob"
     " bcrypt scrypt argon pbkdf sha md base utf hmac aes rsa ecdsa ed blowfish crypt yescrypt totp"
-    " hotp kerberos ldap saml oauth oidc openid openidconnect webauthn ntlm radius pam scram passport"
-    " vault keyvault keychain keyring secretsmanager secretmanager parameterstore ssm kms bitwarden"
+    " hotp kerberos ldap saml oauth oidc openid openidconnect ntlm radius pam scram passport vault"
+    " keyvault keychain keyring secretsmanager secretmanager parameterstore ssm kms bitwarden"
     " lastpass onepassword keepass keepassxc hashicorp okta cognito sops doppler dotenv"
     " chrome chromium firefox safari edge opera windows linux macos ubuntu debian fedora android"
     " office networkmanager apt python node java docker build release version server port"
-    " channel"
+    " channel webauthn"
 )
 """Names of types, algorithms, protocols, stores and programs, which no password begins with."""
 _TYPES = word_set(

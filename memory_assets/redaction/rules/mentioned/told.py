@@ -100,6 +100,11 @@ _BEFORE_CODE = re.compile(
     r"(?<![^\s\"'`*(])(?P<number>\d{4,8})[\"'`*]{0,3} (?:is|was|as) (?:(?:your|my|our|the|a) )?"
     r"(?:[a-z-]{1,14} )?$"
 )
+_STATED = re.compile(
+    r"(?:[ ]?[:=]|[ ](?:is|was|ist|est|es))?[ ][\"'`*]{0,2}(?P<number>\d{6}|\d\d(?:-\d\d){2})"
+    r"(?![\w%€$-]|[.,:/]\d)"
+)
+"""A number of the length of most codes, right behind the word."""
 _REFERENCE = re.compile(r"#\d+(?![\d#])")
 """The number of an issue."""
 _COUNTED = "01234567890123"
@@ -132,6 +137,9 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
             yield before.span("number")
         if not _is_number(text, cue):
             return
+        stated = _STATED.match(text, cue.end())
+        if stated is not None and _UNIT.match(text, stated.end()) is None:
+            yield stated.span("number")
     if kind == "strong" and _is_of_thing(text, cue.end()):
         return
     for value in near.candidates(text, clues.Cue(text, *cue.span(), kind)):
@@ -181,7 +189,7 @@ def _is_inside_name(text: str, position: int) -> bool:
 def _is_number(text: str, cue: re.Match[str]) -> bool:
     """Return True if the word is no verb and no part of a chip."""
     if cue["number"].isupper() or not cue["number"].lower().startswith(("pin", "puk")):
-        return re.match(r" \d{1,2}\b", text[cue.end() : cue.end() + 5]) is None
+        return re.match(r" \d{1,2}(?![\w-])", text[cue.end() : cue.end() + 5]) is None
     if text.startswith((":", "="), cue.end()):
         return False
     return _OF_CARD.search(text[max(cue.start() - 9, 0) : cue.start()]) is not None
