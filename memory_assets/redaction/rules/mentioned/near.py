@@ -311,7 +311,8 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
             pieces = phrase.group().split(" ")
             said = sum(map(is_said, pieces))
             telling = len(pieces) - said - sum(map(is_function, pieces))
-            if telling > 0 and not (len(pieces) == 2 and said):
+            begins = class_of(pieces[0].lower()) != "is"
+            if begins and telling > 0 and not (len(pieces) == 2 and said):
                 share = 4 - -(-4 * telling // len(pieces))
                 yield Value(*phrase.span(), "phrase", 0, f"phrase{share}")
 
