@@ -37,7 +37,7 @@ from told_texts import Sentence, sentences
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from memory_assets.redaction import PERSONAL_KINDS, Redactor, load_redactor
-from memory_assets.redaction.rules.mentioned import clues, near
+from memory_assets.redaction.rules.mentioned import clues
 from memory_assets_tests.redaction import test_no_mentions, test_told
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ PENALTY, LEAST = 1.5, 5
 COUNTS = {"made": 0.3, "tests": 6.0, "dev": 2.0, "harmless": 2.0}
 OF_AUTHOR = 3.0
 """How much a candidate counts, by where it is from."""
-CUTS = (0.0, 0.5, clues.LEAST, 1.5, 2.0, 3.0)
+CUTS = (0.0, 0.5, clues.LEAST / 100, 1.5, 2.0, 3.0)
 COVERED = 0.8
 """So much of a secret and of a candidate must be the same."""
 
@@ -91,10 +91,7 @@ def look(redactor: Redactor, text: str) -> tuple[Spans, list[clues.Candidate]]:
             seen.append(value)
         return False
 
-    with (
-        mock.patch.object(clues, "is_password", note),
-        mock.patch.object(near, "HOPELESS", float("-inf")),
-    ):
+    with mock.patch.object(clues, "is_password", note):
         found = redactor.find(text)
     return [(f.start, f.end) for f in found if f.rule not in PERSONAL_KINDS], seen
 
@@ -232,7 +229,7 @@ def main() -> None:
         for cut in CUTS:
             found = [list(spans) for spans in base]
             for example, value in zip(noted, scores, strict=True):
-                if value > cut:
+                if value >= cut:
                     found[example.text].append(example.span)
             print(f"from {cut}:", report(texts, found))
     if given.write:

@@ -3,7 +3,10 @@ blanks, in lists, here-documents, prompts and tables of logins; and what is said
 
 from __future__ import annotations
 
+from random import Random
+
 from memory_assets.redaction import Redactor
+from memory_assets.redaction.rules.mentioned import clues
 from memory_assets_tests.sweep import sweep
 
 TOLD = (
@@ -177,6 +180,11 @@ TOLD = (
     ("the password is #Kessel99x", "Kessel99x"),
     ("my pw is Birne::Tonne42", "Birne"),
     ("The root password is Wald|Hummel7, keep it", "Wald"),
+    ("OTP: 774308", "774308"),
+    ("the combination is 12-34-56", "12-34-56"),
+    ('the pass is "blue compass rose"', "blue compass rose"),
+    ('the passphrase is "purple passphrase otter walnut"', "purple passphrase otter walnut"),
+    ("passphrase: purple passphrase otter walnut", "purple passphrase otter walnut"),
 )
 SAID = (
     "Marvellous! The login form works now.",
@@ -307,6 +315,20 @@ SAID = (
     "we use 8080 as the default port",
     "the password is config/Secret9",
     "the password is user=Bob12",
+    "login failed with 18456",
+    "the combination is 913131 bytes",
+    "password length 4660",
+    "wifi channel 1433",
+    "your code has 1433 lines",
+    "security code review 20241",
+    "access code review #30000",
+    "unlock needs #4521",
+    "login fails with CVE-2021-44228",
+    "The root cause is the label kelp7tide42moor9drift1 of the report.",
+    "password → WebAuthn",
+    "<p>Password Manager is Bitwarden</p>",
+    "WLAN: Verbunden",
+    "请输入密码：这是必填项",
 )
 
 
@@ -320,7 +342,29 @@ def test_a_secret_goes_that_only_its_place_tells(
     assert secret.split()[0] not in kept
 
 
+QUOTED = (
+    ("my passphrase is 'lazy walrus eats tofu'", "lazy walrus eats tofu"),
+    ("my passphrase is 'lazy walrus eats tofu' and go", "lazy walrus eats tofu"),
+    ("my passphrase is 'don't stop otter lane'", "don't stop otter lane"),
+)
+
+
+@sweep("text, phrase", QUOTED)
+def test_a_quoted_phrase_goes_without_what_stands_around_it(
+    text: str, phrase: str, redactor: Redactor
+) -> None:
+    """An apostrophe in a word is part of a phrase; a quote before or behind a word is none."""
+    assert [text[found.start : found.end] for found in redactor.find(text)] == [phrase]
+
+
 @sweep("text", SAID)
 def test_what_is_said_of_passwords_in_such_places_stays(text: str, redactor: Redactor) -> None:
     """Labels, messages, references and names of secrets are none."""
     assert str(redactor.redact(text).text) == text
+
+
+def test_what_clues_weigh_does_not_depend_on_their_order() -> None:
+    """Sets of texts have another order in each process, and a verdict must not."""
+    weighed = sorted(clues.WEIGHTS)
+    orders = [Random(seed).sample(weighed, len(weighed)) for seed in range(20)]
+    assert {clues.score(order) for order in orders} == {clues.score(weighed)}

@@ -61,7 +61,7 @@ _TECHNICAL = word_set(
     " lastpass onepassword keepass keepassxc hashicorp okta cognito sops doppler dotenv"
     " chrome chromium firefox safari edge opera windows linux macos ubuntu debian fedora android"
     " office networkmanager apt python node java docker build release version server port"
-    " channel"
+    " channel webauthn"
 )
 """Names of types, algorithms, protocols, stores and programs, which no password begins with."""
 _TYPES = word_set(

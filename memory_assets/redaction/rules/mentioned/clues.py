@@ -2,7 +2,7 @@
 
 Each clue is a text such as `left=is`; how much each weighs was fitted to sentences of several
 authors and to transcripts (`benchmarks/told_fit.py`) and stands in `weights.txt`: if all together
-weigh more than `LEAST`, the value is one. Clues are of the word for passwords near it, of its place
+weigh `LEAST` or more, it is taken. Clues are of the word for passwords near it, of its place
 (distance, what stands left and right, the line), of its look (`judging/chosen.py`), and of the
 surroundings (code or prose, other values near). `near.py` and `shaped.py` say which values are
 weighed.
@@ -18,17 +18,18 @@ from typing import NamedTuple
 
 from memory_assets.redaction.rules.judging.likelihood import evidence
 from memory_assets.redaction.rules.judging.phrases import is_said
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.redaction.rules.wordlist import word_set, words
 
 WEIGHTS = {
-    clue: float(weight)
+    clue: round(float(weight) * 100)
     for clue, _, weight in (
         line.partition("\t")
         for line in Path(__file__).with_name("weights.txt").read_text("utf-8").splitlines()
     )
 }
-LEAST = 0.7
-"""The logarithm of the odds from which on a value is taken."""
+"""What each clue weighs, in hundredths: sums of whole numbers do not depend on their order."""
+LEAST = 70
+"""What is taken weighs that: odds of two to one, whose logarithm is 0.69."""
 BASE = "base"
 """The clue that every value has."""
 UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
@@ -66,17 +67,24 @@ STATES = word_set(
     " different unclear uncertain irrelevant important dangerous harmless hashes hardcoded"
     " elsewhere nowhere there here untouched intact pending active inactive alive legacy fake"
     " dummy nonsense garbage rubbish history ungültig gültig unbekannt bekannt geheim sicher"
-    " unsicher kaputt optional pflicht notwendig nötig"
+    " unsicher kaputt optional pflicht notwendig nötig verbunden getrennt 这是必填项"
 )
 """Words for what a password is, besides those of `judging/phrases.py`."""
 LETTERS = re.compile(r"[^\W\d_]{3,}")
+OF_OTHERS = words(
+    "user users username account host server version versions id named line port file commit branch"
+    " node section page room ticket issue table database db package install import hash type class"
+    " method function email address url name role group project team instance cluster region zone"
+    " bucket queue topic image model"
+)
+"""Words for what is no password and has a name or a number."""
 _CLASSES = {
     word: name
     for name, listed in {
         "is": "is was are be been becomes became remains stays equals reads ist war bleibt lautet"
         " heißt heisst est es era è é jest je it's its that's c'est pw's password's 是 为 為 は 는"
-        " 은 är er was: será sera",
-        "gives": "wants takes expects needs requires answer answered type typed enter entered use"
+        " 은 är er será sera",
+        "gives": "wants takes expects needs requires answer answered typed enter entered use"
         " used using try tried took chose picked say supply provide paste put set give gives gave"
         " accepts accepted chosen want take expect need require entering typing pasted nimm nimmst"
         " gib nutze verwende probier benutze usa utiliza usar utilise mets mis tape prova"
@@ -94,11 +102,8 @@ _CLASSES = {
         " these",
         "and": "and or und oder y et ou e but aber pero mais",
         "no": "not no never nicht kein nie ne pas non não niet without ohne sin sans",
-        "of": "user users username account host server version versions id named called line port"
-        " file commit branch node section page room ticket issue table database db package install"
-        " import hash type class method function email address url name role group project team env"
-        " instance cluster region zone bucket queue topic image model login benutzer nutzer usuario"
-        " utilisateur utente usuário path field namespace column key script test module",
+        "of": " ".join(OF_OTHERS) + " called env login benutzer nutzer usuario utilisateur utente"
+        " usuário path field namespace column key script test module",
     }.items()
     for word in listed.split()
 }
@@ -172,22 +177,17 @@ class Cue:
             f"cue-left={class_of(before[-1]) if before else '^'},{kind}",
         ]
 
-    @cached_property
-    def score(self) -> float:
-        """What these clues weigh."""
-        return score(self.clues)
-
 
 def is_password(_text: str, value: Candidate) -> bool:
-    """Return True if a value of a text is likelier a password than not."""
-    return score(value.clues) > LEAST
+    """Return True if the odds that a value of a text is a password are at least two to one."""
+    return score(value.clues) >= LEAST
 
 
-def score(clues: Iterable[str]) -> float:
+def score(clues: Iterable[str]) -> int:
     """Return how much likelier a value with these clues is a password than not: the logarithm of
-    the odds."""
+    the odds, in hundredths."""
     weight = WEIGHTS.get
-    return sum([weight(clue, 0.0) for clue in clues])
+    return sum([weight(clue, 0) for clue in clues])
 
 
 class Left(NamedTuple):

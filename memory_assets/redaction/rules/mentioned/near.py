@@ -36,10 +36,8 @@ from memory_assets.redaction.rules.mentioned.clues import (
     class_of,
     common,
     left_of,
-    look_alone,
     look_clues,
     place_of,
-    score,
 )
 from memory_assets.redaction.rules.wordlist import word_set
 
@@ -54,8 +52,6 @@ _OF_TOKENS = ("login", "cred", "sudo")
 """Words that code is full of, behind which words and phrases are no values."""
 _OF_STRONG, _OF_OTHERS = 120, 60
 """So far behind a word for passwords, and behind another, words and phrases may be values."""
-HOPELESS = -1.7
-"""What the clues of the word and of a value's look must at least say for more to be looked for."""
 _RUN = re.compile(rf"[^\s\"'`<>{{}}\[\]|:“”«»„「」→–—{UNSPACED}]{{4,}}")
 _MARK = re.compile(r"\d|[^\W_][^\w\s][^\W_]|_|[a-z][A-Z]|[^\W\d_]{3}[!#$]")
 _GIVING = (
@@ -73,9 +69,15 @@ _WORD = re.compile(
     rf"[^\W\d_]{{4,40}}(?=[\"'`”»*)\]]{{0,3}}(?:[.,;:!?]{{0,2}}(?:\s|$)|[{UNSPACED}\\}}\]]))"
 )
 _PHRASE = re.compile(
-    r"[^\W_][\w'’&-]{0,18}(?:[ ][\w'’&-]{1,18}){1,8}"
+    r"[^\W_](?:[\w&-]|['’](?=\w)){0,18}(?:[ ][\w&-](?:[\w&-]|['’](?=\w)){0,17}){1,8}"
     r"(?=[\"'`”»*)]{0,2}(?:[.,;:!?)](?:\s|$)|\s*$|[ ]?\n|[ ][-–—(]|(?<=[\"'`”»*])))"
 )
+_QUOTED = re.compile(
+    rf"(?:(?!{NEARER.pattern})[^\"'`“„«\n]){{0,40}}(?:\"[^\"\n]{{3,80}}\"|`[^`\n]{{3,80}}`"
+    r"|(?<!\w)'[^'\n]{3,80}'(?!\w)|[“„][^“”\n]{3,80}[“”]|«[^»\n]{3,80}»)",
+    re.IGNORECASE,
+)
+"""What is quoted first behind a word, before a further one."""
 _NUMBER = re.compile(
     r"(?<![\w.,:/$€#%+-])#?(?:\d{6}(?:-\d{6}){7}|\d{3,4}[ -]\d{3,4}(?:[ -]\d{2,4})?|\d(?:-\d){3,7}"
     r"|\d{4,10})#?(?![\w%€$]|[.,:/]\d|-\w)"
@@ -110,6 +112,8 @@ _ENDS = re.compile(r"[.!]?[ \t\r]{0,4}(?:\n|$)")
 _IN_CODE = re.compile(r"\w\.\(?$|\.\($")
 _PROGRAM = re.compile(r"[ ](?:apps?|accounts?|designs?|pages?|projects?|tenants?|only)\b")
 _NUMBERED = re.compile(r"[A-Za-z]+\d{1,5}(?:\.\d+)?|[A-Z][a-z]+\d[A-Z][a-z]+|[A-Z]+_[A-Z_]*\d?")
+_IDENTIFIER = re.compile(r"CVE-\d{4}-\d{4,7}|RFC-?\d{3,5}|ISO-\d+(?:-\d+)?|SIG[A-Z]{3,5}-\d")
+"""What names a weakness, a norm or a signal."""
 _OF_PROGRAM = re.compile(
     r"(?<!put )(?<!type )(?<!typed )(?<!fill )(?<!entered )\b(?:in|on|(?<!protected )by|uses|has"
     r"|error|sign in to)[ ]$"
@@ -132,7 +136,7 @@ def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
     marks = [value for value in _marks(text, cue, end) if value.looks]
     most = max([value.looks for value in marks], default=0)
     for value in marks:
-        if _is_hopeless(text, cue, value) or not _is_near(text, cue, value):
+        if not _is_near(text, cue, value):
             continue
         left = _left(text, cue, value.start)
         if _is_none(text, cue, value, left.atoms):
@@ -151,12 +155,12 @@ def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
         )
         yield _weighed(text, cue, value, left, near)
     for value in _given(text, cue, end):
-        if not _is_hopeless(text, cue, value):
-            yield _weighed(text, cue, value, _left(text, cue, value.start), ())
+        yield _weighed(text, cue, value, _left(text, cue, value.start), ())
 
 
 def _end(text: str, cue: Cue) -> int:
-    """Return how far values are looked for: so many lines, and not beyond a further word."""
+    """Return how far values are looked for: so many lines, and not beyond a further word that is
+    no part of another or of what is quoted first."""
     end = min(cue.end + REACH, len(text))
     line_end = cue.end - 1
     for _ in range(_LINES):
@@ -164,9 +168,13 @@ def _end(text: str, cue: Cue) -> int:
         if line_end < 0:
             break
     end = line_end if line_end >= 0 else end
-    nearer = NEARER.search(text, cue.end, end)
+    quoted = _QUOTED.match(text, cue.end, end)
+    start = quoted.end() if quoted is not None else cue.end
+    nearer = NEARER.search(text, start, end)
     end = nearer.start() if nearer is not None else end
-    again = text.find(text[cue.start : cue.end], cue.end, end)
+    again = text.find(text[cue.start : cue.end], start, end)
+    while again > 0 and text[again - 1].isalpha():
+        again = text.find(text[cue.start : cue.end], again + 1, end)
     return again if again >= 0 else end
 
 
@@ -174,12 +182,6 @@ def _weighed(text: str, cue: Cue, value: Value, left: Left, near: tuple[str, ...
     place = place_of(text, cue, value, left)
     look = look_clues(text[value.start : value.end], value, left.quoted, place[0])
     return Candidate(value.start, value.end, [BASE, *cue.clues, *place, *look, *near])
-
-
-def _is_hopeless(text: str, cue: Cue, value: Value) -> bool:
-    """Return True if the word, and how a value looks, leave no hope."""
-    look = score(look_alone(text[value.start : value.end], value.look))
-    return look + cue.score < HOPELESS
 
 
 def _left(text: str, cue: Cue, first: int) -> Left:
@@ -230,13 +232,15 @@ def is_named(text: str, position: int, value: tuple[int, int], beside: str, *, g
     first, last = value
     token = text[first:last]
     before = first < position
+    if _IDENTIFIER.fullmatch(token) is not None:
+        return True
     if token.endswith("!") and token[:-1].isalpha():
         return before and beside in _BEGINNING and _NEW_SENTENCE.match(text, last) is not None
     if _CODE_NAME.fullmatch(token) is not None:
         if before:
             gives = _IS_ONE.match(text, last) is not None or (gives and beside != "(")
         last_one = beside == "," and _ENDS.match(text, last) is not None
-        named = not (gives or last_one or beside in _GIVING_NAMES)
+        named = is_technical(token) or not (gives or last_one or beside in _GIVING_NAMES)
         return named or _IN_CODE.search(text, max(first - 20, 0), first) is not None
     return _NUMBERED.fullmatch(token) is not None and (
         _OF_PROGRAM.search(text, max(first - 24, 0), first) is not None
@@ -292,7 +296,8 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
     if cue.kind not in ("strong", "medium") or cue.word.startswith(_OF_TOKENS):
         return
     seen = set[int]()
-    end = min(end, start + (_OF_STRONG if cue.kind == "strong" else _OF_OTHERS))
+    reach = start + (_OF_STRONG if cue.kind == "strong" else _OF_OTHERS)
+    end = min(end, reach)
     for gives in (_FIRST.match(text, start, end), *_GIVES.finditer(text, start, end)):
         at = gives.end("gap") if gives is not None else start
         if at in seen or at == start:
@@ -301,12 +306,13 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
         word = _WORD.match(text, at, end)
         if word is not None and _may_be_word(word.group()):
             yield Value(*word.span(), "word", 0, f"word{common(word.group())}")
-        phrase = _PHRASE.match(text, at, end)
+        phrase = _PHRASE.match(text, at, reach)  # which may have the word for passwords in it
         if phrase is not None:
             pieces = phrase.group().split(" ")
             said = sum(map(is_said, pieces))
             telling = len(pieces) - said - sum(map(is_function, pieces))
-            if telling > 0 and not (len(pieces) == 2 and said):
+            begins = class_of(pieces[0].lower()) != "is"
+            if begins and telling > 0 and not (len(pieces) == 2 and said):
                 share = 4 - -(-4 * telling // len(pieces))
                 yield Value(*phrase.span(), "phrase", 0, f"phrase{share}")
 

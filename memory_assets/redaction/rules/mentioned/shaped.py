@@ -22,10 +22,8 @@ from memory_assets.redaction.rules.mentioned.clues import (
     class_of,
     common,
     left_of,
-    look_alone,
     look_clues,
     place_of,
-    score,
 )
 
 _ENDS = rb"(?:[ \t\r\n\"'`),;:*\]]|\.?\z|\.[ \r\n])"
@@ -53,7 +51,7 @@ _OF_NAME = frozenset("/\\@$")
 """Signs beside which a value is part of a path, an address or a variable."""
 _MEMBER = re.compile(r"\"[ ]?:[ ]?\"$")
 """What stands before the value of an object's member, which has rules of its own."""
-_WORD = re.compile(r"(?<![\w.-])[^\W\d_]{2,}(?![\w-])")
+_WORD = re.compile(r"(?<![\w.-])(?!(?i:root) causes?\b)[^\W\d_]{2,}(?![\w-])")
 _HINTS = {
     word: kind
     for kind, listed in {
@@ -69,7 +67,7 @@ _HINTS = {
         "token": "token tokens secret community psk jwt cookie code codes passcode tan pin"
         " pins puk schlüssel clé",
         "strong": "password passwords passwort passphrase passwd pw pwd kennwort contraseña"
-        " senha mdp heslo hasło",
+        " senha mdp heslo hasło haslo",
     }.items()
     for word in listed.split()
 }
@@ -82,7 +80,7 @@ _LETTERS = bytes(
 def _words(text: str) -> list[bytes]:
     """Return the runs of letters of a short text in lower case: a fifth of what a regular
     expression takes."""
-    return text.encode("latin-1", "replace").translate(_LETTERS).split()
+    return text.replace("ł", "l").encode("latin-1", "replace").translate(_LETTERS).split()
 
 
 _HINTED = frozenset(spelled[0] for spelled in map(_words, _HINTS) if len(spelled) == 1)
@@ -117,8 +115,6 @@ def _candidate(text: str, first: int, last: int) -> Candidate | None:
         return None
     found = Value(first, last, *look)
     clues = {"shaped", *(f"shaped={kind}" for kind in hints), f"shaped={len(hints)}"}
-    if score(clues) + score(look_alone(text[first:last], found.look)) < near.HOPELESS:
-        return None
     left = left_of(text, first)
     beside = class_of(left.atoms[-1]) if left.atoms else "^"
     if found.form == "mark" and near.is_named(text, first, (first, last), beside, gives=False):
@@ -158,7 +154,7 @@ def _bare(text: str, first: int, last: int) -> str:
     last = first + len(value)
     if not 4 <= len(value) <= _LONGEST_VALUE or not _NO_BASE64.isdisjoint(value):
         return ""
-    if text[max(first - 1, 0)] in _OF_NAME or text[last : last + 1] in _OF_NAME:
+    if text[first - 1 : first] in _OF_NAME or text[last : last + 1] in _OF_NAME:
         return ""
     return "" if max(value) >= _BEYOND_LATIN or _GLUED.match(text, last) else value
 

@@ -3,8 +3,8 @@
 One judgement for all sentences: what speaks for and against each value around the word is weighed
 (`clues.py`, `near.py`), and so is a value that looks like a password near a word that only
 hints at one (`shaped.py`). For the engine: `find_told` is asked at every match of
-`passwords.KEYWORDS` and `KEYWORDS`, and `find_shaped` at those of `shaped.TRIGGERS`; they look at
-`REACH` characters after it and `BACK` before.
+`passwords.KEYWORDS` and `KEYWORDS`, and `find_shaped` at those of `shaped.TRIGGERS`. How far they
+look, `near.py` and `shaped.py` say.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from memory_assets.redaction.rules.mentioned.clues import (
 )
 from memory_assets.redaction.rules.wordlist import word_set
 
-REACH = 260
-BACK = 140
 KEYWORDS = tuple(
     word.encode()
     for word in (
@@ -72,32 +70,29 @@ _CUE = re.compile(
 )
 _NAMED_ON = re.compile(r"[A-Za-z0-9_(\[/%-]|\.\w|::")
 """What follows where a word for passwords is a part of a name."""
-_NEXT = re.compile(r"[ ]([a-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
+_NEXT = re.compile(r"[ ]([A-Za-z]{4,})(?=:|[ ](?:is|are|was|uses?)\b)")
 _ABOUT = word_set(
     "rule rules backend driver strategy engine protocol requirements scheme library validation"
-    " validator check hashing"
+    " validator check hashing manager"
 )
 """Words behind one for passwords, besides those that end names, which make it that of a thing."""
 _GIVING = word_set("change changed reset code line lines entry down")
 _OF_OTHERS = re.compile(
-    r"(?<![a-z])(?:users?|username|account|host|server|versions?|id|named|called|of|line"
-    r"|port|file"
-    r"|via|than|since|until|commit|branch|node|section|page|room|ticket|issue|table|database|db"
-    r"|package|install|import|ids?:?|hash|type|class|method|function|email|address|url|name"
-    r"|role|group|project"
-    r"|team|env\w*|instance|cluster|region|zone|bucket|queue|topic|image|model)"
+    rf"(?<![a-z])(?:{'|'.join(clues.OF_OTHERS)}|called|of|via|than|since|until|ids?:|env\w*)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
 _AMOUNT = re.compile(
     r"(?:timeout|port|limit|retr(?:y|ies)|attempts|size|count|length|max\w*|min\w*|ttl|interval"
     r"|delay|rounds|iterations|cost|age|expir\w*|lifetime|duration|_?ms|_?secs?|seconds)"
     r"[\"'`]?(?:[ ]?(?:is|of|to|=|:)){1,2}[ ]?[\"'`]?$"
+    r"|\b(?:length|channel|login failed with|review|freeze)[ ][\"'`]?$"
 )
 """What stands before a number that a setting has: `timeout: 60000`."""
 _ITS = re.compile(BELONGING + r"[^,.;:]*(?:[:=][ \"'`“„«*]*)?$")
 _UNIT = re.compile(
     r"[ ]?[x×*][ ]?\d|[ ](?:px|r?em|pt|[kcm]?m|k?g|m?s|min|[km]?hz|[kmg]i?b|sec(?:ond)?s?|minutes"
-    r"|hours|days|bytes|bits|pixels|percent|times|characters|chars|items|entries|rows)\b",
+    r"|hours|days|bytes|bits|pixels|percent|times|characters|chars|items|entries|rows|lines"
+    r"|tests|exits)\b",
     re.IGNORECASE,
 )
 """What follows a number that is a size or an amount."""
@@ -105,6 +100,13 @@ _BEFORE_CODE = re.compile(
     r"(?<![^\s\"'`*(])(?P<number>\d{4,8})[\"'`*]{0,3} (?:is|was|as) (?:(?:your|my|our|the|a) )?"
     r"(?:[a-z-]{1,14} )?$"
 )
+_STATED = re.compile(
+    r"(?:[ ]?[:=]|[ ](?:is|was|ist|est|es))?[ ][\"'`*]{0,2}(?P<number>\d{6}|\d\d(?:-\d\d){2})"
+    r"(?![\w%€$-]|[.,:/]\d)"
+)
+"""A number of the length of most codes, right behind the word."""
+_REFERENCE = re.compile(r"#\d+(?![\d#])")
+"""The number of an issue."""
 _COUNTED = "01234567890123"
 _OF_CARD = re.compile(
     r"(?i)(?:^|\n|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|card|door"
@@ -117,7 +119,7 @@ _ASCII_VALUE = re.compile(r"[A-Za-z0-9]{3}")
 
 def told_at(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield the passwords that the sentences around a matched word tell."""
-    if _ASCII_VALUE.search(text, word.end(), word.end() + REACH) is not None:
+    if _ASCII_VALUE.search(text, word.end(), word.end() + near.REACH) is not None:
         yield from find_told(text, word.start())
 
 
@@ -135,10 +137,15 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
             yield before.span("number")
         if not _is_number(text, cue):
             return
+        stated = _STATED.match(text, cue.end())
+        if stated is not None and _UNIT.match(text, stated.end()) is None:
+            yield stated.span("number")
     if kind == "strong" and _is_of_thing(text, cue.end()):
         return
     for value in near.candidates(text, clues.Cue(text, *cue.span(), kind)):
-        if clues.is_password(text, value) and not _is_other(text, cue.end(), value):
+        if not clues.is_password(text, value) or _is_other(text, cue.end(), value):
+            continue
+        if kind == "number" or _REFERENCE.match(text, value.start, value.end) is None:
             yield value.start, value.end
 
 
@@ -159,7 +166,8 @@ def _is_other(text: str, start: int, value: Candidate) -> bool:
     before = text[max(value.start - 40, 0) : value.start].lower()
     if _UNIT.match(text, value.end) is not None or before[-2:-1] == "@":
         return True
-    if text[value.start].isdigit() and _AMOUNT.search(before) is not None:
+    digit = text[value.start : value.end].lstrip("#")[:1].isdigit()
+    if digit and _AMOUNT.search(before) is not None:
         return True
     return _OF_OTHERS.search(before) is not None and not (
         start <= value.start and _ITS.match(text, start, value.start)
@@ -169,7 +177,7 @@ def _is_other(text: str, start: int, value: Candidate) -> bool:
 def _is_inside_name(text: str, position: int) -> bool:
     before = text[max(position - 1, 0) : position]
     if before in _INSIDE_NAMES:
-        return before != "" and not (before == "-" and text[position].isupper())
+        return not (before == "-" and text[position].isupper())
     return (
         before.isalnum()
         and before.isascii()
@@ -181,7 +189,7 @@ def _is_inside_name(text: str, position: int) -> bool:
 def _is_number(text: str, cue: re.Match[str]) -> bool:
     """Return True if the word is no verb and no part of a chip."""
     if cue["number"].isupper() or not cue["number"].lower().startswith(("pin", "puk")):
-        return re.match(r" \d{1,2}\b", text[cue.end() : cue.end() + 5]) is None
+        return re.match(r" \d{1,2}(?![\w-])", text[cue.end() : cue.end() + 5]) is None
     if text.startswith((":", "="), cue.end()):
         return False
     return _OF_CARD.search(text[max(cue.start() - 9, 0) : cue.start()]) is not None
@@ -192,6 +200,10 @@ def _is_of_thing(text: str, start: int) -> bool:
     `password policy`."""
     following = _NEXT.match(text, start)
     return following is not None and (
-        following[1] in _ABOUT
-        or (following[1] not in _GIVING and name_kind(f"password_{following[1]}") is NameKind.PLAIN)
+        following[1].lower() in _ABOUT
+        or (
+            following[1].islower()
+            and following[1] not in _GIVING
+            and name_kind(f"password_{following[1]}") is NameKind.PLAIN
+        )
     )
