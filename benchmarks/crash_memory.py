@@ -135,7 +135,8 @@ def _call_of(number: int) -> _Call:
         turn = {"role": "user", "text": f"Turn {at} of the harbour.", "turn_index": at}
         return "append_history", {"conversation": "c1", "ts": "2026-11-23T09:00:00Z", **turn}
     word = "".join(chr(ord("a") + int(digit)) for digit in str(number))
-    return "remember", {"text": f"Pier {word} {word}{word} belongs to {word}{word}{word}."}
+    text = f"Pier {word} {word}{word} belongs to {word}{word}{word}."
+    return "remember", {"text": text, "confidence": 0.9}
 
 
 def _key(call: _Call) -> str:
