@@ -142,7 +142,7 @@ def test_the_overview_shows_the_days_that_are_asked_for(asked: Asked, client: Te
         found = [re.findall(counted, text) for text in (whole, part.text)]
         assert found[0] and found[1] and found[0] != found[1], counted
     assert f'value="{days[0]}"' in part.text and part.text.count("<li>") < whole.count("<li>")
-    assert "No turn was begun" in client.get("/page/overview", params={"since": "now"}).text
+    assert "Nothing was done" in client.get("/page/overview", params={"since": "now"}).text
     wrong = client.get("/page/overview", params={"since": "someday"})
     assert (
         wrong.status_code == 422 and "is not a time" in wrong.text and 'name="until"' in wrong.text

@@ -227,9 +227,9 @@ def test_counts_are_shortened_to_three_digits(count: int, text: str) -> None:
 
 def test_projects_of_one_name_are_told_apart_by_their_directories() -> None:
     """Those alone: a name that nobody else has needs none."""
-    roots = ("~/work/cli", "~/play/cli", "~/mill")
+    roots = ("~/desk/cli", "~/play/cli", "~/mill")
     rows = [{"project": root.replace("/", "-"), "project_root": root} for root in roots]
-    assert told_apart(rows) == ["cli  ~/work/cli", "cli  ~/play/cli", "mill"]
+    assert told_apart(rows) == ["cli  ~/desk/cli", "cli  ~/play/cli", "mill"]
 
 
 def test_a_list_has_each_session_once(asked: Asked) -> None:
