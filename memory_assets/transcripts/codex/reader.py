@@ -113,7 +113,7 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "11"
+    version = "12"
     session = CodexSession
 
     def sniff(self, head: bytes) -> bool:
