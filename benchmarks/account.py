@@ -18,13 +18,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dev_data import unpack
+from dev_data import source_of, unpack
 
 from memory_assets.agents import AGENTS
 from memory_assets.errors import TranscriptError
 from memory_assets.stores.catalog.text_account import version_key
 from memory_assets.transcripts import (
-    READERS,
     Account,
     Balance,
     ReadReport,
@@ -37,7 +36,6 @@ from memory_assets.transcripts import (
 from memory_assets.transcripts.account import LeftOut, Tally
 
 _ROOTS = {"claude-code": "claude/projects", "codex": "codex", "pi": "pi"}
-_HEAD_BYTES = 1 << 20
 _ROUNDS = 3
 _SHOWN_STEPS = 4
 
@@ -56,7 +54,7 @@ def main() -> int:
             return 0
         sets = {
             "dev": list(_transcripts(dev)),
-            "growth": list(_recognised(dev.glob("*/growth/**/*"))),
+            "growth": list(map(source_of, sorted(dev.glob("*/growth/**/*.jsonl")))),
             "samples": list(_samples(others)),
         }
         unread = sum(
@@ -96,18 +94,6 @@ def _samples(samples: Path) -> Iterator[Source]:
     for folder in _folders(samples, True):
         places = (folder, *(path for path in sorted(folder.rglob("*")) if path.is_dir()))
         yield from discover({folder.name: places})
-
-
-def _recognised(paths: Iterator[Path]) -> Iterator[Source]:
-    """Yield the files that a reader recognises by their content."""
-    for path in sorted(path for path in paths if path.is_file()):
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-        reader = next((reader for reader in READERS if reader.sniff(head)), None)
-        if reader is not None:
-            session_id, agent_id = reader.identify(path, head)
-            size = path.stat().st_size
-            yield Source(reader.agent, "-benchmark", session_id, agent_id, path, size, 0)
 
 
 def _balance(sources: Iterator[Source]) -> Balance:

@@ -173,8 +173,6 @@ _SUBAGENT_DEPTH = 4
 """subagents/workflows/<workflow>/agent-*.jsonl is 2; room for more."""
 
 _CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)+")')
-_MARKERS = (b'"sessionId":', b'"leafUuid":', b'"parentUuid":')
-_MARKED_FIELDS = ("sessionId", "leafUuid", "parentUuid", "snapshot")
 
 
 class ClaudeCodeReader(Reader):
@@ -183,13 +181,6 @@ class ClaudeCodeReader(Reader):
     left_out = LEFT_OUT
     agent = "claude-code"
     version = "8"
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a typed record that names its session, parent or leaf."""
-        if any(_is_claude(record) for record in head_objects(head)):
-            return True
-        # One line longer than the head does not parse; its envelope stands in front.
-        return b"\n" not in head and any(marker in head[:2000] for marker in _MARKERS)
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the ids from the file's name; inside are the id of a file that somebody named, and
@@ -245,14 +236,6 @@ def _files(walk: Walk, project: str) -> Iterator[File]:
             for file in walk.transcripts(Path(entry.path, "subagents"), _SUBAGENT_DEPTH):
                 if file[0].name.startswith(_AGENT) and _is_transcript(file[0].name):
                     yield file
-
-
-def _is_claude(record: JsonObject) -> bool:
-    typed = isinstance(record.get("type"), str) and "payload" not in record
-    message = record.get("message")
-    if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
-        return False  # of a relative, whose envelope is the same
-    return typed and any(field in record for field in _MARKED_FIELDS)
 
 
 def _is_transcript(name: str) -> bool:

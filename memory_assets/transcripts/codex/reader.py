@@ -20,7 +20,6 @@ from memory_assets.errors import TranscriptError
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, Source, ignore
-from memory_assets.transcripts.codex.lines import BARE_ITEMS
 from memory_assets.transcripts.codex.records import CodexSession
 from memory_assets.transcripts.content import is_compressed, plain_name
 from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identified, Walk
@@ -100,7 +99,6 @@ _THREAD = re.compile(f"({_UUID})(?:_({_UUID}))?$")
 _HEAD_BYTES = 256 << 10
 """Enough for a first line with its instructions; the directory stands before them."""
 
-_LINE_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _ENVELOPE = re.compile(
     rb'\{"timestamp":\s*"[^"]*",\s*(?:"ordinal":\s*\d+,\s*)?"type":\s*"(?:session_meta'
     rb'|response_item|event_msg)"'
@@ -115,10 +113,6 @@ class CodexReader(Reader):
     agent = "codex"
     version = "12"
     session = CodexSession
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a typed payload, or a bare item of the oldest files."""
-        return any(_is_codex(line) for line in head_objects(head)) or bool(_ENVELOPE.match(head))
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (thread id, None), or for a subagent (its parent's, its own)."""
@@ -248,12 +242,3 @@ def _first_meta(head: bytes) -> JsonObject:
     if re.search(rb'"source":\s*\{"subagent":', first):
         fields["source"] = {"subagent": "unknown"}
     return fields
-
-
-def _is_codex(line: JsonObject) -> bool:
-    kind = text_field(line, "type")
-    if isinstance(line.get("payload"), dict):
-        return kind in _LINE_TYPES
-    if not kind:
-        return "record_type" in line or ("instructions" in line and "timestamp" in line)
-    return kind in BARE_ITEMS and ("role" in line or "call_id" in line or "summary" in line)

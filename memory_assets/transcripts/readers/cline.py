@@ -290,17 +290,6 @@ class ClineReader(RenderingReader):
         LeftOut("row.row.*.lastCheckpointHash", "", "the commit of a checkpoint"),
     )
 
-    def sniff(self, head: bytes) -> bool:
-        """Return whether a file begins as a list of rows or messages of a task."""
-        start = head[:2048].lstrip()
-        return (
-            start.startswith(b"[") and b'"ts"' in start and (b'"say"' in start or b'"ask"' in start)
-        )
-
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the name of the task's directory."""
-        return safe_id(path.parent.name), None
-
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the tasks in an extension's storage, and the sessions of Cline's own program."""
         walk = Walk(self.agent, note)

@@ -34,7 +34,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.json_documents import text_beside
-from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers.workspaces import directory_of
 from memory_assets.transcripts.session import REPEATED_ID, Call, Frame, Outcome, Session
@@ -231,10 +231,6 @@ class CopilotCliReader(Reader):
         LeftOut("*.data.source", "1.0.74", "what inserted a text"),
     )
 
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is an event: a dotted type, and data."""
-        return any(_is_event(event) for event in head_objects(head))
-
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the name of the session's directory, or of its file."""
         own = path.parent.name if path.name == _EVENTS else path.name.removesuffix(".jsonl")
@@ -265,11 +261,6 @@ class CopilotCliReader(Reader):
         started = object_field(first_object(head, _is_start), "data")
         named = text_field(object_field(started, "context"), "cwd")
         return named or directory_of(path.parent.parent.parent / "workspace.json")
-
-
-def _is_event(event: JsonObject) -> bool:
-    name = event.get("type")
-    return isinstance(name, str) and "." in name and isinstance(event.get("data"), dict)
 
 
 def _is_start(event: JsonObject) -> bool:

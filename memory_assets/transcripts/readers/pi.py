@@ -48,7 +48,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
-from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
@@ -309,13 +309,6 @@ class PiReader(Reader):
     agent = "pi"
     version = "8"
 
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a session header or an entry with a message in it."""
-        entries = list(head_objects(head))
-        if any(entry.get("type") == "session_start" for entry in entries):
-            return False  # of another agent, whose messages are alike
-        return any(_is_header(entry) or _is_message(entry) for entry in entries)
-
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (the id at the end of the file's name, None), of a subagent's run (that in the
         name of the directory above it, the run's own); a name without an id gives way to the
@@ -373,8 +366,3 @@ class OpenClawReader(PiReader):
 
 def _is_header(entry: JsonObject) -> bool:
     return entry.get("type") == "session" and "timestamp" in entry and "cwd" in entry
-
-
-def _is_message(entry: JsonObject) -> bool:
-    role = object_field(entry, "message").get("role")
-    return entry.get("type") == "message" and isinstance(role, str) and "sessionId" not in entry

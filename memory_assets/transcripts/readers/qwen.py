@@ -72,10 +72,6 @@ class QwenReader(Reader):
         LeftOut("tool_result.toolCallResult", "0.18.1", "a result as it is shown"),
     )
 
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a record with parts, or with a system's payload."""
-        return any(_is_qwen(record) for record in head_objects(head))
-
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the id that the records name, else the file's name."""
         ids = (safe_id(record.get("sessionId")) for record in head_objects(head))
@@ -227,10 +223,3 @@ def _tokens(usage: JsonObject) -> Tokens:
     total = count_field(usage, "totalTokenCount")
     output = total - given if total > given else generated
     return tokens_with_cached(given, output, cached)
-
-
-def _is_qwen(record: JsonObject) -> bool:
-    if "sessionId" not in record or not isinstance(record.get("type"), str):
-        return False
-    message = object_field(record, "message")
-    return isinstance(message.get("parts"), list) or "systemPayload" in record

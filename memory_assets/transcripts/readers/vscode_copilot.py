@@ -186,16 +186,6 @@ class VsCodeCopilotReader(RenderingReader):
         LeftOut("request.*.baseUri", "", "the directory of the window"),
     )
 
-    def sniff(self, head: bytes) -> bool:
-        """Return whether a file begins as a session's document, or a log of one."""
-        start = head[:4096]
-        is_log = start.startswith(b'{"kind":0,') or start.startswith(b'{"kind": 0,')
-        return b'"requests"' in head and (is_log or b'"responderUsername"' in head)
-
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the file's name, which is the session's id."""
-        return safe_id(path.stem), None
-
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions in the user data of an editor, each once."""
         walk = Walk(self.agent, note)
