@@ -314,13 +314,9 @@ def _facts(components: Components, project: str, report: ReadReport) -> SourceFa
 
 def _account_facts(components: Components, balance: Balance) -> SourceFacts:
     """Return the account of a file's text. Paths and versions are redacted: others wrote them."""
-    left_out: Counter[str] = Counter()
-    for row, tally in balance.left_out.items():
-        left_out[row.why] += tally.bytes
     return {
         "text_bytes": balance.total,
         "text_beyond": balance.beyond,
-        "text_left_out": left_out,
         "text_unexplained": {
             str(components.redactor.redact(path).text): [
                 tally.bytes,

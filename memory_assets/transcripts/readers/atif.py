@@ -101,10 +101,10 @@ class AtifReader(RenderingReader):
     version = "2"
     session = AtifSession
     left_out = (
-        LeftOut("", "", "steps that repeat others after a compaction", dropped=_COPIED),
-        LeftOut("agent", "", "the program's name, settings and descriptions of tools"),
-        LeftOut("final_metrics", "", "figures"),
-        LeftOut("notes", "", "notes on the document"),
+        LeftOut("", "steps that repeat others after a compaction", dropped=_COPIED),
+        LeftOut("agent", "the program's name, settings and descriptions of tools"),
+        LeftOut("final_metrics", "figures"),
+        LeftOut("notes", "notes on the document"),
     )
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:

@@ -94,9 +94,9 @@ class DroidReader(Reader):
     version = "1"
     session = DroidSession
     left_out = (
-        LeftOut("message.message.user.content.text.text.<system-reminder>", "v2", "reminders"),
-        LeftOut("message.message.assistant.content.thinking.signature", "", "a signature"),
-        LeftOut("todo_state", "", "the agent's list of tasks; its calls are kept"),
+        LeftOut("message.message.user.content.text.text.<system-reminder>", "reminders"),
+        LeftOut("message.message.assistant.content.thinking.signature", "a signature"),
+        LeftOut("todo_state", "the agent's list of tasks; its calls are kept"),
     )
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:

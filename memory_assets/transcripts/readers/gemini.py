@@ -80,11 +80,11 @@ class GeminiReader(Reader):
     agent = "gemini"
     version = "2"
     left_out = (
-        LeftOut("", "", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
-        LeftOut("*.toolCalls.resultDisplay", "", "a result as it is shown"),
-        LeftOut("*.toolCalls.description", "", "a call as it is shown"),
-        LeftOut("*.toolCalls.*.result.*.response.error", "", "a result as it is shown"),
-        LeftOut("projectHash", "", "the directory's hash"),
+        LeftOut("", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
+        LeftOut("*.toolCalls.resultDisplay", "a result as it is shown"),
+        LeftOut("*.toolCalls.description", "a call as it is shown"),
+        LeftOut("*.toolCalls.*.result.*.response.error", "a result as it is shown"),
+        LeftOut("projectHash", "the directory's hash"),
     )
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:

@@ -140,11 +140,11 @@ class GooseReader(DatabaseReader):
     version = "2"
     session = GooseSession
     left_out = (
-        LeftOut("*.content.thinking.signature", "", "signature of a thought"),
-        LeftOut("*.content.redactedThinking", "", "encrypted thoughts"),
-        LeftOut("*.content.image.data", "", "an image"),
-        LeftOut("*.content.actionRequired", "", "a question whether a tool may run"),
-        LeftOut("*.content.toolConfirmationRequest", "", "a question whether a tool may run"),
+        LeftOut("*.content.thinking.signature", "signature of a thought"),
+        LeftOut("*.content.redactedThinking", "encrypted thoughts"),
+        LeftOut("*.content.image.data", "an image"),
+        LeftOut("*.content.actionRequired", "a question whether a tool may run"),
+        LeftOut("*.content.toolConfirmationRequest", "a question whether a tool may run"),
     )
     known = (
         Columns("sessions", "id name description session_type working_dir model_config_json"),

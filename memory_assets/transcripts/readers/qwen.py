@@ -66,10 +66,10 @@ class QwenReader(Reader):
     agent = "qwen"
     version = "2"
     left_out = (
-        LeftOut("", "", "a conversation as it was compressed", dropped=_COMPRESSED),
-        LeftOut("", "0.18.1", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
-        LeftOut("", "", "settings and commands of the program", dropped=_STATE),
-        LeftOut("tool_result.toolCallResult", "0.18.1", "a result as it is shown"),
+        LeftOut("", "a conversation as it was compressed", dropped=_COMPRESSED),
+        LeftOut("", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
+        LeftOut("", "settings and commands of the program", dropped=_STATE),
+        LeftOut("tool_result.toolCallResult", "a result as it is shown"),
     )
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:

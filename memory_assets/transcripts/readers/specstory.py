@@ -124,7 +124,7 @@ class SpecStoryReader(RenderingReader):
     version = "4"
     session = SpecStorySession
     left_out = tuple(
-        LeftOut(f"user.text.<{tag}>", "", "notices of the editor and the program to the model")
+        LeftOut(f"user.text.<{tag}>", "notices of the editor and the program to the model")
         for tag in ("ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder")
     )
 
