@@ -45,7 +45,6 @@ from memory_assets.transcripts import (
 )
 
 STAGE = "raw_sessions"
-_LISTED_BAD_LINES = 20
 _PASSING = "passing"
 """Stands for the states of a session's unread files if one failed for a passing reason."""
 
@@ -296,9 +295,6 @@ def _facts(components: Components, project: str, report: ReadReport) -> SourceFa
         "blocks": report.blocks,
         "prompts": report.prompts,
         "bad_lines": report.bad_line_count,
-        "bad_line_list": [
-            [bad.line_number, bad.reason] for bad in report.bad_lines[:_LISTED_BAD_LINES]
-        ],
         "dropped": dict(report.dropped),
         "unknown_records": report.unknown_types.total(),
         "unknown_types": dict(report.unknown_types),

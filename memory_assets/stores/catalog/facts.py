@@ -22,8 +22,6 @@ class SourceFacts(TypedDict, total=False):
     blocks: int
     prompts: int
     bad_lines: int
-    bad_line_list: Sequence[Sequence[int | str]]
-    """Number and reason of the first bad lines."""
     dropped: Mapping[str, int]
     unknown_records: int
     unknown_types: Mapping[str, int]
