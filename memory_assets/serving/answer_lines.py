@@ -300,7 +300,7 @@ def pin_line(pinned: Mapping[str, Any], title: str) -> str:
 
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield what each model, project, agent, session or day took, and all of them together."""
-    yield f"{'tokens':>9}  {'dollars':>9}  {'time':>9}  {answer['by']}"
+    yield f"{'tokens':>9}  {'dollars':>9}  {'time':>11}  {answer['by']}"
     groups = answer["groups"]
     by_project = answer["by"] == "project"
     names = told_apart(groups) if by_project else [group["name"] for group in groups]
@@ -313,7 +313,7 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _used(entry: Mapping[str, Any], name: str) -> str:
     price = dollars_in_words(entry)
-    return f"{shortened(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>9}  {name}"
+    return f"{shortened(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>11}  {name}"
 
 
 def dollars_in_words(entry: Mapping[str, Any]) -> str:
