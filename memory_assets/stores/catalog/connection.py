@@ -57,8 +57,8 @@ class CatalogConnection(SqliteStore):
                         f"{path} was made by version 0.1.0, whose memories are not read any more. "
                         "Move the data directory away and run `memory ingest`."
                     )
-                if version <= _OF_0_3_0 and own_lake is not None:
-                    own_lake.tidy_all()
+                if own_lake is not None:
+                    own_lake.move_own_files()
                 connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
