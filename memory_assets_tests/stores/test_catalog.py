@@ -19,7 +19,6 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.products import remove_sessions
-from memory_assets.stores.catalog.schema import SCHEMA
 from memory_assets.stores.files.sqlite import compact, sqlite_errors
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
@@ -204,9 +203,7 @@ def test_a_catalogue_of_the_first_version_is_refused(tmp_path: Path) -> None:
     """It has unkeyed hashes of what was said; the error says what to do, and it stays as it is."""
     path = tmp_path / "catalog.db"
     with closing(sqlite3.connect(path)) as old:
-        old.executescript(SCHEMA)
-        old.execute("INSERT INTO sources VALUES ('a','p','s','','/x',1,1,'','',7,'{}',x'07',NULL)")
-        old.commit()
+        old.execute("CREATE TABLE sources (agent, project, session_id, agent_id, path, family)")
     for _ in range(2):
         with pytest.raises(StoreMismatch, match=r"version 0\.1\.0.*Move the data directory away"):
             Catalog(path)
