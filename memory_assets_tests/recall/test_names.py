@@ -105,7 +105,8 @@ def test_a_project_that_is_not_known_is_refused_with_those_that_are(
 ) -> None:
     """By the names of their directories. The home directory, which holds them all, stands for no
     other."""
-    with pytest.raises(UnknownName, match=r"known are: Shop-api, app, app/blue, desk, jobs, shop\.ui, ~"):
+    known = r"known are: Shop-api, app, app/blue, desk, jobs, shop\.ui, ~"
+    with pytest.raises(UnknownName, match=known):
         project_named(catalog, text)
 
 
