@@ -237,20 +237,6 @@ def test_proxies_are_not_asked_for_a_server_on_this_machine(
     _add(_collection(data_dir), "a")
 
 
-@LINUX
-def test_a_server_is_one_process_that_listens_on_loopback_only(servers: Servers) -> None:
-    """No children that could be orphaned, and no port that another machine can reach."""
-    endpoint = servers.start(servers.data_dir())
-    process = Path(f"/proc/{endpoint.pid}")
-    children = [path.read_text() for path in process.glob("task/*/children")]
-    assert "".join(children).split() == []
-    tcp = [line.split() for name in ("tcp", "tcp6") for line in
-           Path(f"/proc/net/{name}").read_text().splitlines()[1:]]  # fmt: skip
-    listening = [columns[1] for columns in tcp if columns[3] == "0A"]
-    mine = [local for local in listening if int(local.rpartition(":")[2], 16) == endpoint.port]
-    assert mine == [f"0100007F:{endpoint.port:04X}"]
-
-
 DELETED, KEPT = "an unmistakable sentence", "a sentence that stays"
 ROWS = 1_100
 """Chroma saves a collection's HNSW files every 1,000 rows."""
