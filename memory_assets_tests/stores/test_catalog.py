@@ -108,18 +108,6 @@ def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog)
     assert len(catalog.sources.rows()) == 1
 
 
-def test_forgetting_a_projects_work_keeps_what_its_records_came_to(catalog: Catalog) -> None:
-    """A session whose files are gone cannot be read again: its records are all there is.
-    They count as made from nothing known, so that they are redacted again."""
-    for project in ("p", "q"):
-        catalog.products.put(replace(PRODUCT, project=project))
-    catalog.products.forget_project("p")
-    inputs = {
-        key: made.input_hash for key, made in catalog.products.of_stage("redacted_records").items()
-    }
-    assert inputs == {("p", "s"): "", ("q", "s"): PRODUCT.input_hash}
-
-
 def test_the_newest_sessions_are_those_with_the_newest_records(catalog: Catalog) -> None:
     """Files without a time come last."""
     times = {"old": "2026-01-01T00:00:00+00:00", "new": "2026-02-01T00:00:00+00:00", "none": None}
