@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 from memory_assets.recall.rows import summary_text
@@ -20,7 +20,6 @@ from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
-_MOST_LINES = 3
 _WORK_TREE = re.compile(r"([^/]+)(?:/\.claude)?/\.?worktrees/([^/]+)$")
 _HELD_BACK = 3
 _SHOWN = 600
@@ -266,25 +265,6 @@ def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterat
             yield f"- and {there[kind] - len(answer[kind])} more {kind}"
 
 
-def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield two lines for each session: its short id, when, how long and where; its title, and on
-    which branch and with which model it was."""
-    for session in answer["sessions"]:
-        commits = len(session["commits"])
-        done = f", {counted(commits, 'commit')}" if commits else ""
-        yield (
-            f"{session['short_id']}  ended {clock(session['ended_at'])}  "
-            f"{lasting(session['duration_seconds'])}  {counted(session['turns'], 'turn')}{done}  "
-            f"{project_name(session)}"
-        )
-        of = [session["git_branch"], session["agent"], *session["models"][:1]]
-        if session["usage"]["tokens"]:
-            of.append(f"{shortened(session['usage']['tokens'])} tokens")
-        title = session["title"] or no_title(answer)
-        yield f"   {title}  [{', '.join(filter(None, of))}]"
-        yield from (f"   {pin_line(pinned, session['title'])}" for pinned in session["pinned"])
-
-
 def no_title(answer: Mapping[str, Any]) -> str:
     """Return what stands for a title in a list of sessions."""
     return "(no title yet)" if answer["ingest"] else "(no title: too little is said in it)"
@@ -408,38 +388,10 @@ def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[st
         )
 
 
-def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the commits with their sessions and the evidence, or the turns that changed a file."""
-    from memory_assets.recall.files.blame import proof_in_words
-
-    for commit in answer["commits"]:
-        numbers = commit["lines"]
-        lines = f"  (line{'s' * (len(numbers) > 1)} {_numbers(numbers)})" if numbers else ""
-        when = _day(commit["committed_at"])
-        yield f"{commit['commit'][:12]}  {when}  {commit['subject']}{lines}".rstrip()
-        for session in commit["sessions"]:
-            where = session["turn_id"] or f"session {session['session_id']}"
-            yield f"  {where}  ({proof_in_words(session)})  {session['title']}".rstrip()
-    for turn in answer["turns"]:
-        elsewhere = "" if turn["here"] else f"  (in {turn['project']})"
-        when = _day(turn["timestamp"])
-        yield f"{turn['turn_id']}  {when}  changed {turn['path']}{elsewhere}  {turn['title']}"
-    yield from (f"note: {note}" for note in answer["notes"])
-
-
-def _day(time: str | None) -> str:
-    return clock(time)[:10] if time else ""
-
-
 def link_line(link: Mapping[str, Any]) -> str:
     """Return a link between a session and a commit on one line, with the commit's subject."""
     subject = f" ({link['subject']})" if link["subject"] else ""
     return f"{link['session_id']} to commit {link['commit']}{subject}, {link['evidence']}"
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    more = f" and {len(numbers) - _MOST_LINES} more" if len(numbers) > _MOST_LINES else ""
-    return ", ".join(map(str, numbers[:_MOST_LINES])) + more
 
 
 def run_lines(
@@ -492,21 +444,6 @@ def page_note(answer: Mapping[str, Any]) -> Iterator[str]:
         yield "Subagents are folded; --subagents prints their records."
 
 
-def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the commands that worked, by project, each with what had failed before it; then what
-    failed and did not work later."""
-    for project, commands in groupby(answer["commands"], key=lambda command: command["project"]):
-        yield f"# {project}"
-        for command in commands:
-            yield f"{command['command']}"
-            yield f"   {uses(command)}, last {clock(command['last'])} {command['turn_id']}"
-            yield from (f"   after {_failure(failed)}" for failed in command["before"])
-    if answer["failed"]:
-        yield "# failed, and did not work later in the session"
-    for command in answer["failed"]:
-        yield f"{_failure(command)}  {command['turn_id']}"
-
-
 def uses(worked: Mapping[str, Any]) -> str:
     """Return in how many sessions a command worked, how often, and in how many wordings."""
     times = f", {worked['times']} times" if worked["times"] > worked["sessions"] else ""
@@ -520,25 +457,6 @@ def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from project_notes(answer)
     if (left := answer["sessions_in_all"] - answer["sessions"]) > 0:
         yield f"There are {counted(left, 'older session')} that were not read; try one project."
-
-
-def _failure(failed: Mapping[str, Any]) -> str:
-    return f"{failed['command']}: {failed['error']}"
-
-
-def friction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the errors met in several sessions, each with where it was met last and how it ended,
-    the newest ending first."""
-    for error in answer["errors"]:
-        met = f"{counted(error['sessions'], 'session')}, ended in {error['ended']}"
-        yield f"{error['error']}"
-        yield f"   {error['command']}"
-        yield f"   met in {met}; last {clock(error['last'])} {error['turns'][0]}"
-        for ending in error["endings"]:
-            ran = [f"`{command}`" for command in ending["ran"]]
-            changed = [f"changing {path}" for path in ending["changed"]]
-            after = f" after {', '.join([*ran, *changed])}" if ran or changed else ""
-            yield f"   ended by `{ending['command']}`{after}  {ending['turn_id']}"
 
 
 def restore_notes(answer: Mapping[str, Any]) -> Iterator[str]:
