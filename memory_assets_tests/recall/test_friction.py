@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.sessions.friction import error_key
 from memory_assets.requests.questions import FrictionRequest
-from memory_assets.serving.answer_lines import friction_lines
-from memory_assets.serving.http_api import build_app
+from memory_assets.serving.views import AgentText, friction_view
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 APP, SITE = "/work/app", "/work/site"
@@ -91,15 +88,11 @@ def test_other_errors_have_other_keys_and_a_mere_number_has_none() -> None:
     assert error_key("=== 12 ===") == error_key("Error: 500") == ""
 
 
-def test_programs_get_the_same_answer_and_people_lines(memory: Memory) -> None:
-    """`GET /friction`; nothing found says so."""
-    library = json.loads(json.dumps(_friction(memory, sessions=2)))
-    with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as http:
-        answer = http.get("/friction", params={"sessions": 2}).json()
-    assert {name: answer[name] for name in library} == library
-    lines = list(friction_lines(library))
-    assert lines[2].startswith("   met in 4 sessions, ended in 2; last 2026-04-02")
-    assert (
-        "   ended by `pytest tests` after `pip install -e .`, changing pyproject.toml" in lines[4]
-    )
-    assert list(friction_lines(_friction(memory, project="site"))) == []
+def test_the_lines_say_in_how_many_sessions_and_what_ended_it(memory: Memory) -> None:
+    """With what was run and changed before; nothing found says so."""
+    text = AgentText(memory)
+    lines = list(friction_view(text, _friction(memory, sessions=2)))
+    assert lines[4].startswith("  met in 4 sessions, ended in 2 of them; last 2026-04-02")
+    after = "pytest tests, after pip install -e .; changing pyproject.toml (session::00000001"
+    assert lines[6].startswith(f"  ended by {after}")
+    assert list(friction_view(text, _friction(memory, project="site"))) == ["Nothing found."]
