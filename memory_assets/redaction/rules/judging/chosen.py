@@ -54,7 +54,7 @@ _LONG_WORD = 10
 _LONG_DRAWN, _DRAWN = 14, 8
 
 
-@lru_cache(maxsize=512)  # a value stands in the surroundings of many words
+@lru_cache(maxsize=4_096)  # a session has most of its names in many texts
 def shape(value: str) -> int:
     """Return how much `value`, without quotes, looks like a chosen password: `NOTHING` to
     `CERTAIN`."""

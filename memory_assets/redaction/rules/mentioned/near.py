@@ -40,7 +40,7 @@ from memory_assets.redaction.rules.mentioned.clues import (
     look_clues,
     place_of,
 )
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.redaction.rules.wordlist import word_set, words
 
 REACH, BACK = 170, 90
 """Characters after and before the word in which values are looked for."""
@@ -85,6 +85,8 @@ _NUMBER = re.compile(
 )
 _DIGITS = re.compile(r"\d(?:\d{3}|-\d|\d\d[ -])")
 """Occurs in every such number; searching for it is cheap."""
+_NEARER = words("pass pw kennw contrase senha mdp haslo heslo wachtw")
+"""Beginnings of the words of `NEARER` that are ASCII."""
 _BEGINNING = frozenset(("^", ".", "line"))
 _NEW_SENTENCE = re.compile(r"\s{1,4}[A-Z\d]")
 """What stands before and behind an exclamation."""
@@ -174,14 +176,24 @@ def _end(text: str, cue: Cue) -> int:
         if line_end < 0:
             break
     end = line_end if line_end >= 0 else end
+    same = text[cue.start : cue.end]
+    behind = text[cue.end : end]
+    if same not in behind and behind.isascii() and not _has_nearer(behind.lower()):
+        return end
     quoted = _QUOTED.match(text, cue.end, end)
     start = quoted.end() if quoted is not None else cue.end
     nearer = NEARER.search(text, start, end)
     end = nearer.start() if nearer is not None else end
-    again = text.find(text[cue.start : cue.end], start, end)
+    again = text.find(same, start, end)
     while again > 0 and text[again - 1].isalpha():
-        again = text.find(text[cue.start : cue.end], again + 1, end)
+        again = text.find(same, again + 1, end)
     return again if again >= 0 else end
+
+
+def _has_nearer(text: str) -> bool:
+    """Return whether lower-case ASCII text may have a further word for passwords: looking for its
+    beginning is cheap."""
+    return any(beginning in text for beginning in _NEARER)
 
 
 def _weighed(text: str, cue: Cue, value: Value, left: Left, near: tuple[str, ...]) -> Candidate:
@@ -315,6 +327,8 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
         if at in seen or at == start:
             continue
         seen.add(at)
+        if not text[at : at + 1].isalnum():
+            continue
         word = _WORD.match(text, at, end)
         if word is not None and _may_be_word(word.group()) and text[at - 3 : at] != "```":
             yield Value(*word.span(), "word", 0, f"word{common(word.group())}")
