@@ -155,6 +155,17 @@ def lists_calls(text: str) -> bool:
     return all(sentence.digest for sentence in _sentences(text)) and bool(text.strip())
 
 
+def says_nothing(text: str) -> bool:
+    """Return True if a text says only what will be done next, or has calls alone, or is empty."""
+    return all(sentence.says_nothing for sentence in _sentences(text))
+
+
+def breaks_off(text: str) -> bool:
+    """Return True if a text ends by saying what will be done next, or is empty."""
+    last = _sentences(text)[-1:]
+    return not last or last[0].says_nothing or last[0].text.endswith(":")
+
+
 def beside(passages: Sequence[tuple[str, int]], query: str, *, only_calls: bool = False) -> str:
     """Return the sentences of a turn's other passages that answer a question best, a line each;
     none if no sentence has a word of it, but the one that says most where the passage that was
