@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from operator import itemgetter
 
-from memory_assets.keywords import indexed_terms, pasted_terms, query_terms
+from memory_assets.keywords import REDACTION_TAG, indexed_terms, pasted_terms, query_terms
 from memory_assets.tool_names import digest_lines
 
 _WORDS, _HEADING = 4.5, 1.6
@@ -46,7 +46,9 @@ _STRONG = "**"
 
 _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?][\"')\]*_`]*\s+|[。！？]")
 _JOINTS = re.compile(r"([-_.]+)")
-_BETWEEN_WORDS = re.compile(r"([\s/\\`\"'“”‘’*()\[\]{}<>|=,;:!?…]+|\.(?=\s|$))")
+_BETWEEN_WORDS = re.compile(
+    rf"({REDACTION_TAG.pattern}|[\s/\\`\"'“”‘’*()\[\]{{}}>|=,;:!?…]+|<|\.(?=\s|$))"
+)
 _FENCE = re.compile(r"\s*(?:`{3,}[^`]*|~~~.*)\Z")
 _OPENS_WITH_ANSWER = re.compile(
     r"\W*(?:yes|no|not|correct|found|confirmed|because|fixed|done|added|summary|unfortunately|so"
