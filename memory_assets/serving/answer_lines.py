@@ -6,13 +6,13 @@ The lines hold recalled text as it was recorded: who prints or sends them makes 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from memory_assets.project_names import short_name
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.search import MAX_HITS
@@ -21,7 +21,6 @@ from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
-_WORK_TREE = re.compile(r"([^/]+)(?:/\.claude)?/\.?worktrees/([^/]+)$")
 _HELD_BACK = 3
 _SHOWN = 600
 _COPIES = 3
@@ -51,12 +50,8 @@ def age(time: str | None, now: datetime) -> str:
 
 
 def project_name(row: Mapping[str, Any]) -> str:
-    """Return the last name of the directory of a row's project, or of the project; of a work tree
-    in a repository, the repository's too."""
-    root = str(row.get("project_root") or "").replace("\\", "/").rstrip("/")
-    if work_tree := _WORK_TREE.search(root):
-        return "/".join(work_tree.groups())
-    return root.rpartition("/")[2] or str(row["project"]).rpartition("-")[2]
+    """Return what people are shown for the project of a row."""
+    return short_name(str(row["project"]), str(row.get("project_root") or ""))
 
 
 def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -13,11 +13,11 @@ from memory_assets.serving.views import AgentText, friction_view
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 APP, SITE = "/work/app", "/work/site"
-MODULE = "Exit code 1\nModuleNotFoundError: No module named '{}' at /work/app/{}.py"
+MODULE = "Exit code 1\nModuleNotFoundError: No module named 'tide' at /work/app/{}.py"
 
 
-def _broken(name: str, command: str = "pytest tests") -> Call:
-    return shell(command, MODULE.format(name, name), failed=True)
+def _broken(file: str, command: str = "pytest tests") -> Call:
+    return shell(command, MODULE.format(file), failed=True)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_project_number_of_sessions_and_of_errors_can_be_given(memory: Memory) -
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("error: no module named 'tide'", "Error: No module named `reef`."),
+        ("error: no module named 'tide'", "Error: No module named `tide`."),
         ("cannot open /home/a/x.py:12", "cannot open ~/b/y.py:907"),
         ("cannot open src/x.py", "cannot open C:\\work\\y.py"),
         ("bad object 1f6b1f04aa in index", "bad object 99ab12cd in index"),
@@ -78,13 +78,14 @@ def test_project_number_of_sessions_and_of_errors_can_be_given(memory: Memory) -
     ],
 )
 def test_lines_of_one_error_have_one_key(one: str, other: str) -> None:
-    """Whatever path, number, id, quoted or redacted text they name."""
+    """Whatever path, number, id or redacted text they name, in whatever quotes."""
     assert error_key(one) == error_key(other) != ""
 
 
 def test_other_errors_have_other_keys_and_a_mere_number_has_none() -> None:
     """What is left must be two words."""
     assert error_key("permission denied: x/y") != error_key("no such file: x/y")
+    assert error_key("no module named 'tide'") != error_key("no module named 'reef'")
     assert error_key("=== 12 ===") == error_key("Error: 500") == ""
 
 

@@ -108,18 +108,6 @@ def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog)
     assert len(catalog.sources.rows()) == 1
 
 
-def test_forgetting_a_projects_work_keeps_what_its_records_came_to(catalog: Catalog) -> None:
-    """A session whose files are gone cannot be read again: its records are all there is.
-    They count as made from nothing known, so that they are redacted again."""
-    for project in ("p", "q"):
-        catalog.products.put(replace(PRODUCT, project=project))
-    catalog.products.forget_project("p")
-    inputs = {
-        key: made.input_hash for key, made in catalog.products.of_stage("redacted_records").items()
-    }
-    assert inputs == {("p", "s"): "", ("q", "s"): PRODUCT.input_hash}
-
-
 def test_the_newest_sessions_are_those_with_the_newest_records(catalog: Catalog) -> None:
     """Files without a time come last."""
     times = {"old": "2026-01-01T00:00:00+00:00", "new": "2026-02-01T00:00:00+00:00", "none": None}
@@ -304,11 +292,9 @@ def database(tmp_path: Path) -> Path:
     Catalog(path).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE a (project TEXT, session_id TEXT, text TEXT)")
-        connection.execute("CREATE VIRTUAL TABLE words USING fts5(session_id UNINDEXED, text)")
         for session in (UUID, "other"):
             values = ("p", session, f"text of {session} " * 50)
             connection.executemany("INSERT INTO a VALUES (?,?,?)", [values] * 100)
-            connection.execute("INSERT INTO words VALUES (?,?)", (session, f"word{session[:4]}"))
         connection.execute("INSERT INTO known_values VALUES (1, x'00', 'rule', ?, 'then')", (UUID,))
         facts = {"copied_from": [["p", UUID], ["p", "third"]], "prompts": 3}
         connection.execute(
@@ -325,27 +311,9 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def _bytes(path: Path) -> bytes:
-    return b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*"))
-
-
 def _facts(connection: sqlite3.Connection, table: str) -> Any:
     ((facts,),) = connection.execute(f"SELECT facts FROM {table}").fetchall()
     return json.loads(facts)
-
-
-def test_removed_sessions_are_in_no_byte(database: Path) -> None:
-    """Rows, mentions, free pages, full-text pages and log; what is left is whole."""
-    assert UUID.encode() in _bytes(database)
-    assert remove_sessions(database, [("p", UUID)], []) == 101
-    compact(database)
-    assert UUID.encode() not in _bytes(database)
-    assert b"word3d0f" not in _bytes(database)
-    with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute("SELECT COUNT(*) FROM a").fetchone() == (100,)
-        found = connection.execute("SELECT session_id FROM words WHERE words MATCH 'wordothe'")
-        assert found.fetchall() == [("other",)]
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_rows_of_others_lose_the_mention_only(database: Path) -> None:

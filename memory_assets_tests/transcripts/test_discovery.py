@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import TranscriptError
-from memory_assets.transcripts import Known, Source, discover, read_session, readers_by_agent
+from memory_assets.transcripts import Known, Source, discover, read_session
 from memory_assets.transcripts.base import ignore
 from memory_assets.transcripts.discovery import Walk
 from memory_assets_tests.transcript_files import source_of
@@ -150,8 +150,8 @@ def test_vanished_and_broken_entries_are_skipped(tmp_path: Path) -> None:
 
 
 def test_an_agent_without_reader_is_refused(tmp_path: Path) -> None:
-    """A root for an unknown agent is an error, not silence."""
-    with pytest.raises(TranscriptError, match="no reader"):
+    """A root for an unknown agent is an error, which names those that are known."""
+    with pytest.raises(TranscriptError, match=r"no reader.*claude-code, codex, pi"):
         list(discover({"emacs": (tmp_path,)}))
 
 
@@ -186,12 +186,6 @@ def test_projects_that_a_user_names_are_looked_for_where_they_can_be(tmp_path: P
     (code / "link").symlink_to(code / "a")
     found = {str(each.relative_to(code)) for each in Walk("aider", ignore).folders(code)}
     assert found == {".", "a", "a/b", "a/b/c", "repo", "repo/pkg", "web"}
-
-
-def test_an_unknown_agent_is_refused() -> None:
-    """Asking for a reader that does not exist names those that do."""
-    with pytest.raises(TranscriptError, match="claude-code, codex, pi"):
-        readers_by_agent("emacs")
 
 
 def test_ids_come_from_the_source_where_there_is_one(claude: ClaudeLines, write: Write) -> None:
