@@ -15,6 +15,7 @@ from memory_assets.recall.sessions.session import asked_in, done_in
 from memory_assets.serving.answer_lines import (
     age,
     also_there,
+    answered_in,
     later_lines,
     place_in_turn,
     project_name,
@@ -70,9 +71,15 @@ def terminal_lines(
 
 
 def what_to_type(memory: Memory, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the command that shows the first hit of an answer in full."""
+    """Yield the command that shows the first hit of an answer in full, or the turn that answers
+    what it asks."""
     for first in answer["hits"][:1]:
-        shown_id = _shown_id(first, memory.short_ids([_session_of(first)]))
+        short = memory.short_ids([_session_of(first)])
+        if turn_id := answered_in(first):
+            shown_id = _shown_id({**first, "id": turn_id, "turn_id": turn_id}, short)
+            yield f"memory show {shown_id}: all of the turn that answers the first one"
+            return
+        shown_id = _shown_id(first, short)
         records = " --records" if "record" in first["metadata"] else ""
         yield f"memory show {shown_id}{records}: all of the first one"
 
