@@ -72,7 +72,7 @@ _CLAUSE_END = re.compile(
 _SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
 """Characters of a clause; a shorter one than the latter stands for too little of its sentence."""
 _PLANS = ".claude/plans/"
-_FEWEST_WORDS, _LONG_SESSION = 3, 3
+_FEWEST_WORDS, _LONG_SESSION, _RECENT = 3, 3, 50
 _TYPE_OF_COMMIT = re.compile(
     r"\A(?:feat|fix|chore|docs|refactor|test|perf|ci|build|style)"
     r"(?:!?: |\([\d.-]*\)!?: |\((?P<scope>[^)]*)\)!?(?P<colon>: ))"
@@ -105,7 +105,10 @@ _GOES_ON = Phrase(
     r".*(?:…|\b(?:this|it|them|these|those|ones|yes|no|ok|(?:do|about) that)\b)"
 )
 """How prompts begin that go on with what was asked for before, or talk about it."""
-_STATES = Phrase(r"\W*(?:the|a|an|there|some|operation|error|warning)\b")
+_STATES = Phrase(
+    r"\W*(?:(?:the|a|an|there|some|operation|error|warning)\b|"
+    r"(?!(?:what|why|how)\b)(?:[\w'-]+ ){1,7}(?:is|are|was|were)\b(?!.*\?))"
+)
 _NAME = re.compile(r"(?<!^)[A-Z\d]|\w[._/]\w")
 _IDENTIFIER = re.compile(r"\w[._/]\w|\w\(\)|[a-z][A-Z]|--\w")
 """What makes a statement a finding that was handed over to be worked on."""
@@ -117,6 +120,7 @@ class _Task:
 
     asked: RedactedText
     more: RedactedText
+    words: frozenset[str]
     weight: float = 0.0
     turns: list[Turn] = field(default_factory=list)
 
@@ -165,10 +169,10 @@ def _tasks(session: SessionTurns) -> list[_Task]:
         if prompt and asks(prompt) and turn.id not in again and not of_program:
             asked, more = _wanted(own_words(prompt.text))
         words = stems(asked)
-        task = next((one for one in tasks if alike(words, stems(one.asked))), None)
+        task = next((one for one in tasks[-_RECENT:] if alike(words, one.words)), None)
         first = not tasks or tells_nothing(tasks[-1].asked)
         if task is None and asked and (first or _begins(asked)):
-            tasks.append(_Task(asked, more))
+            tasks.append(_Task(asked, more, words))
         if tasks:
             task = task or tasks[-1]
             task.weight += weight
@@ -189,18 +193,18 @@ def _of_tasks(session: SessionTurns, tasks: Sequence[_Task]) -> RedactedText:
     whole = sum(one.weight for one in tasks)
     task = next((one for one in tasks if best and one.holds(best)), None)
     if best and (not telling or not _tells_little(best) or (task and 2 * task.weight >= whole)):
-        main = _subject(best)
+        only = main = _clause(_subject(best))
     elif telling:
         task = telling[0]
-        main = task.asked
+        only = _told_more(session, task)
+        main = task.asked if _begins(task.asked) or not task.more else only
     else:
         return EMPTY
-    least = whole / 5
     other = _other(session, tasks, main, task)
-    if other is not None and other[0] >= least:
-        _, at, text = other
-        return _both(text, main) if task and at < tasks.index(task) else _both(main, text)
-    return _clause(main) if task is None or main is not task.asked else _told_more(session, task)
+    if other is None or 5 * other[0] < whole:
+        return only
+    _, at, text = other
+    return _both(main, text, other_first=task is not None and at < tasks.index(task))
 
 
 def _other(
@@ -238,10 +242,11 @@ def _with_the_rest(
     return _both(main, other[2])
 
 
-def _both(one: RedactedText, other: RedactedText) -> RedactedText:
+def _both(main: RedactedText, other: RedactedText, *, other_first: bool = False) -> RedactedText:
     room = TITLE_LIMIT - len("; ")
-    first = _clause(one, max(room - len(other), _FIRST))
-    return join("; ", (first, _clause(other, room - len(first))))
+    main = _clause(main, max(room - len(other), _FIRST))
+    other = _clause(other, room - len(main))
+    return join("; ", (other, main) if other_first else (main, other))
 
 
 def _told_more(session: SessionTurns, task: _Task) -> RedactedText:
@@ -304,7 +309,7 @@ def _wanted(text: RedactedText) -> tuple[RedactedText, RedactedText]:
     if len(stems(bare)) < 2:
         bare = first
     texts = [one.text for one in told]
-    after = texts[texts.index(first) + 1 :][:2]
+    after = [one for one in texts[texts.index(first) + 1 :][:2] if not _URL.match(one)]
     more = without_end(join(" ", (bare, *after))) if after else EMPTY
     if len(bare) < len(first) and bare.endswith("?"):
         bare = bare.cut(0, len(bare) - 1)
