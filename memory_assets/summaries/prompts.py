@@ -209,7 +209,8 @@ def _removes(command: RedactedText) -> bool:
 def _with_its_end(text: RedactedText) -> RedactedText:
     """Return the first sentences of a request, and its last one, in which what is wanted stands
     after a list or pasted lines: before the others where these ask for nothing."""
-    begun, told = condensed(text, _FIRST_REQUEST_LIMIT), request_sentences(text.cut(-_END))
+    begun = condensed(text, _FIRST_REQUEST_LIMIT, filled=True)
+    told = request_sentences(text.cut(-_END))
     end = told[-1].text if told and not text.lstrip().startswith("#") else EMPTY
     if not ASKING.search(end) or end in begun or len(end) > _FIRST_REQUEST_LIMIT:
         return begun
@@ -253,7 +254,8 @@ def _of_each_stretch(
 
 def _begins_or_ends(text: RedactedText) -> RedactedText:
     """Return how a later request begins; its end, where that asks below pasted lines."""
-    begun, told = condensed(text, _LATER_REQUEST_LIMIT), request_sentences(text.cut(-_END))
+    begun = condensed(text, _LATER_REQUEST_LIMIT, filled=True)
+    told = request_sentences(text.cut(-_END))
     end = told[-1].text if told else EMPTY
     if end in begun or not WANTS.search(end) or ASKING.search(begun) or WANTS.search(begun):
         return begun

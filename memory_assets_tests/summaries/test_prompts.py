@@ -282,6 +282,16 @@ def test_the_request_is_the_first_real_one_and_the_changes_of_direction(script: 
     )
 
 
+def test_a_request_that_begins_with_a_few_words_goes_on(script: Make) -> None:
+    """Until its room is full, though the next sentence does not fit; not with what was pasted."""
+    long = "the hinge of the northern gate is bent and the rope of its bell hangs in the water, "
+    session = script().prompt(f"Almost there. {long}{long}{long}mend both of them").say("Done.")
+    assert session.summary().request.startswith("Almost there. the hinge of the northern gate")
+    assert session.summary().request.endswith("…")
+    pasted = script().prompt(f"Almost there. quay $ {'ls -l harbour ' * 30}").say("Done.")
+    assert pasted.summary().request == "Almost there."
+
+
 LOG = "ERROR lamp of the gate: wick wet, oil low, glass dull, hinge bent\n" * 6
 
 
