@@ -101,9 +101,7 @@ def _asked(session: SessionTurns) -> list[tuple[float, RedactedText]]:
     of_humans = [one for one in prompts if one[2].subtype != PROGRAM]
     return [
         (
-            0.0
-            if turn in commits_only and len(prompt.text) < _LONG_ENOUGH
-            else (weight + _LEAST) * _tells(text),
+            0.0 if turn in commits_only and len(prompt.text) < _LONG_ENOUGH else weight + _LEAST,
             text,
         )
         for weight, turn, prompt in of_humans or prompts
@@ -111,20 +109,15 @@ def _asked(session: SessionTurns) -> list[tuple[float, RedactedText]]:
     ]
 
 
-def _tells(text: str) -> float:
-    """Return how much of its weight a request keeps: less where it has few words ("do it")."""
-    return min(1.0, len(vocabulary_of(text[:_END])) / _TELLING_WORDS)
-
-
 def request(session: SessionTurns) -> RedactedText:
-    """Return the first real request, then the weightiest of each later stretch, shortened."""
+    """Return the first real request, then the weightiest later ones, shortened."""
     asked = _asked(session)
     telling = (place for place, (_, text) in enumerate(asked) if not tells_nothing(text))
     asked = asked[next(telling, 0) :]
     if not asked:
         return EMPTY
     first = _with_its_end(asked[0][1])
-    later = _of_each_stretch(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
+    later = _weightiest(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
     if not first:
         return later
     return compose("{} Then: {}", closed(first), later) if later else first
@@ -223,33 +216,24 @@ def _with_its_end(text: RedactedText) -> RedactedText:
     return join(" ", (begun, end)) if fits or asks_only_there else begun
 
 
-def _of_each_stretch(
+def _weightiest(
     first: RedactedText, asked: list[tuple[float, RedactedText]], room: int
 ) -> RedactedText:
-    """Return as many later requests as fit, the weightiest of each of so many stretches of the
-    session before others, none that says again what another one says."""
-    short = [_begins_or_ends(text) for _, text in asked]
-    weight = [
-        pair[0] if len(text) >= _SHORTEST_REQUEST else 0.0
-        for pair, text in zip(asked, short, strict=True)
-    ]
-    stretch = [place * _MOST_LATER // len(short) for place in range(len(short))]
-    best = {}
-    for place in sorted(range(len(short)), key=lambda place: weight[place]):
-        best[stretch[place]] = place
-    order = sorted(
-        range(len(short)), key=lambda place: (best[stretch[place]] != place, -weight[place], place)
-    )
-    chosen: list[int] = []
+    """Return as many later requests as fit, the weightiest before others, none that says again
+    what another one says, in the order in which they were asked."""
+    chosen: dict[int, RedactedText] = {}
     told = [vocabulary_of(first)]
-    for place in order:
-        cost, words = len(short[place]) + 2, vocabulary_of(short[place])
+    for place in sorted(range(len(asked)), key=lambda place: -asked[place][0]):
+        weight, text = asked[place][0], _begins_or_ends(asked[place][1])
+        words = vocabulary_of(text)
         known = any(alike(words, other) for other in told)
-        if len(chosen) < _MOST_LATER and weight[place] > 0 and cost <= room and not known:
-            chosen.append(place)
+        if weight > 0 and _SHORTEST_REQUEST <= len(text) <= room - 2 and not known:
+            chosen[place] = text
             told.append(words)
-            room -= cost
-    return join("; ", (without_end(short[place]) for place in sorted(chosen)))
+            room -= len(text) + 2
+        if len(chosen) == _MOST_LATER:
+            break
+    return join("; ", (without_end(text) for _, text in sorted(chosen.items())))
 
 
 def _begins_or_ends(text: RedactedText) -> RedactedText:

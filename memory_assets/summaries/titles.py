@@ -35,7 +35,7 @@ from memory_assets.summaries.prompts import LOGGED, WANTS, tells_nothing, withou
 TITLE_LIMIT = 120
 _FIRST = 72
 """Characters that the first of two tasks has at least, of those of both."""
-_VAGUE, _HEAD, _END = 64, 80, 1_000
+_VAGUE, _HEAD = 64, 80
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
 _NO_TITLE = Phrase(
@@ -145,8 +145,7 @@ def title(session: SessionTurns) -> RedactedText:
         if by_user:
             return _clause(text)
         if not _SAYS_NOTHING.match(text):
-            long = sum(len(one.turns) for one in tasks) >= _LONG_SESSION
-            return _with_the_rest(session, text, tasks) if long else _clause(text)
+            return _with_the_rest(session, text, tasks)
     if named := _of_tasks(session, tasks):
         return named
     typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
@@ -228,18 +227,13 @@ def _other(
 def _with_the_rest(
     session: SessionTurns, main: RedactedText, tasks: Sequence[_Task]
 ) -> RedactedText:
-    """Return a title; after it the task that most work went to, if most of the work is in turns
-    that have none of that title's words."""
-    words = stems(main)
-    rest = 0.0
-    for weight, turn in zip(weights(session), session.turns, strict=True):
-        prose = [one.text[:_END] for one in turn.records if one.kind == "assistant_text"]
-        said = stems(" ".join((turn.prompt.text[:_END] if turn.prompt else "", *prose[-1:])))
-        rest += weight if 3 * len(words & said) < len(words) else 0.0
+    """Return the title of a long session; after it the task that most of the work went to, if it
+    has none of that title's words."""
+    turns, whole = sum(len(one.turns) for one in tasks), sum(one.weight for one in tasks)
     other = _other(session, tasks, main, None)
-    if other is None or words & stems(other[2]) or 2 * rest < sum(weights(session)):
+    if other is None or turns < _LONG_SESSION or 2 * other[0] < whole:
         return _clause(main)
-    return _both(main, other[2])
+    return _clause(main) if stems(main) & stems(other[2]) else _both(main, other[2])
 
 
 def _both(main: RedactedText, other: RedactedText, *, other_first: bool = False) -> RedactedText:
@@ -266,7 +260,7 @@ def _told_more(session: SessionTurns, task: _Task) -> RedactedText:
     named = [one for one in files if "." in one and one.split(".")[0].lower() not in known]
     most = max(named, key=files.count, default=EMPTY)
     if most and len(asked) < _VAGUE and (short or not _begins(asked)):
-        return compose("{} ({})", asked, most)
+        return _clause(compose("{} ({})", asked, most))
     return _clause(asked)
 
 

@@ -441,7 +441,7 @@ def test_what_was_only_committed_is_no_request(script: Make) -> None:
     [
         ("Look at the chart", "Hang the bell", "Look at the chart; Hang the bell"),
         ("Look at the chart", "feat(bell): hang it", "Look at the chart; bell: hang it"),
-        ("Bells of the harbour", "Hang the bell", "Bells of the harbour"),
+        ("The bell of the harbour", "Hang the bell", "The bell of the harbour"),
         ("Look at the chart", "chore: bump version", "Look at the chart"),
     ],
 )
