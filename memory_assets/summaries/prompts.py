@@ -6,10 +6,7 @@ import re
 
 from memory_assets.models import PROGRAM, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.commits import (
-    commits_that_stayed,
-    makes_commits,
-)
+from memory_assets.session_analysis.commits import commits_that_stayed, makes_commits
 from memory_assets.session_analysis.files import tool_kind, touched, weights
 from memory_assets.session_analysis.phrases import (
     EMPTY,
@@ -30,12 +27,7 @@ from memory_assets.session_analysis.sentences import (
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import segments
-from memory_assets.session_analysis.statements import (
-    alike,
-    is_answered,
-    routine,
-    vocabulary_of,
-)
+from memory_assets.session_analysis.statements import alike, is_answered, routine, vocabulary_of
 
 REQUEST_LIMIT = 600
 _FIRST_REQUEST_LIMIT, _LEAST_BEGINNING = 260, 90

@@ -16,18 +16,8 @@ from memory_assets.session_analysis.commits import (
     says_little,
 )
 from memory_assets.session_analysis.files import touched, weights
-from memory_assets.session_analysis.phrases import (
-    EMPTY,
-    Phrase,
-    base_name,
-    shorten,
-)
-from memory_assets.session_analysis.sentences import (
-    asks,
-    own_words,
-    plain_text,
-    request_sentences,
-)
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, shorten
+from memory_assets.session_analysis.sentences import asks, own_words, plain_text, request_sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import alike, routine, stems
 from memory_assets.summaries.prompts import LOGGED, WANTS, tells_nothing, without_end
@@ -109,7 +99,6 @@ _STATES = Phrase(
     r"\W*(?:(?:the|a|an|there|some|operation|error|warning)\b|"
     r"(?!(?:what|why|how)\b)(?:[\w'-]+ ){1,7}(?:is|are|was|were)\b(?!.*\?))"
 )
-_NAME = re.compile(r"(?<!^)[A-Z\d]|\w[._/]\w")
 _IDENTIFIER = re.compile(r"\w[._/]\w|\w\(\)|[a-z][A-Z]|--\w")
 """What makes a statement a finding that was handed over to be worked on."""
 
@@ -182,16 +171,12 @@ def _tasks(session: SessionTurns) -> list[_Task]:
 def _of_tasks(session: SessionTurns, tasks: Sequence[_Task]) -> RedactedText:
     """Return the first commit that says something, else the first request; beside it the other
     task that most work went to, in the order in which they were asked for."""
-    made = [one for one in commits_that_stayed(session) if not _NO_SUBJECT.match(one.made.subject)]
-    best = min(
-        made,
-        key=lambda one: (is_routine(one.made.subject), says_little(one.made.subject)),
-        default=None,
-    )
+    best = min(_made(session), key=_by_telling, default=None)
     telling = [one for one in tasks if not tells_nothing(one.asked)] or tasks[:1]
     whole = sum(one.weight for one in tasks)
     task = next((one for one in tasks if best and one.holds(best)), None)
-    if best and (not telling or not _tells_little(best) or (task and 2 * task.weight >= whole)):
+    most = task is not None and 2 * task.weight >= whole
+    if best and (most or not telling or not is_routine(best.made.subject)):
         only = main = _clause(_subject(best))
     elif telling:
         task = telling[0]
@@ -212,10 +197,13 @@ def _other(
     """Return what most work went to of the tasks of which a title tells nothing: how much, the
     place of its task, and its largest commit, or what was asked for."""
     words = stems(main)
-    made = [one for one in by_weight(commits_that_stayed(session)) if not _tells_little(one)]
+    made = by_weight([one for one in _made(session) if not is_routine(one.made.subject)])
     found: list[tuple[float, int, RedactedText]] = []
     for place, task in enumerate(tasks):
-        told = [_subject(one) for one in made if task.holds(one)]
+        own = [one for one in made if task.holds(one)]
+        if task is known:
+            own = [one for one in own if not says_little(one.made.subject)]
+        told = [_subject(one) for one in own]
         if not told and task is not known and _begins(task.asked):
             told = [task.asked]
         others = [text for text in told if len(words & stems(text)) < 2]
@@ -268,18 +256,20 @@ def _begins(text: RedactedText) -> bool:
     """Return True if a request begins a task: it names what it is about, and points to nothing
     before it."""
     head = text.sub(_ASIDE, "")[:_HEAD]
-    words = stems(head)
-    if len(words) < _FEWEST_WORDS and not (len(words) == 2 and _NAME.search(head)):
-        return False
-    if _GOES_ON.match(head) or LOGGED.match(head) or tells_nothing(head):
+    little = len(stems(head)) < _FEWEST_WORDS or tells_nothing(head)
+    if little or _GOES_ON.match(head) or LOGGED.match(head):
         return False
     return _STATES.match(head) is None or _IDENTIFIER.search(head) is not None
 
 
-def _tells_little(one: CommitCall) -> bool:
-    subject = one.made.subject
-    little = says_little(subject) or is_routine(subject)
-    return little or _NO_SUBJECT.match(subject) is not None
+def _made(session: SessionTurns) -> list[CommitCall]:
+    """Return the commits that stayed, oldest first, whose subjects are subjects."""
+    made = commits_that_stayed(session)
+    return [one for one in made if not _NO_SUBJECT.match(one.made.subject)]
+
+
+def _by_telling(one: CommitCall) -> tuple[bool, bool]:
+    return is_routine(one.made.subject), says_little(one.made.subject)
 
 
 def _subject(one: CommitCall) -> RedactedText:
