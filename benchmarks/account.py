@@ -1,11 +1,10 @@
 """Account for the text of all transcripts of the evaluation data: what of it the readers took,
 what they leave out for which reason, and what is in places that no reader knows.
 
-    python benchmarks/account.py [--rows] [--timed]
+    python benchmarks/account.py [--timed]
 
-Prints Markdown tables with counts alone. `--rows` also prints each declared place with the oldest
-version of the agent that wrote to it, and says where a table names another one; then the exit code
-is 1. `--timed` reads the dev transcripts three times with and without an account, in turns.
+Prints Markdown tables with counts alone. `--timed` reads the dev transcripts three times with and
+without an account, in turns.
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dev_data import unpack
+from dev_data import source_of, unpack
 
 from memory_assets.agents import AGENTS
 from memory_assets.errors import TranscriptError
 from memory_assets.stores.catalog.text_account import version_key
 from memory_assets.transcripts import (
-    READERS,
     Account,
     Balance,
     ReadReport,
@@ -32,12 +30,10 @@ from memory_assets.transcripts import (
     discover,
     read_session,
     reader_of,
-    readers_by_agent,
 )
-from memory_assets.transcripts.account import LeftOut, Tally
+from memory_assets.transcripts.account import Tally
 
 _ROOTS = {"claude-code": "claude/projects", "codex": "codex", "pi": "pi"}
-_HEAD_BYTES = 1 << 20
 _ROUNDS = 3
 _SHOWN_STEPS = 4
 
@@ -45,7 +41,6 @@ _SHOWN_STEPS = 4
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", action="store_true", help="print each declared place")
     parser.add_argument("--timed", action="store_true", help="measure what an account costs")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -56,7 +51,7 @@ def main() -> int:
             return 0
         sets = {
             "dev": list(_transcripts(dev)),
-            "growth": list(_recognised(dev.glob("*/growth/**/*"))),
+            "growth": list(map(source_of, sorted(dev.glob("*/growth/**/*.jsonl")))),
             "samples": list(_samples(others)),
         }
         unread = sum(
@@ -76,7 +71,7 @@ def main() -> int:
         of_agents[agent].add(balance)
     _print_reasons(of_agents)
     _print_unexplained(of_agents)
-    return _print_rows(of_agents) if arguments.rows else 0
+    return 0
 
 
 def _transcripts(unpacked: Path) -> Iterator[Source]:
@@ -96,18 +91,6 @@ def _samples(samples: Path) -> Iterator[Source]:
     for folder in _folders(samples, True):
         places = (folder, *(path for path in sorted(folder.rglob("*")) if path.is_dir()))
         yield from discover({folder.name: places})
-
-
-def _recognised(paths: Iterator[Path]) -> Iterator[Source]:
-    """Yield the files that a reader recognises by their content."""
-    for path in sorted(path for path in paths if path.is_file()):
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-        reader = next((reader for reader in READERS if reader.sniff(head)), None)
-        if reader is not None:
-            session_id, agent_id = reader.identify(path, head)
-            size = path.stat().st_size
-            yield Source(reader.agent, "-benchmark", session_id, agent_id, path, size, 0)
 
 
 def _balance(sources: Iterator[Source]) -> Balance:
@@ -134,7 +117,7 @@ def _print_sums(
     print("| transcripts | files | text, kB | on record | left out | unexplained | not compared |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for (name, agent), balance in balances.items():
-        left_out = sum(tally.bytes for tally in balance.left_out.values())
+        left_out = balance.left_out.total()
         kept = balance.total - left_out - balance.missing - balance.beyond
         sizes = (balance.total, kept, left_out, balance.missing, balance.beyond)
         shown = " | ".join(f"{size / 1e3:,.1f}" for size in sizes)
@@ -144,10 +127,7 @@ def _print_sums(
 def _print_reasons(balances: Mapping[str, Balance]) -> None:
     print("\n| agent | left out | kB |\n|---|---|---:|")
     for agent, balance in balances.items():
-        reasons: Counter[str] = Counter()
-        for row, tally in balance.left_out.items():
-            reasons[row.why] += tally.bytes
-        for why, size in reasons.most_common():
+        for why, size in balance.left_out.most_common():
             print(f"| {agent} | {why} | {size / 1e3:,.1f} |")
 
 
@@ -162,28 +142,6 @@ def _print_unexplained(balances: Mapping[str, Balance]) -> None:
             versions = sorted(tally.versions, key=version_key)
             span = " to ".join(dict.fromkeys((versions[0], versions[-1]))) if versions else ""
             print(f"| {agent} | `{path}` | {tally.bytes} | {span} |")
-
-
-def _print_rows(balances: Mapping[str, Balance]) -> int:
-    """Print the declared places; return 1 if a table names another oldest version."""
-    print("\n| agent | place | since | bytes |\n|---|---|---|---:|")
-    wrong: list[str] = []
-    for agent, balance in balances.items():
-        for row, tally in sorted(balance.left_out.items(), key=lambda each: each[0].path):
-            oldest = min(tally.versions, key=version_key, default="")
-            print(f"| {agent} | `{_place(row)}` | {oldest} | {tally.bytes} |")
-            if oldest != row.since:
-                wrong.append(f"{agent} {_place(row)}: {row.since or 'none'} is {oldest or 'none'}")
-        declared = {row for reader in readers_by_agent(agent) for row in reader.left_out}
-        unseen = declared - set(balance.left_out)
-        wrong += [f"{agent} {_place(row)}: nothing is there" for row in unseen if row.since]
-    for line in wrong:
-        print(line, file=sys.stderr)
-    return 1 if wrong else 0
-
-
-def _place(row: LeftOut) -> str:
-    return row.path + (f" that begins {row.opens}" if row.opens else "") or f"({row.dropped})"
 
 
 def _time(dev: Path) -> None:

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import lifelike
 
+from memory_assets.transcripts import Source, readers_by_agent
+from memory_assets.transcripts.lines import read_head
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 _LAYOUT = {
     "claude/projects": ("claude", "MEMORY_PROJECTS_DIR"),
@@ -71,6 +74,16 @@ def unpack(archive: str, into: Path) -> Path:
     with tarfile.open(data_dir() / archive, "r:xz") as tar:
         tar.extractall(into, filter="data")
     return into
+
+
+def source_of(path: Path) -> Source:
+    """Return the source that an unpacked file is, of the agent that a folder above is named
+    after."""
+    agents = {"codex": "codex", "pi": "pi", "copilot": "copilot-cli"}
+    folders = (agents[part] for part in reversed(path.parts) if part in agents)
+    agent = next(folders, "claude-code")
+    ids = readers_by_agent(agent)[0].identify(path, read_head(path))
+    return Source(agent, "-benchmark", *ids, path, path.stat().st_size, 0)
 
 
 def merge_homes(unpacked: Path, into: Path) -> dict[str, str]:

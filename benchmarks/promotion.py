@@ -28,7 +28,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from dev_data import ingested, unpack
+from dev_data import ingested, source_of, unpack
 from retrieval import HERE, lines
 
 from memory_assets.agent_memory.promotion import is_typed, promotable
@@ -149,7 +149,7 @@ def print_said(scratch: Path) -> None:
         if "growth" in path.parts or not AGENTS & set(path.parts):
             continue
         try:
-            for record in read_session(path):
+            for record in read_session(path, source=source_of(path)):
                 if record.kind == "prompt" and record.agent_id is None:
                     prompts[record.text] = record.session_id
                 elif record.kind == "assistant_text":

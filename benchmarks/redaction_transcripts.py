@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dev_data import source_of
+
 from memory_assets.errors import MemoryAssetsError, TranscriptError
 from memory_assets.models import Record
 from memory_assets.redaction import Finding, RecordRedaction, Redactor
@@ -26,10 +28,10 @@ _CLASSES = (("[A-Z]", "A"), ("[a-z]", "a"), ("[0-9]", "0"))
 
 
 def read_sessions(transcripts: Path) -> Iterator[list[Record]]:
-    """Yield the records of each file that a reader knows."""
+    """Yield the records of each file that can be read."""
     for path in sorted(transcripts.rglob("*.jsonl")):
         try:
-            records = list(read_session(path))
+            records = list(read_session(path, source=source_of(path)))
         except TranscriptError:
             continue
         if records:

@@ -20,6 +20,7 @@ from memory_assets.paths import project_of
 _HOME = re.compile(r"/(?:home|Users)/([^/]+)(?=/|$)|/(root)(?=/|$)")
 _HASH = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 _NOT_IN_WORDS = re.compile(r"[\W_]")
+_WORK_TREE = re.compile(r"([^/]+)(?:/\.claude)?/\.?worktrees/([^/]+)$")
 
 
 def spelled(directory: str) -> str:
@@ -42,6 +43,15 @@ def spelled(directory: str) -> str:
     if of_user := _HOME.match(path):
         return f"~{of_user[1] or of_user[2]}{path[of_user.end() :]}"
     return path
+
+
+def short_name(project: str, directory: str) -> str:
+    """Return what people are shown for a project: the last name of its directory, or of the project
+    where none is known; of a work tree in a repository, the repository's too."""
+    place = directory.replace("\\", "/").rstrip("/")
+    if work_tree := _WORK_TREE.search(place):
+        return "/".join(work_tree.groups())
+    return place.rpartition("/")[2] or project.rpartition("-")[2]
 
 
 def folded(name: str) -> str:

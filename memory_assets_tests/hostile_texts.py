@@ -25,6 +25,7 @@ from memory_assets.summaries import load_summarizer
 from memory_assets.transcripts import read_session
 from memory_assets_tests.records import record
 from memory_assets_tests.redacted_sessions import redacted
+from memory_assets_tests.transcript_files import source_of
 
 UNITS = (
     *("a>b|", "a|", "a>b;", "echo a>b|", "|", "||", "&&", ";", ">", "<", "2>&1 ", ">(", "<("),
@@ -226,7 +227,7 @@ class Stages:
         line["message"]["content"] = [{"type": "text", "text": text}]  # type: ignore[index]
         self._file.write_text(f"{json.dumps(line)}\n{text}\n", encoding="utf-8")
         begin = time.thread_time()
-        list(read_session(self._file))
+        list(read_session(self._file, source=source_of(self._file)))
         return time.thread_time() - begin
 
 

@@ -9,8 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.paths import project_of
+from memory_assets.transcripts import Source, readers_by_agent
+from memory_assets.transcripts.lines import read_head
 
+_OF_FOLDERS = {"codex": "codex", "pi": "pi", "copilot": "copilot-cli"}
+"""Agents by the folders that their homes have among samples; all others are of Claude Code."""
 BEGIN = datetime(2026, 3, 1, 8, tzinfo=UTC)
+
+
+def source_of(path: Path, agent: str = "") -> Source:
+    """Return the source that a file is, whether it lies where its agent would put it or not."""
+    folders = (_OF_FOLDERS[part] for part in reversed(path.parts) if part in _OF_FOLDERS)
+    agent = agent or next(folders, "claude-code")
+    ids = readers_by_agent(agent)[0].identify(path, read_head(path))
+    return Source(agent, "", *ids, path, 0, 0)
 
 
 def claude_line(

@@ -72,9 +72,12 @@ def _identifiers(
 ) -> Iterator[RedactedText]:
     texts = list(lines)
     texts += [r.text for r in records if r.kind == "tool_use" and r.tool_name not in LOOKUPS]
+    seen: set[str] = set()
     for text in texts:
         for match in IDENTIFIER.finditer(text):
-            yield text.cut(*match.span())
+            if match[0] not in seen:
+                seen.add(match[0])
+                yield text.cut(*match.span())
 
 
 def _shows_file(record: RedactedRecord) -> bool:

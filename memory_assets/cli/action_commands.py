@@ -11,7 +11,6 @@ from typing import Any
 
 from memory_assets.cli.asking import answered, require, takes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.views import friction_view, how_view
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import (
     ExportRequest,
@@ -21,6 +20,7 @@ from memory_assets.requests.questions import (
     ResumeRequest,
 )
 from memory_assets.serving.answer_lines import how_notes, project_notes, restore_notes
+from memory_assets.serving.views import friction_view, how_view
 
 
 @takes(HowRequest)

@@ -11,16 +11,6 @@ from typing import Any
 from memory_assets.cli import exit_codes
 from memory_assets.cli.asking import answered, require, takes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.views import (
-    audit_view,
-    blame_view,
-    nothing_on,
-    records_view,
-    rows_view,
-    session_view,
-    sessions_view,
-    timeline_view,
-)
 from memory_assets.cli.search_command import run_search
 from memory_assets.requests.questions import (
     AuditRequest,
@@ -43,6 +33,16 @@ from memory_assets.serving.answer_lines import (
     timeline_notes,
     usage_lines,
     usage_notes,
+)
+from memory_assets.serving.views import (
+    audit_view,
+    blame_view,
+    nothing_on,
+    records_view,
+    rows_view,
+    session_view,
+    sessions_view,
+    timeline_view,
 )
 
 

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.views import View, print_view
 from memory_assets.requests.arguments import Arguments
 from memory_assets.serving.answer_lines import with_directories
+from memory_assets.serving.views import Terminal, View
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
 
 R = TypeVar("R", bound=Arguments)
 Lines = Callable[[dict[str, Any]], Iterable[str]]
@@ -60,6 +63,18 @@ def answered(
     else:
         rendering.print_recalled(answer, as_json, lines(answer), told)
     return answer
+
+
+def print_view(
+    view: View, memory: Memory, answer: Mapping[str, Any], *, full: bool, paged: bool = True
+) -> None:
+    """Print an answer for the person at this terminal, through the pager if it is `paged` and does
+    not fit the screen; into a pipe in full, without wrapping, in the frame of recalled text."""
+    lines = view(Terminal(memory, rendering.layout_of_output(colours=True, full=full)), answer)
+    if sys.stdout.isatty():
+        rendering.write_lines(lines, sys.stdout, paged=paged)
+    else:
+        rendering.print_recalled(answer, False, lines)
 
 
 def require(*sections: object) -> None:

@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Self
 
+from memory_assets.cli.asking import print_view
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.hit_view import HitView, by_session
-from memory_assets.cli.printing.views import print_view, rows_view
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.serving.answer_lines import unsure
+from memory_assets.serving.views import rows_view
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory

@@ -38,7 +38,7 @@ def print_context(
         said = {"hookEventName": "SessionStart", "additionalContext": context["text"]}
         rendering.write_json({"hookSpecificOutput": said})
     elif context["text"] and sys.stdout.isatty():  # a person needs no frame
-        from memory_assets.cli.printing.layout import layout_of_output
+        from memory_assets.cli.printing.rendering import layout_of_output
 
         layout = layout_of_output(colours=True)
         told = context["text"].split("\n")[1:-1]

@@ -20,7 +20,7 @@ from pathlib import Path
 from memory_assets import __version__
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import layout_of_output
+from memory_assets.cli.printing.rendering import layout_of_output
 from memory_assets.errors import EmbedderUnavailable, MemoryAssetsError, StoreError
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.http.endpoint_use import EndpointUse, is_endpoint

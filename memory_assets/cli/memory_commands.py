@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.asking import takes
+from memory_assets.cli.asking import print_view, takes
 from memory_assets.cli.context_answer import print_context
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.views import memories_view, print_view
 from memory_assets.cli.request_options import Json
 from memory_assets.recall.names import short_form
 from memory_assets.requests.agent_memory import (
@@ -24,6 +23,7 @@ from memory_assets.requests.agent_memory import (
     RememberRequest,
 )
 from memory_assets.serving.agent_memory import AgentMemory
+from memory_assets.serving.views import memories_view
 from memory_assets.settings import load_settings
 from memory_assets.stores.files.shared import require_own, require_writable
 

@@ -28,6 +28,7 @@ from memory_assets.project_names import spelled
 from memory_assets.requests.questions import ForgetRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, listed
+from memory_assets.serving.visible_text import snippet
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
 from memory_assets.stores.agents.waiting import drop_waiting
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.stage.components import Components
 
 
+_TITLE = 40
 _PLURALS = {
     "session": "sessions",
     "document": "documents",
@@ -84,7 +86,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_lines(_selected(answer["sessions"], cut=asked.cut))
         rendering.print_lines([_WHOLE.format(part)] if part else ())
     if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
-        rendering.print_answer(answer, as_json, ())
+        rendering.print_answer(answer, as_json, ["Nothing was removed."])
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     require_idle(settings, {session.project for session in sessions})
     if text:
@@ -322,7 +324,7 @@ def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]
     rows = sum(sum(session["rows"].values()) for session in sessions)
     what = "The text would be cut out of" if cut else "To be forgotten:"
     yield f"{what} {_in_words(sessions)}, {counted(rows, 'row')}."
-    yield from listed(map(_in_a_line, sessions))
+    yield from listed(map(_in_lines, sessions))
 
 
 def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
@@ -336,15 +338,15 @@ def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
-def _in_a_line(session: Mapping[str, Any]) -> str:
+def _in_lines(session: Mapping[str, Any]) -> str:
     rows = session["rows"]
     if (kind := session["kind"]) in ("conversation", "memory"):
         size = counted(rows.get("agent_history", 0), "turn") if kind == "conversation" else kind
     else:
         records, chunks = rows.get("redacted_records", 0), rows.get("turn_chunks", 0)
         size = f"{counted(records, 'record')}, {counted(chunks, 'chunk')}"
-    start = f"  {session['session_id']}  {clock(session['last_record_at'])}  {session['project']}"
-    return f"{start}  {size}  {session['title'][:60]}"
+    start = f"  {session['session_id']}  {snippet(session['title'], _TITLE)}".rstrip()
+    return f"{start}\n    {clock(session['last_record_at'])}  {size}, {session['project']}"
 
 
 def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import layout_of_output
+from memory_assets.cli.printing.rendering import layout_of_output
 from memory_assets.serving.answer_lines import LISTED, clock, told_apart
 from memory_assets.settings import Settings
 from memory_assets.status import (

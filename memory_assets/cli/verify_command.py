@@ -18,7 +18,7 @@ from rich.console import Console
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import layout_of_output
+from memory_assets.cli.printing.rendering import layout_of_output
 from memory_assets.errors import ConfigurationError
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import SAMPLE_DIR, user_cache_dir, user_config_dir

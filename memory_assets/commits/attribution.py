@@ -32,7 +32,7 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.commits import replaced_commits
 from memory_assets.session_analysis.phrases import EMPTY
 
-ATTRIBUTION_VERSION = "commits-8"
+ATTRIBUTION_VERSION = "commits-9"
 """Changes whenever the same session and repository would give other claims."""
 
 
@@ -48,8 +48,8 @@ class Evidence(StrEnum):
     PRINTED = "printed"
     """Git printed the SHA in answer to the session's own `git commit`."""
     SAME_CHANGE = "same-change"
-    """It repeats a commit of the session (rebase, amend, squash, cherry-pick): the same patch
-    id, or the same author time and subject."""
+    """It repeats a commit of the session (rebase, amend, cherry-pick): the same author time and
+    subject."""
     PULL_REQUEST = "pull-request"
     """It merges a pull request that the session opened or merged."""
     TIME_AND_FILES = "time-and-files"
@@ -144,11 +144,9 @@ def attribute(work: SessionWork, repository: Repository | None) -> list[Claim]:
     if repository is None or first is None:
         return _marked(_strongest([*printed, *links]), work)
     there = repository.commits(first - timedelta(days=1))
-    by_sha = {commit.sha: commit for commit in there}
     claims = _own_in_repository(work, repository, there)
     confirmed = {claim.sha: (claim, claim.known) for claim in claims if claim.known is not None}
     claims += _by_trailer(work, there)
-    claims += same_change(repository, confirmed, there, by_sha)
     claims += same_author_time(work, confirmed, there)
     claims += _by_pull_request(work.pull_requests, there)
     proven = {claim.sha for claim in claims}
@@ -367,11 +365,6 @@ def _longest(sha: str, whole: Iterable[str]) -> str:
 Confirmed = tuple[Claim, RepositoryCommit]
 """A commit that the session made and that git has."""
 
-_MOST_SQUASHED = 40
-_REPEATS = re.compile(r"\(cherry picked from commit ([0-9a-f]{40})\)")
-_SQUASHED = re.compile(r"^Squashed commit of the following:", re.MULTILINE)
-_SQUASHED_COMMIT = re.compile(r"^commit ([0-9a-f]{40})$", re.MULTILINE)
-
 
 def said(own: OwnCommit) -> Claim:
     """Return the claim on a commit that git printed, not confirmed by any repository."""
@@ -389,64 +382,6 @@ def same_subject(mine: str, theirs: str) -> bool:
     if "<redacted" in bare:
         return plain.startswith(bare.partition("<redacted")[0])
     return plain == bare or (mine.endswith("…") and plain.startswith(bare))
-
-
-def same_change(
-    repository: Repository,
-    own: Mapping[str, Confirmed],
-    there: Sequence[RepositoryCommit],
-    by_sha: Mapping[str, RepositoryCommit],
-) -> list[Claim]:
-    """Return the claims on commits with the patch id of one of the session's, or of several in
-    a row, and on those whose message says what they repeat."""
-    if not own:
-        return []
-    others = [commit for commit in there if commit.sha not in own and len(commit.parents) == 1]
-    if not others:
-        return []
-    files = {path for _, commit in own.values() for path in commit.files}
-    likely = [commit.sha for commit in others if files.intersection(commit.files)]
-    patches = repository.patch_ids([*own, *likely])
-    origin: dict[str, str] = {patches[sha]: sha for sha in own if sha in patches}
-    for first, last in _rows(own, by_sha):
-        squashed = repository.patch_id_between(first, last)
-        if squashed:
-            origin.setdefault(squashed, last)
-    claims = []
-    for commit in others:
-        source = origin.get(patches.get(commit.sha, ""), "")
-        source = source or next((sha for sha in _repeated(commit.message) if sha in own), "")
-        if source and commit.committed_at >= own[source][1].committed_at:
-            claims.append(_repeats(own[source][0], commit))
-    return claims
-
-
-def _rows(
-    own: Mapping[str, Confirmed], by_sha: Mapping[str, RepositoryCommit]
-) -> list[tuple[str, str]]:
-    """(parent of the first, last) of every run of two and more of the session's commits that
-    follow each other."""
-    runs: list[tuple[str, str]] = []
-    for last in own:
-        at = last
-        for length in range(1, _MOST_SQUASHED):
-            commit = by_sha.get(at)
-            if commit is None or len(commit.parents) != 1:
-                break
-            if length >= 2:
-                runs.append((commit.parents[0], last))
-            at = commit.parents[0]
-            if at not in own:
-                break
-    return runs
-
-
-def _repeated(message: str) -> list[str]:
-    """The commits that a cherry-pick's or a squash's message names."""
-    named = _REPEATS.findall(message)
-    if _SQUASHED.search(message):
-        named += _SQUASHED_COMMIT.findall(message)
-    return named
 
 
 def same_author_time(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
@@ -137,21 +137,6 @@ class Repository:
             ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"]
         )
         return sorted(set(names.decode("utf-8", "surrogateescape").split("\0")) - {""})
-
-    def patch_ids(self, shas: Iterable[str]) -> dict[str, str]:
-        """Return the stable patch id of each commit that has one parent and a change."""
-        wanted = "".join(f"{sha}\n" for sha in shas)
-        if not wanted:
-            return {}
-        patches = self._try([*_PATCH, "--stdin"], wanted.encode())
-        listed = self._try(["patch-id", "--stable"], patches).decode().splitlines()
-        return {sha: patch for patch, sha in (line.split() for line in listed)}
-
-    def patch_id_between(self, before: str, after: str) -> str:
-        """Return the stable patch id of all that changed from one commit to another."""
-        patch = self._try([*_PATCH, before, after])
-        listed = self._try(["patch-id", "--stable"], patch).decode().split()
-        return listed[0] if listed else ""
 
     def added_lines(self, sha: str) -> dict[str, list[str]]:
         """Return the lines that a commit added, by file."""

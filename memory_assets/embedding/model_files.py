@@ -32,8 +32,10 @@ SPECIAL_TOKENS = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
 CLS_ID, SEP_ID = 101, 102  # their lines in the vocabulary, counted from 0
 _WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
 """What BERT splits ASCII text into before it looks for word pieces."""
-_NOT_PLAIN = re.compile(r"[^\t\r -~]|\[(?:PAD|UNK|CLS|SEP|MASK)\]")
-_MOST_WORDS = 50_000
+_NOT_PLAIN = re.compile(r"[^\t\n\r -~]|\[(?:PAD|UNK|CLS|SEP|MASK)\]")
+_BLANKS = " \t\n\r"
+_BLANK = re.compile(f"[{_BLANKS}]")
+_MOST_WORDS, _LONGEST_KEPT = 50_000, 40
 
 
 def read_weights() -> bytes:
@@ -113,28 +115,43 @@ class WordPieces:
         """Return (start, end) in characters of each word piece, [CLS] and [SEP] left out.
 
         Most words of a text were seen before, and their pieces do not depend on what stands around
-        them, which takes half the tokenizer's time. It gets lines with other than ASCII.
+        them, which takes half the tokenizer's time. What stands between two blanks and has other
+        than ASCII in it counts as one word.
         """
         offsets: list[tuple[int, int]] = []
-        known, line_start = self._words, 0
-        for line in text.split("\n"):
-            if _NOT_PLAIN.search(line):
-                pieces = self._tokenizer.encode(_encodable(line)).offsets
-                offsets += [(line_start + start, line_start + end) for start, end in pieces]
-            else:
-                for word in _WORD.finditer(line):
-                    at = line_start + word.start()
-                    for start, end in known.get(word[0]) or self._learned(word[0]):
-                        offsets.append((at + start, at + end))
-            line_start += len(line) + 1
+        at = 0
+        while odd := _NOT_PLAIN.search(text, at):
+            begin = max(at, *(text.rfind(blank, at, odd.start()) + 1 for blank in _BLANKS))
+            blank = _BLANK.search(text, odd.end())
+            end = blank.start() if blank else len(text)
+            self._add_plain(offsets, text, at, begin)
+            offsets += [(begin + start, begin + stop) for start, stop in self._in(text[begin:end])]
+            at = end
+        self._add_plain(offsets, text, at, len(text))
         return offsets
 
-    def _learned(self, word: str) -> Sequence[tuple[int, int]]:
-        """Return the offsets of the pieces in a word, and remember them."""
-        if len(self._words) >= _MOST_WORDS:
-            self._words.clear()
-        self._words[word] = offsets = self._tokenizer.encode(word).offsets
-        return offsets
+    def _add_plain(self, offsets: list[tuple[int, int]], text: str, begin: int, end: int) -> None:
+        """Add the offsets in a stretch of plain ASCII. Most of its words are one piece."""
+        known = self._words
+        for word in _WORD.finditer(text, begin, end):
+            pieces = known.get(word[0]) or self._in(word[0])
+            if len(pieces) == 1:
+                offsets.append(word.span())
+            else:
+                at = word.start()
+                offsets += [(at + start, at + stop) for start, stop in pieces]
+
+    def _in(self, word: str) -> Sequence[tuple[int, int]]:
+        """Return the offsets of the pieces in a word, and remember those of a short one."""
+        known = self._words
+        pieces = known.get(word)
+        if pieces is None:
+            pieces = self._tokenizer.encode(_encodable(word)).offsets
+            if len(known) >= _MOST_WORDS:
+                known.clear()
+            if len(word) <= _LONGEST_KEPT:
+                known[word] = pieces
+        return pieces
 
 
 def load_word_pieces() -> WordPieces:

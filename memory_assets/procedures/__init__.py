@@ -1,5 +1,5 @@
-"""Procedures: the commands that sessions of a project show to work in it, and those that do not.
+"""Procedures: what the sessions of a project show again and again about the work in it.
 
 Belongs here: what one session shows (`uses.py`), and what several of them show together
-(`procedures.py`, `traps.py`). Does not: stores, and what becomes a memory.
+(`procedures.py`, `project.py`). Does not: stores, and what becomes a memory.
 """

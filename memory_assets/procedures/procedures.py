@@ -1,5 +1,4 @@
-"""How work is done in a project: the commands that worked again and again, by what they are for,
-and the tools that few other projects have."""
+"""How work is done in a project: the commands that worked again and again, by what they are for."""
 
 from __future__ import annotations
 
@@ -15,13 +14,9 @@ from memory_assets.session_analysis.phrases import names
 
 LONGEST = 300
 _MOST_COMMANDS = 3
-_MOST_FORMS = 5
-_FEWEST_USES = 4
 _GOES_ON = " …"
 _FILE = re.compile(r"\S*/\S*\.\w{1,5}|\S*[._]test[._]\S*|test_\S+|\S*::\S*")
-_VERB = re.compile(r"\S+ (?:-\S+ )*[a-z]{2,}")
 _CHOOSING = names("-run --run -k -t --grep --testNamePattern --test-name-pattern --only")
-_PROGRAM = re.compile(r"[a-z][\w.+-]{1,30}")
 _PLAIN = tuple(
     re.compile(pattern)
     for pattern in (
@@ -45,23 +40,6 @@ _PLAIN = tuple(
     )
 )
 """Commands that anybody would try first: nobody needs to remember them."""
-_COMMON = names(
-    "git gh npm npx pnpm yarn bun bunx deno node python python3 pip pip3 uv poetry go cargo rustc "
-    "make cmake gcc g++ clang swift java javac ruby perl php bash sh zsh pwsh powershell cmd curl "
-    "wget ls find tree which type stat file du df ps env id uname whoami diff cmp jq yq awk sort "
-    "uniq wc xargs test [ [[ man apply_patch cut tr basename dirname readlink realpath hexdump xxd "
-    "md5sum sha256sum sha1sum strings kill pkill lsof cp mv rm chmod ln for rmdir tee history "
-    "return break continue case esac elif local function exit read let cat head tail less more nl "
-    "bat sed rg grep egrep ag ack fgrep unzip zip tar gzip base64 openssl od printenv hostname "
-    "ssh scp rsync sqlite3 brew apt apt-get sudo chown touch mkdir tsc eslint prettier pytest mypy "
-    "ruff black gofmt golangci-lint jest vitest memory entire claude codex pi open code nproc "
-    "sw_vers nvidia-smi top free uptime date seq shasum fd nc ping dig screen gitleaks mktemp wait "
-    "command alias set unset true false eval source xcode-select sysctl getconf locale dos2unix "
-    "iconv paste comm join split csplit expr bc dd sync mount umount ulimit vi vim nano ed patch "
-    "tmux cd pushd popd dir del copy move where findstr select-string get-childitem get-content "
-    "const let var await import function print"
-)
-"""Programs that any project may use, and agents themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +69,7 @@ def procedures(uses: Sequence[Use]) -> list[Lasting]:
     """Return the procedures of a project, one a purpose."""
     by_purpose: dict[str, list[Use]] = defaultdict(list)
     for use in uses:
-        if use.purpose and not use.failed:
-            by_purpose[use.purpose].append(use)
+        by_purpose[use.purpose].append(use)
     lasting = []
     for purpose, of_purpose in by_purpose.items():
         shown = sorted(filter(_tells, _commands(of_purpose)), key=lambda command: command.rank)
@@ -100,30 +77,6 @@ def procedures(uses: Sequence[Use]) -> list[Lasting]:
         if best:
             text = f"{_heading(purpose)}: {_listing(best)}."
             lasting.append(shown_by(purpose, text, _uses(best)))
-    return lasting
-
-
-def tools(uses: Sequence[Use]) -> list[Lasting]:
-    """Return how the programs are called that few other projects use, one a program."""
-    by_program: dict[str, list[Use]] = defaultdict(list)
-    for call in uses:
-        if not call.purpose and not call.failed and call.program not in _COMMON:
-            by_program[call.program].append(call)
-    lasting = []
-    for program, of_program in by_program.items():
-        sessions = len({call.session_id for call in of_program})
-        if sessions < 2 or len(of_program) < _FEWEST_USES or not _PROGRAM.fullmatch(program):
-            continue
-        shown = _grouped(of_program, lambda use: use.form.replace("_", "…"))
-        best = sorted(
-            (group for group in shown if len(group.uses) > 1), key=lambda group: group.rank
-        )
-        told = {group.command for group in best}
-        best = [group for group in best if group.command + _GOES_ON not in told]
-        if len(best) > 1 and any(_VERB.match(group.command) for group in best):
-            forms = best[:_MOST_FORMS]
-            text = f"`{program}` is used in this project: {_listing(forms)}."
-            lasting.append(shown_by(f"tool {program}", text, _uses(forms)))
     return lasting
 
 

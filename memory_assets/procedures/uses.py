@@ -1,4 +1,4 @@
-"""The commands of one session, each with what it is for, where it ran, and whether it worked."""
+"""The commands of one session that worked, each with what it is for and where it ran."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_assets.procedures.lasting import Seen
 from memory_assets.procedures.purposes import purpose_of
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
-from memory_assets.session_analysis.shell import Segment, form_of, meaningful, segments
+from memory_assets.session_analysis.shell import Segment, meaningful, segments
 
 _LONGEST = 1_000
 _HEREDOC = re.compile(r"\s*<<.*$")
@@ -29,17 +29,13 @@ _ROOTED = re.compile(r"^(?:[/~]|[A-Za-z]:[\\/])")
 
 @dataclass(frozen=True, slots=True)
 class Use(Seen):
-    """One command of a turn. `text` is how it was typed, without redirections and what only wraps
-    it; `where` the directory below the project's, "" for its root; `error` tells why it failed."""
+    """One command of a turn that worked. `text` is how it was typed, without redirections and what
+    only wraps it; `where` the directory below the project's, "" for its root."""
 
     text: str
     purpose: str
-    program: str
     words: tuple[str, ...]
-    form: str
     where: str
-    failed: bool
-    error: str
 
     @property
     def command(self) -> str:
@@ -48,27 +44,20 @@ class Use(Seen):
 
 
 def uses(session: SessionTurns) -> Iterator[Use]:
-    """Yield the commands of a session whose outcome is known, in order, without those that could
-    not be run again: with temporary files, ids, variables, or more than a line."""
+    """Yield the commands of a session that worked and are for something, in order; `text` is ""
+    where they could not be run again: with temporary files, ids, variables, or more than a line."""
     for run in all_runs(session):
-        if run.segment is None:
+        if run.segment is None or run.failed or (where := _where(session, run)) is None:
             continue
         exported = _exported(run)
-        parts = [run.segment] if run.failed else meaningful(run.record.command) or [run.segment]
-        for part in parts:
-            text = "" if "<redacted" in run.record.command else typed(part, exported)
-            where = _where(session, run)
-            if where is None:
+        for part in meaningful(run.record.command) or [run.segment]:
+            if not (purpose := purpose_of(part)):
                 continue
             yield Use(
-                text=text,
-                purpose=purpose_of(part),
-                program=part.program,
+                text="" if "<redacted" in run.record.command else typed(part, exported),
+                purpose=purpose,
                 words=tuple(str(word) for word in part.words),
-                form=form_of(part),
                 where=where,
-                failed=run.failed,
-                error=str(run.head) if run.failed else "",
                 session_id=session.session_id,
                 turn_id=run.turn.id,
                 at=run.record.timestamp,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import BadArgument, ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import on_this_machine
 from memory_assets.paths import project_of as slug_of
-from memory_assets.project_names import folded, spelled
+from memory_assets.project_names import folded, short_name, spelled
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.agents.partitions import is_agent_memory, project_in
 from memory_assets.stores.catalog.catalog import Catalog
@@ -77,9 +77,7 @@ def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> l
                 "no session of this directory is in memory; `memory sessions` lists those there are"
             )
         roots = catalog.sources.project_roots()
-        spoken = {
-            re.split(r"[/\\]", roots.get(name, "").rstrip("/\\"))[-1] or name for name in known
-        }
+        spoken = {short_name(name, roots.get(name, "")) for name in known}
         raise UnknownName(f"no project {text!r} in memory; known are: {listed(spoken)}")
     namesakes = meanings if len(meanings) == 1 else _namesakes(catalog, text.strip(), meanings)
     if not namesakes:
@@ -160,6 +158,9 @@ def projects_read_about(stores: Stores, text: str) -> list[str]:
 def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:
     """Yield the projects that a text can mean, the likeliest meaning first."""
     roots, directories = _roots(catalog, known), _directories(catalog, known)
+    if "/" in text:  # a work tree is shown with its repository
+        shown = {root: folded(short_name("", root)) for root in roots}
+        yield {name for root in roots if shown[root] == folded(text) for name in roots[root]}
     if text.startswith(("~", ".")) or "/" in text or "\\" in text:
         plain = text.rstrip("/\\")
         if spelled(plain) in directories:

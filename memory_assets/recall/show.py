@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory_assets.chunking.chunks import spoken
 from memory_assets.chunking.digest import digest, error_head, stored_path
@@ -27,9 +27,6 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.stores import Stores
 from memory_assets.tool_names import kind_of_tool
-
-if TYPE_CHECKING:
-    from memory_assets.stores.stores import Stores
 
 _OF_ONE_ROW = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS, "link": COMMIT_LINKS}
 _OF_TURN = (

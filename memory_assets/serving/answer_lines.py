@@ -6,13 +6,13 @@ The lines hold recalled text as it was recorded: who prints or sends them makes 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
+from memory_assets.project_names import short_name
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.times import spoken_time
@@ -20,8 +20,6 @@ from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
-_MOST_LINES = 3
-_WORK_TREE = re.compile(r"([^/]+)(?:/\.claude)?/\.?worktrees/([^/]+)$")
 _HELD_BACK = 3
 _SHOWN = 600
 _COPIES = 3
@@ -51,12 +49,8 @@ def age(time: str | None, now: datetime) -> str:
 
 
 def project_name(row: Mapping[str, Any]) -> str:
-    """Return the last name of the directory of a row's project, or of the project; of a work tree
-    in a repository, the repository's too."""
-    root = str(row.get("project_root") or "").replace("\\", "/").rstrip("/")
-    if work_tree := _WORK_TREE.search(root):
-        return "/".join(work_tree.groups())
-    return root.rpartition("/")[2] or str(row["project"]).rpartition("-")[2]
+    """Return what people are shown for the project of a row."""
+    return short_name(str(row["project"]), str(row.get("project_root") or ""))
 
 
 def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -266,25 +260,6 @@ def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterat
             yield f"- and {there[kind] - len(answer[kind])} more {kind}"
 
 
-def sessions_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield two lines for each session: its short id, when, how long and where; its title, and on
-    which branch and with which model it was."""
-    for session in answer["sessions"]:
-        commits = len(session["commits"])
-        done = f", {counted(commits, 'commit')}" if commits else ""
-        yield (
-            f"{session['short_id']}  ended {clock(session['ended_at'])}  "
-            f"{lasting(session['duration_seconds'])}  {counted(session['turns'], 'turn')}{done}  "
-            f"{project_name(session)}"
-        )
-        of = [session["git_branch"], session["agent"], *session["models"][:1]]
-        if session["usage"]["tokens"]:
-            of.append(f"{shortened(session['usage']['tokens'])} tokens")
-        title = session["title"] or no_title(answer)
-        yield f"   {title}  [{', '.join(filter(None, of))}]"
-        yield from (f"   {pin_line(pinned, session['title'])}" for pinned in session["pinned"])
-
-
 def no_title(answer: Mapping[str, Any]) -> str:
     """Return what stands for a title in a list of sessions."""
     return "(no title yet)" if answer["ingest"] else "(no title: too little is said in it)"
@@ -300,7 +275,7 @@ def pin_line(pinned: Mapping[str, Any], title: str) -> str:
 
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield what each model, project, agent, session or day took, and all of them together."""
-    yield f"{'tokens':>9}  {'dollars':>9}  {'time':>9}  {answer['by']}"
+    yield f"{'tokens':>9}  {'dollars':>9}  {'time':>11}  {answer['by']}"
     groups = answer["groups"]
     by_project = answer["by"] == "project"
     names = told_apart(groups) if by_project else [group["name"] for group in groups]
@@ -313,7 +288,7 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _used(entry: Mapping[str, Any], name: str) -> str:
     price = dollars_in_words(entry)
-    return f"{shortened(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>9}  {name}"
+    return f"{shortened(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>11}  {name}"
 
 
 def dollars_in_words(entry: Mapping[str, Any]) -> str:
@@ -408,38 +383,10 @@ def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[st
         )
 
 
-def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the commits with their sessions and the evidence, or the turns that changed a file."""
-    from memory_assets.recall.files.blame import proof_in_words
-
-    for commit in answer["commits"]:
-        numbers = commit["lines"]
-        lines = f"  (line{'s' * (len(numbers) > 1)} {_numbers(numbers)})" if numbers else ""
-        when = _day(commit["committed_at"])
-        yield f"{commit['commit'][:12]}  {when}  {commit['subject']}{lines}".rstrip()
-        for session in commit["sessions"]:
-            where = session["turn_id"] or f"session {session['session_id']}"
-            yield f"  {where}  ({proof_in_words(session)})  {session['title']}".rstrip()
-    for turn in answer["turns"]:
-        elsewhere = "" if turn["here"] else f"  (in {turn['project']})"
-        when = _day(turn["timestamp"])
-        yield f"{turn['turn_id']}  {when}  changed {turn['path']}{elsewhere}  {turn['title']}"
-    yield from (f"note: {note}" for note in answer["notes"])
-
-
-def _day(time: str | None) -> str:
-    return clock(time)[:10] if time else ""
-
-
 def link_line(link: Mapping[str, Any]) -> str:
     """Return a link between a session and a commit on one line, with the commit's subject."""
     subject = f" ({link['subject']})" if link["subject"] else ""
     return f"{link['session_id']} to commit {link['commit']}{subject}, {link['evidence']}"
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    more = f" and {len(numbers) - _MOST_LINES} more" if len(numbers) > _MOST_LINES else ""
-    return ", ".join(map(str, numbers[:_MOST_LINES])) + more
 
 
 def run_lines(
@@ -492,21 +439,6 @@ def page_note(answer: Mapping[str, Any]) -> Iterator[str]:
         yield "Subagents are folded; --subagents prints their records."
 
 
-def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the commands that worked, by project, each with what had failed before it; then what
-    failed and did not work later."""
-    for project, commands in groupby(answer["commands"], key=lambda command: command["project"]):
-        yield f"# {project}"
-        for command in commands:
-            yield f"{command['command']}"
-            yield f"   {uses(command)}, last {clock(command['last'])} {command['turn_id']}"
-            yield from (f"   after {_failure(failed)}" for failed in command["before"])
-    if answer["failed"]:
-        yield "# failed, and did not work later in the session"
-    for command in answer["failed"]:
-        yield f"{_failure(command)}  {command['turn_id']}"
-
-
 def uses(worked: Mapping[str, Any]) -> str:
     """Return in how many sessions a command worked, how often, and in how many wordings."""
     times = f", {worked['times']} times" if worked["times"] > worked["sessions"] else ""
@@ -520,25 +452,6 @@ def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from project_notes(answer)
     if (left := answer["sessions_in_all"] - answer["sessions"]) > 0:
         yield f"There are {counted(left, 'older session')} that were not read; try one project."
-
-
-def _failure(failed: Mapping[str, Any]) -> str:
-    return f"{failed['command']}: {failed['error']}"
-
-
-def friction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the errors met in several sessions, each with where it was met last and how it ended,
-    the newest ending first."""
-    for error in answer["errors"]:
-        met = f"{counted(error['sessions'], 'session')}, ended in {error['ended']}"
-        yield f"{error['error']}"
-        yield f"   {error['command']}"
-        yield f"   met in {met}; last {clock(error['last'])} {error['turns'][0]}"
-        for ending in error["endings"]:
-            ran = [f"`{command}`" for command in ending["ran"]]
-            changed = [f"changing {path}" for path in ending["changed"]]
-            after = f" after {', '.join([*ran, *changed])}" if ran or changed else ""
-            yield f"   ended by `{ending['command']}`{after}  {ending['turn_id']}"
 
 
 def restore_notes(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -31,22 +31,18 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.requests.search import FEW_HITS, MAX_HITS, CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import (
-    blame_lines,
     clock,
     correction_lines,
     cross_query_lines,
     filter_lines,
-    friction_lines,
     held_back_notes,
     hit_lines,
-    how_lines,
     how_notes,
     link_line,
     project_notes,
     record_lines,
     restore_notes,
     session_lines,
-    sessions_lines,
     timeline_lines,
     usage_lines,
     usage_notes,
@@ -58,6 +54,13 @@ from memory_assets.serving.answer_size import (
     pages,
     text_pages,
     tokens,
+)
+from memory_assets.serving.views import (
+    AgentText,
+    blame_view,
+    friction_view,
+    how_view,
+    sessions_view,
 )
 from memory_assets.serving.visible_text import Frame, snippet, visible, visible_payload
 from memory_assets.status import (
@@ -78,12 +81,7 @@ often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000
 _DOCUMENT_SNIPPET = 500
 _OF_A_DOCUMENT = (
-    "file_path",
-    "line_start",
-    "line_end",
-    "file_type",
-    "section_heading",
-    "copies",
+    *("file_path", "line_start", "line_end", "file_type", "section_heading", "copies"),
 )
 _OF_A_RECORD = ("record", "tool", "line")
 """Where the text of an exact search stands in a turn."""
@@ -431,7 +429,7 @@ def _how(memory: Memory, request: HowRequest) -> _Answer:
     payload, left_out = fitting(payload, ("commands", "failed"))
     ids = [command["turn_id"] for command in [*payload["commands"], *payload["failed"]]]
     next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
-    lines = list(how_lines(payload))
+    lines = list(how_view(AgentText(memory), payload)) if ids else []
     notes = [*how_notes(payload), *_left_out(left_out, request.n), next_call]
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
@@ -441,7 +439,7 @@ def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
     turns = [error["turns"][0] for error in payload["errors"]]
     next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
     notes = [*project_notes(payload), *_left_out(left_out, request.n), next_call]
-    lines = list(friction_lines(payload))
+    lines = list(friction_view(AgentText(memory), payload)) if turns else []
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
 
@@ -462,13 +460,13 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
         *([f"{counted(older, 'more session')}: ask for more with n, or narrower."] * bool(older)),
         next_call,
     ]
-    lines = list(sessions_lines(payload))
+    lines = list(sessions_view(AgentText(memory), payload)) if listed else []
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
 
 def _usage(memory: Memory, request: UsageRequest) -> _Answer:
     payload, left_out = fitting(memory.ask(request), ("groups",))
-    notes = [*usage_notes(payload), *([f"{left_out} more did not fit."] * bool(left_out))]
+    notes = [*usage_notes(payload), *_left_out(left_out, 0)]
     return _Answer(payload, list(usage_lines(payload)), after=notes)
 
 
@@ -478,8 +476,10 @@ def _blame(memory: Memory, request: BlameRequest) -> _Answer:
     sessions = [session for commit in payload["commits"] for session in commit["sessions"]]
     ids = [named["turn_id"] or named["session_id"] for named in [*sessions, *payload["turns"]]]
     next_call = f'Next: get(ids=["{ids[0]}"]) for the full text.' if ids else ""
-    notes = [*([f"{left_out} more did not fit."] * bool(left_out)), next_call]
-    return _Answer({**payload, "next": next_call}, list(blame_lines(payload)), after=notes)
+    lines = list(blame_view(AgentText(memory), payload))
+    return _Answer(
+        {**payload, "next": next_call}, lines, after=[*_left_out(left_out, 0), next_call]
+    )
 
 
 def _restore(memory: Memory, request: RestoreRequest) -> _Answer:
@@ -498,7 +498,8 @@ def _restore(memory: Memory, request: RestoreRequest) -> _Answer:
 
 
 def _left_out(count: int, n: int) -> list[str]:
-    return [f"{count} more did not fit: ask for less than n={n}, or narrower."] if count else []
+    remedy = f": ask for less than n={n}, or narrower" if n else ""
+    return [f"{count} more did not fit{remedy}."] if count else []
 
 
 def _link(memory: Memory, request: LinkRequest) -> _Answer:

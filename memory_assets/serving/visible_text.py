@@ -63,6 +63,12 @@ def visible(text: str) -> str:
     return str(_MARK.sub(r"\1recalled_memory", _UNSEEN.sub("", _COLOUR.sub("", text))))
 
 
+def printable(text: str) -> str:
+    """Return text without invisible characters (terminal escapes, direction marks), with bytes
+    that are not UTF-8 as backslash escapes."""
+    return visible(text.encode("utf-8", "backslashreplace").decode())
+
+
 def visible_payload(value: Any) -> Any:
     """Return a JSON value whose texts and keys are all visible."""
     if isinstance(value, str):

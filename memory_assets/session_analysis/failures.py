@@ -80,10 +80,12 @@ _TELLING = tuple(
         r"^(?P<text>.*(?:error TS\d+|error\[E\d+\]).*)$",
         r"^\s*(?P<text>(?:[Ee]rror|ERROR|fatal|panic|FATAL)(?:\[\w+\])?: .+)$",
         r"^(?P<text>.*\w(?:Error|Exception): .+)$",
+        r"^\s*(?P<text>[\w./\\-]+\.\w+:\d+:\d+: (?!note|warning).+)$",
         r"^\s*(?P<text>(?:npm (?:ERR!|error) (?!code)|ERR_\w+).*)$",
-        r"^\s*(?P<text>(?:--- FAIL|FAIL(?:ED)?)\b.*)$",
-        r"^(?P<text>(?!.*[│|]).*\b(?:error|failed|not found|denied|[Cc]annot|unable to|"
-        r"No such file|refused|undefined|unexpected|invalid|missing|timed out)\b.*(?<![{};,]))$",
+        r"^\s*(?P<text>(?:--- FAIL|FAIL(?:ED)?)\b(?!.*\[\w+ failed\]).*)$",
+        r"^(?P<text>(?!.*(?:[│|]|task failed$|\[\w+ failed\])).*\b(?:error|failed|not found|denied|"
+        r"[Cc]annot|unable to|No such file|refused|undefined|unexpected|invalid|missing|"
+        r"timed out)\b.*(?<![{};,]))$",
     )
 )
 _EXACT = names("-c -e -")

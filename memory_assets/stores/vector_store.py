@@ -60,11 +60,6 @@ class Collection(Protocol):
         """The metadata that its maker gave it."""
 
     @property
-    def embedding_function(self) -> Mapping[str, Any]:
-        """What the store has on how texts are embedded: `type`, `name`, `config`; empty where it
-        has nothing."""
-
-    @property
     def incarnation(self) -> str:
         """The id of this creation of the collection; a new one has another."""
         return str(self.metadata["incarnation"])

@@ -1,9 +1,8 @@
 """Readers of coding agents' transcripts: from files to unredacted `Record`s, streaming.
 
-Belongs here: the formats of the agents, finding their files, reading lines that may be
-broken. One `Reader` per agent, chosen by the content of the file. Does not: redaction,
-turns, anything that writes. Nothing in this package logs, and no error or report contains
-text of a transcript.
+Belongs here: the formats of the agents, finding their files, reading lines that may be broken. Each
+agent has its `Reader`s. Does not: redaction, turns, anything that writes. Nothing in this package
+logs, and no error or report contains text of a transcript.
 """
 
 from memory_assets.transcripts.account import Account, Balance

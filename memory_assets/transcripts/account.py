@@ -8,6 +8,7 @@ table declares as left out. What is neither is counted by its path of keys, neve
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -52,14 +53,11 @@ _DATA_KEYS = frozenset({"input", "arguments", "parameters", "inputSchema", _JSON
 
 class LeftOut(NamedTuple):
     """A declared place whose text the reader leaves out: the beginning of its path of keys, where
-    "*" is any one key and "<tag>" the text between such tags; the agent's version that was first
-    seen to write it, as `benchmarks/account.py --rows` finds it ("" if that names none); and the
-    reason. `opens`, `holds`: what a text there begins with, or has in it, where only such texts are
-    left out. `dropped` instead of a path: the reader's reason for objects whose text it takes from
-    another source."""
+    "*" is any one key and "<tag>" the text between such tags; and why. `opens`, `holds`: what a
+    text there begins with, or has in it, where only such texts are left out. `dropped` instead of
+    a path: the reader's reason for objects whose text it takes from another source."""
 
     path: str
-    since: str
     why: str
     opens: str = ""
     holds: str = ""
@@ -83,20 +81,19 @@ class Tally:
 
 @dataclass
 class Balance:
-    """Bytes of text (UTF-8): all, those left out by declared place, and the unexplained by path.
-    `beyond` were not compared, because the source is too large."""
+    """Bytes of text (UTF-8): all, those left out by reason, and the unexplained by path. `beyond`
+    were not compared, because the source is too large."""
 
     total: int = 0
     beyond: int = 0
-    left_out: dict[LeftOut, Tally] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
     unexplained: dict[str, Tally] = field(default_factory=dict)
 
     def add(self, other: Balance) -> None:
         """Add the balance of another source."""
         self.total += other.total
         self.beyond += other.beyond
-        for row, tally in other.left_out.items():
-            self.left_out.setdefault(row, Tally()).add(tally.bytes, tally.versions)
+        self.left_out.update(other.left_out)
         for path, tally in other.unexplained.items():
             self.unexplained.setdefault(path, Tally()).add(tally.bytes, tally.versions)
 
@@ -236,14 +233,14 @@ class Account:
                 size += _size(text)
                 self._dropped.setdefault(hash(text), row)
             balance.total += size
-            balance.left_out.setdefault(row, Tally()).add(size, (version,))
+            balance.left_out[row.why] += size
             return
         for leaf in _leaves(parsed, self._root):
             text = leaf[1]
             balance.total += _size(text)
             if hash(text) in hashes:
                 continue
-            if rest := self._unfound(leaf, texts, version):
+            if rest := self._unfound(leaf, texts):
                 self._wait_for(leaf, rest, version)
 
     def drop(self, parsed: Mapping[str, Any], reason: str) -> None:
@@ -288,7 +285,7 @@ class Account:
             self._note_lines()
         for whole, rest, version in pending:
             if row := self._dropped.get(hash(whole)):
-                balance.left_out.setdefault(row, Tally()).add(_size(whole), (version,))
+                balance.left_out[row.why] += _size(whole)
                 continue
             if not self._missing(whole):
                 continue
@@ -354,9 +351,7 @@ class Account:
                 return True
         return False
 
-    def _unfound(
-        self, leaf: _Leaf, texts: Sequence[str], version: str, depth: int = 0
-    ) -> list[_Leaf]:
+    def _unfound(self, leaf: _Leaf, texts: Sequence[str], depth: int = 0) -> list[_Leaf]:
         """Return the parts of a text that neither stand in the records of its object nor are left
         out: of JSON its strings, of a text with tags what they enclose, else the text."""
         place, text = leaf
@@ -367,12 +362,12 @@ class Account:
             return []
         row = place.row_of(text) if place.declared else None
         if row := row or self._dropped.get(hash(text)):
-            self._balance.left_out.setdefault(row, Tally()).add(_size(text), (version,))
+            self._balance.left_out[row.why] += _size(text)
             return []
         parts = _parts(leaf) if depth < _MOST_NESTED else [leaf]
         if parts == [leaf]:
             return parts
-        return [rest for part in parts for rest in self._unfound(part, texts, version, depth + 1)]
+        return [rest for part in parts for rest in self._unfound(part, texts, depth + 1)]
 
     def _wait_for(self, leaf: _Leaf, rest: list[_Leaf], version: str) -> None:
         """Look for a text again when all records are known: other objects may have it."""

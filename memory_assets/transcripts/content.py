@@ -113,6 +113,8 @@ class FileContent:
             unpacked = min(MAX_UNPACKED_BYTES, max(FREE_UNPACKED_BYTES, MAX_RATIO * self.size))
             allowed = unpacked if self.is_whole else sys.maxsize
             with _opened(path) as file:
+                if not left:
+                    file.read(1)  # a file that cannot be read may say that it is empty
                 while left > 0 and (block := file.read(min(BLOCK_BYTES, left))):
                     left -= len(block)
                     allowed -= len(block)

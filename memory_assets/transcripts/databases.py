@@ -1,19 +1,16 @@
 """Agents' SQLite databases, opened to read only.
 
 A database that its agent writes is read in one transaction, its write-ahead log included: recent
-turns may be in it alone. Nothing is written into it. Where its directory cannot be written, which
-SQLite needs for reading a log, database and log are read into memory, and nothing of them reaches a
-disk. The format of the log is that of sqlite.org/fileformat2.html, section 4: a header of 32 bytes,
-then frames of 24 bytes and a page. A frame counts if its salts are the header's and its checksum,
-which goes on from frame to frame, is right; frames count up to the last one that ends a
-transaction.
+turns may be in it alone. Nothing is written into it. Where nothing can be written beside it, and
+no agent has it open, SQLite reads it without locks, its log included
+(sqlite.org/wal.html#use_of_wal_without_shared_memory); if it changed meanwhile, that is told as
+being held by its agent.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import struct
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -27,12 +24,12 @@ MAX_SECONDS = 120.0
 """A question that takes longer is given up: a view may never end."""
 LENGTH = "octet_length" if sqlite3.sqlite_version_info >= (3, 43) else "length"
 """The function of SQL that measures a value; the first does not read it."""
-MAX_COPIED_BYTES = 512 << 20
 _MAGIC = b"SQLite format 3\0"
 _STEPS = 100_000
 _NOT_BESIDE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 """What SQLite says where it may write nothing beside a database."""
-_ATTEMPTS = 5
+_WITHOUT_LOCKS = "vfs=win32-none" if os.name == "nt" else "vfs=unix-none"
+"""SQLite's own way to files without locks (sqlite.org/vfs.html)."""
 
 _DAMAGED = "the database is damaged"
 _RESTORE = "let its agent repair it, or restore it; it is read again when it changes"
@@ -40,8 +37,6 @@ _NO_DATABASE = "it is no SQLite database"
 _OTHER_SCHEMA = "its tables are not those of a version that is known here"
 _UPDATE = "update memory_assets; the sessions of other stores are read meanwhile"
 _TOO_SLOW = "a question to it did not end"
-_TOO_LARGE = "its directory cannot be written, and it is too large to be read into memory"
-_WRITABLE = "give the user who runs `memory` the right to write the directory"
 
 
 def quoted(name: str) -> str:
@@ -117,7 +112,10 @@ def opened(path: Path) -> Iterator[Database]:
         BusyTranscript: its agent holds it.
         DamagedTranscript: it is damaged, or no database.
     """
-    with closing(_connection(path)) as connection, _named(path):
+    _require_database(path)
+    token = token_of(path)
+    connection, is_locked = _connection(path)
+    with closing(connection), _named(path):
         connection.text_factory = _text
         until = time.monotonic() + MAX_SECONDS
         connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
@@ -125,27 +123,35 @@ def opened(path: Path) -> Iterator[Database]:
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN")
         yield Database(path, connection)
+    if not is_locked and token_of(path) != token:
+        raise BusyTranscript(f"{printable(path)}: {BusyTranscript.reason}")
 
 
 def _text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _connection(path: Path) -> sqlite3.Connection:
-    _require_database(path)
-    if not os.access(path.parent, os.W_OK):
-        return _copied(path)
-    uri = f"{path.absolute().as_uri()}?mode=ro"
+def _connection(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """Return a connection to a database, and whether SQLite keeps its writers out."""
     with _named(path):
-        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        connection = _connected(path)
         try:
             connection.execute("PRAGMA schema_version").fetchone()
         except sqlite3.OperationalError as error:
             connection.close()
             if error.sqlite_errorcode & 0xFF not in _NOT_BESIDE:
                 raise
-            return _copied(path)
-        return connection
+            connection = _connected(
+                path, _WITHOUT_LOCKS if wal_of(path).exists() else "immutable=1"
+            )
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            return connection, False
+        return connection, True
+
+
+def _connected(path: Path, how: str = "") -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro&{how}"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
 
 
 def _require_database(path: Path) -> None:
@@ -157,32 +163,6 @@ def _require_database(path: Path) -> None:
         raise unreadable(path, error) from error
     if head and head != _MAGIC:
         raise _refused(path, _NO_DATABASE, _RESTORE)
-
-
-def _copied(path: Path) -> sqlite3.Connection:
-    """Return a database in memory, with what its log had at the same moment."""
-    for _ in range(_ATTEMPTS):
-        before = token_of(path)
-        try:
-            pages = _bytes(path)
-            log = _bytes(wal_of(path)) if wal_of(path).exists() else b""
-        except OSError as error:
-            raise unreadable(path, error) from error
-        if token_of(path) == before:
-            break
-    else:
-        raise BusyTranscript(f"{printable(path)}: {BusyTranscript.reason}")
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    if pages or log:
-        with _named(path):
-            connection.deserialize(with_wal(pages, log))
-    return connection
-
-
-def _bytes(path: Path) -> bytes:
-    if path.stat().st_size > MAX_COPIED_BYTES:
-        raise _refused(path, _TOO_LARGE, _WRITABLE)
-    return path.read_bytes()
 
 
 @contextmanager
@@ -203,60 +183,3 @@ def _named(path: Path) -> Iterator[None]:
 
 def _refused(path: Path, reason: str, remedy: str) -> DamagedTranscript:
     return DamagedTranscript(f"{printable(path)}: {reason}", reason, remedy)
-
-
-_LOG_HEADER, _FRAME = 32, 24
-_LOG_MAGIC = 0x377F0682
-"""The last bit says that checksums are made of big-endian words."""
-_MASK = 0xFFFFFFFF
-_WRITE_VERSION, _READ_VERSION = 18, 19
-"""Bytes of a database's header: 2 where it uses a log, 1 where not."""
-
-
-def with_wal(database: bytes, wal: bytes) -> bytes:
-    """Return a database with the transactions of its log, as one that uses none."""
-    pages = bytearray(database)
-    size = _apply(pages, wal)
-    if size:
-        del pages[size:]
-    if len(pages) > _READ_VERSION:
-        pages[_WRITE_VERSION] = pages[_READ_VERSION] = 1
-    return bytes(pages)
-
-
-def _apply(pages: bytearray, wal: bytes) -> int:
-    """Write the pages of finished transactions, and return the database's size; 0 for none."""
-    if len(wal) < _LOG_HEADER:
-        return 0
-    magic, _, page_size, _, *salts, first, second = struct.unpack(">8I", wal[:_LOG_HEADER])
-    if magic & ~1 != _LOG_MAGIC or not 512 <= page_size <= 65536 or page_size & (page_size - 1):
-        return 0
-    order = ">" if magic & 1 else "<"
-    sums = _checksum(wal[:24], order, 0, 0)
-    if sums != (first, second):
-        return 0
-    size, waiting = 0, dict[int, int]()
-    for at in range(_LOG_HEADER, len(wal) - _FRAME - page_size + 1, _FRAME + page_size):
-        number, commit, *own_salts, one, two = struct.unpack(">6I", wal[at : at + _FRAME])
-        start = at + _FRAME
-        sums = _checksum(wal[at : at + 8], order, *sums)
-        sums = _checksum(wal[start : start + page_size], order, *sums)
-        if own_salts != salts or sums != (one, two) or not number:
-            break
-        waiting[number] = start
-        if commit:
-            size = commit * page_size
-            pages.extend(bytes(max(size - len(pages), 0)))
-            for page, place in waiting.items():
-                where = (page - 1) * page_size
-                if where < size:
-                    pages[where : where + page_size] = wal[place : place + page_size]
-            waiting.clear()
-    return size
-
-
-def _checksum(data: bytes, order: str, first: int, second: int) -> tuple[int, int]:
-    for one, two in struct.iter_unpack(f"{order}2I", data):
-        first = (first + one + second) & _MASK
-        second = (second + two + first) & _MASK
-    return first, second

@@ -26,7 +26,7 @@ from typing import Any
 import orjson
 
 from memory_assets.transcripts.base import ReadReport
-from memory_assets.transcripts.content import Content, FileContent
+from memory_assets.transcripts.content import FileContent
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
@@ -60,12 +60,7 @@ _RECORD_OPENING = re.compile(
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """Return the first `size` bytes of `path`; raise `TranscriptError` if it can't be read."""
-    return head_of(FileContent(path), size)
-
-
-def head_of(content: Content, size: int = HEAD_BYTES) -> bytes:
-    """Return the first `size` bytes of lines; raise `TranscriptError` if they can't be read."""
-    with closing(content.text(size)) as blocks:
+    with closing(FileContent(path).text(size)) as blocks:
         return next(blocks, b"")[:size]
 
 

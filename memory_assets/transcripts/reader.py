@@ -13,6 +13,7 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.content import Content, FileContent, Rendered
 from memory_assets.transcripts.discovery import File, Identified, Walk
+from memory_assets.transcripts.fields import safe_id
 from memory_assets.transcripts.lines import JsonObject, objects_in, read_head
 from memory_assets.transcripts.session import Session
 
@@ -29,13 +30,10 @@ class Reader(ABC):
     session: type[Session]
     """The state of reading a source."""
 
-    @abstractmethod
-    def sniff(self, head: bytes) -> bool:
-        """Return True if a file that begins with `head` was written by this agent."""
-
-    @abstractmethod
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return (session_id, agent_id) from the file's name and its head."""
+        """Return (session_id, agent_id) of a file that begins with `head`: its name, unless a
+        reader says otherwise."""
+        return safe_id(path.stem), None
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield this agent's transcripts under `root` in a fixed order: those of `files`, unless

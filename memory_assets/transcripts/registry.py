@@ -1,4 +1,4 @@
-"""The list of readers, and choosing the reader of a file by its content."""
+"""The list of readers, and the reader of a source."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from memory_assets.transcripts.base import (
 )
 from memory_assets.transcripts.claude.reader import ClaudeCodeReader, CoworkReader
 from memory_assets.transcripts.codex.reader import CodexReader
-from memory_assets.transcripts.content import Content, FileContent
-from memory_assets.transcripts.lines import head_of
+from memory_assets.transcripts.content import Content
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers import OTHER_READERS
 from memory_assets.transcripts.readers.pi import OpenClawReader, PiReader
@@ -33,8 +32,8 @@ READERS: tuple[Reader, ...] = (
     CoworkReader(),
     *OTHER_READERS,
 )
-"""In the order in which they are asked. An agent with stores of several kinds has several readers:
-the first that `holds` a source reads it, and a session that several have is the first one's."""
+"""An agent with stores of several kinds has several readers: the first that `holds` a source reads
+it, and a session that several have is the first one's."""
 _BY_AGENT: dict[str, list[Reader]] = {}
 for _reader in READERS:
     _BY_AGENT.setdefault(_reader.agent, []).append(_reader)
@@ -60,40 +59,22 @@ def reader_of(source: Source) -> Reader:
 def read_session(
     path: Path,
     *,
-    source: Source | None = None,
+    source: Source,
     report: ReadReport | None = None,
     end: int | None = None,
     contents: Sequence[Content] | None = None,
 ) -> Iterator[Record]:
-    """Return the records of one transcript, in order, lazily.
+    """Return the records of a source that lies at `path`, in order, lazily.
 
     With `end`, only the first bytes are read: lines written later are left for the next reading.
-    The reader is chosen by content; the one of `source.agent` is asked first, and reads what no
-    reader knows. Ids come from `source`, else from the file. `contents`: what the lines are read
-    from, where that is known already. Bad lines are listed in `report`, which is complete once the
-    iterator is exhausted; they raise nothing. Raises `TranscriptError` if the file cannot be
-    opened or no reader recognises it.
+    `contents`: what the lines are read from, where that is known already. Bad lines are listed in
+    `report`, which is complete once the iterator is exhausted; they raise nothing. Raises
+    `TranscriptError` if a store or, while it is read, a file cannot be read.
     """
-    report = report if report is not None else ReadReport()
-    named = None if source is None else reader_of(source)
-    if source is not None and named is not None:
-        source = replace(source, path=path)
-        contents = named.contents(source) if contents is None else contents
-    head = head_of(contents[0] if contents else FileContent(path))
-    if not head and source is None:
-        return iter(())
-    reader = named
-    is_own = named is not None and source is not None and named.renders(source)
-    if named is None or not (is_own or named.sniff(head)):
-        others = (candidate for candidate in READERS if candidate is not named)
-        reader = next((other for other in others if other.sniff(head)), named)
-    if reader is None:
-        raise TranscriptError(f"{path}: no reader knows this content")
-    if source is None:
-        session_id, agent_id = reader.identify(path, head)
-        source = Source(reader.agent, "", session_id, agent_id, path, 0, 0)
-    source = replace(source, agent=reader.agent)
-    return reader.read(source, report, end, contents if reader is named else None)
+    reader = reader_of(source)
+    source = replace(source, path=path)
+    contents = reader.contents(source) if contents is None else contents
+    return reader.read(source, report if report is not None else ReadReport(), end, contents)
 
 
 def discover(

@@ -178,10 +178,6 @@ class ContainerReader(RenderingReader):
     def members_of(self, path: Path) -> Iterable[Member]:
         """Return the sessions of a file in which something was said."""
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the name of the file."""
-        return safe_id(path.stem), None
-
     def holds(self, source: Source) -> bool:
         """Return whether a source is a session of such a file."""
         return bool(source.member)
@@ -275,10 +271,6 @@ class DatabaseReader(ContainerReader):
     @abstractmethod
     def member_rows(self, database: Database, source: Source) -> Iterable[JsonObject | None]:
         """Return a session's rows, as `rows` does."""
-
-    def sniff(self, head: bytes) -> bool:
-        """Return False: no file of lines is one of these."""
-        return False
 
     def members_of(self, path: Path) -> list[Member]:
         """Return the sessions of a database, of one moment."""

@@ -124,7 +124,7 @@ def test_what_a_conversation_has_is_counted_in_its_own_words(run: Run, tmp_path:
     run("remember", "We use pnpm.", "--conversation", "c1")
     listed = run("forget", "--conversation", "c1", "--dry-run")
     assert "To be forgotten: 1 conversation and 1 memory, 3 rows." in listed.stdout
-    assert "  c1  " in listed.stdout and "agent-memory  2 turns" in listed.stdout
+    assert "  c1\n" in listed.stdout and "2 turns, agent-memory" in listed.stdout
     unknown = run("forget", "--conversation", "c2", "--dry-run")
     assert "no conversation in memory fits" in unknown.stderr
 

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from memory_assets.cli.printing.layout import ENDLESS, Layout
-from memory_assets.cli.printing.views import Terminal, audit_view
 from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Made
@@ -22,7 +20,9 @@ from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.recall.audit.audit import tag_holders
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction import value_hash
+from memory_assets.serving.layout import ENDLESS, Layout
 from memory_assets.serving.pages.site import build_site
+from memory_assets.serving.views import Terminal, audit_view
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents

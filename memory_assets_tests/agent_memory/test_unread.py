@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from memory_assets.cli.printing.layout import Layout
-from memory_assets.cli.printing.views import Terminal, memories_view
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.agent_rows import memories, memory_of, short_memory_ids
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import whole
 from memory_assets.requests.agent_memory import MemoriesRequest
+from memory_assets.serving.layout import Layout
+from memory_assets.serving.views import Terminal, memories_view
 from memory_assets.watching import Changes, Written
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import ingest

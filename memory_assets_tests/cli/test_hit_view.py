@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
-from memory_assets.cli.printing.layout import cells
+from memory_assets.serving.layout import cells
 from memory_assets.stores.lake.schemas import Table
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli

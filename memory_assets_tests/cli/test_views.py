@@ -11,8 +11,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from memory_assets.cli.printing.layout import Layout, cells
-from memory_assets.cli.printing.views import Terminal, blame_view, session_view
+from memory_assets.serving.layout import Layout, cells
+from memory_assets.serving.views import Terminal, blame_view, session_view
 from memory_assets.serving.visible_text import unlisted
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,8 @@ def test_a_commit_that_is_amended_twice_is_replaced_twice(shop: Workshop, sessio
     shas = [session.commits("src/harbor.py", "Add a harbor")]
     for subject in ("Add-a-port", "Add-a-pier"):
         shop.now += timedelta(hours=1)
-        told = shop.git("commit", "--amend", "-m", subject)
-        session.run(f"git commit --amend -m {subject}", told)
+        amend = ("commit", "--amend", "-m", subject)
+        session.run(f"git {' '.join(amend)}", partial(shop.git, *amend))
         shas.append(shop.git("rev-parse", "HEAD").strip())
     shop.git("branch", "--quiet", "-M", "main", "own")
     shop.git("checkout", "--quiet", "-B", "main", "side")
@@ -142,7 +143,7 @@ def test_a_trailer_that_names_the_session_is_the_strongest_evidence(
 def test_a_rebased_commit_is_claimed_as_the_same_change(
     shop: Workshop, session: Session, lost: bool
 ) -> None:
-    """By its patch; where git has the original no more, by author time and subject."""
+    """By author time and subject, also where git has the original no more."""
     shop.git("switch", "--quiet", "-c", "work")
     original = session.commits("src/harbor.py", "Add a harbor")
     shop.git("switch", "--quiet", "main")
@@ -159,8 +160,8 @@ def test_a_rebased_commit_is_claimed_as_the_same_change(
     assert human not in session.claims()
 
 
-def test_a_squash_of_commits_in_a_row_is_claimed(shop: Workshop, session: Session) -> None:
-    """Its patch is that of all of them together."""
+def test_a_squash_is_claimed_by_its_lines(shop: Workshop, session: Session) -> None:
+    """They are those of the session's commits."""
     shop.git("switch", "--quiet", "-c", "work")
     session.commits("src/a.py", "Add a")
     session.commits("src/b.py", "Add b")
@@ -168,7 +169,7 @@ def test_a_squash_of_commits_in_a_row_is_claimed(shop: Workshop, session: Sessio
     shop.git("merge", "--squash", "--quiet", "work", later=3600)
     shop.git("commit", "--quiet", "-m", "Everything")
     squashed = shop.git("rev-parse", "HEAD").strip()
-    assert session.claims()[squashed].evidence == Evidence.SAME_CHANGE
+    assert session.claims()[squashed].evidence == Evidence.TIME_AND_FILES
 
 
 def test_a_revert_is_its_makers_alone(shop: Workshop, session: Session, other: Any) -> None:

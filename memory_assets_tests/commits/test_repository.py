@@ -18,12 +18,9 @@ def _bytes(root: Path) -> dict[str, str]:
 
 
 def _ask_everything(repository: Repository) -> None:
-    commits = repository.commits()
-    sha = commits[0].sha
+    sha = repository.commits()[0].sha
     assert repository.state and repository.resolve(sha[:7]) == [sha]
     repository.commit(sha)
-    repository.patch_ids([commit.sha for commit in commits])
-    repository.patch_id_between(commits[-1].sha, sha)
     repository.added_lines(sha)
     repository.blame("README.md")
 
@@ -66,12 +63,6 @@ def test_no_program_that_the_repository_names_is_run(shop: Workshop, tmp_path: P
     mark.unlink(missing_ok=True)
     _ask_everything(shop.repository())
     assert not mark.exists()
-
-
-def test_the_last_of_several_commits_has_a_patch_id_too(shop: Workshop) -> None:
-    """All that have one parent."""
-    shas = [shop.commit(f"Empty no more {n}") for n in range(2) if shop.save("a.py", f"line {n}")]
-    assert shop.repository().patch_ids(shas).keys() == set(shas)
 
 
 def test_lines_are_those_of_the_file_as_it_lies_there(shop: Workshop) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import dagster as dg
 
@@ -56,3 +58,23 @@ def chunks_failing_for(broken: str) -> Step:
         return real.run(components, project)
 
     return replace(real, run=run)
+
+
+def all_made(
+    done: dg.ExecuteInProcessResult, assets: Sequence[dg.AssetsDefinition]
+) -> dict[str, Mapping[str, Any]]:
+    """The metadata of what a run materialized: every one of these assets, of which every check was
+    evaluated and passed."""
+    made = {
+        event.materialization.asset_key.to_user_string(): event.materialization.metadata
+        for event in done.get_asset_materialization_events()
+    }
+    assert made.keys() == {spec.key.to_user_string() for each in assets for spec in each.specs}
+    checks = {
+        (each.asset_key, each.check_name): each for each in done.get_asset_check_evaluations()
+    }
+    assert checks.keys() == {
+        (spec.asset_key, spec.name) for each in assets for spec in each.check_specs
+    }
+    assert all(each.passed for each in checks.values())
+    return made

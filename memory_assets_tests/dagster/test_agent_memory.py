@@ -16,7 +16,7 @@ from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, UPKEEP_JOB
-from memory_assets_tests.dagster.recorded import QUIET
+from memory_assets_tests.dagster.recorded import QUIET, all_made
 
 PARTITION = "agent-memory:-srv-harbor"
 NOW = "2026-11-23T09:00:00Z"
@@ -37,23 +37,8 @@ def test_the_sensor_requests_what_the_job_makes(tmp_path: Path) -> None:
         instance.add_dynamic_partitions(str(agent_memory.name), [PARTITION])
         job = build_defs(settings).resolve_job_def(AGENT_MEMORY_JOB)
         done = job.execute_in_process(instance=instance, partition_key=PARTITION, run_config=QUIET)
-        made = {
-            event.materialization.asset_key.to_user_string(): event.materialization.metadata
-            for event in done.get_asset_materialization_events()
-        }
-        specs = [spec for asset in AGENT_ASSETS for spec in asset.specs]
-        assert made.keys() == {spec.key.to_user_string() for spec in specs}
+        made = all_made(done, AGENT_ASSETS)
         assert made["agent_history"]["dagster/partition_row_count"].value == 1
-        checks = {
-            (each.asset_key.to_user_string(), each.check_name): each.passed
-            for each in done.get_asset_check_evaluations()
-        }
-        wanted = {
-            (spec.asset_key.to_user_string(), spec.name)
-            for asset in AGENT_ASSETS
-            for spec in asset.check_specs
-        }
-        assert checks.keys() == wanted and all(checks.values())
         assert _tick(settings, instance).skip_reason
 
 

@@ -163,25 +163,6 @@ def test_every_check_can_be_run_without_its_asset() -> None:
             assert asset.subset_for(set(), {spec.key}).check_keys == {spec.key}
 
 
-@pytest.mark.parametrize("asset", ["raw_sessions", "turn_chunks"])
-def test_a_partition_of_no_project_fails_and_says_so(
-    settings: Settings, instance: dg.DagsterInstance, asset: str
-) -> None:
-    """As when its name was mistyped; nothing is materialized."""
-    add_keys(instance, ["-home-mara-code-harbor-spi"])
-    job = build_defs(settings).resolve_job_def(INGEST_JOB)
-    run = job.execute_in_process(
-        instance=instance,
-        partition_key="-home-mara-code-harbor-spi",
-        run_config=QUIET,
-        asset_selection=[dg.AssetKey(asset)],
-        raise_on_error=False,
-    )
-    assert not run.success and not run.get_asset_materialization_events()
-    (failure,) = (event for event in run.all_node_events if event.is_step_failure)
-    assert "is the partition misspelt?" in str(failure.step_failure_data)
-
-
 def test_a_partition_of_no_project_fails_a_backfill_that_makes_the_others(
     settings: Settings, instance: dg.DagsterInstance
 ) -> None:

@@ -26,10 +26,7 @@ from memory_assets.stores.runs.names import (
     batch_config,
 )
 from memory_assets.stores.workspaces import Workspaces
-from memory_assets_tests.command_line import run_program
 from memory_assets_tests.dagster.live_dagster import (
-    BIN,
-    REPOSITORY,
     RUNS,
     SELECTOR,
     TIDEPOOL,
@@ -244,25 +241,6 @@ def test_a_backfill_from_the_page_is_one_run_of_the_chosen_projects(watched: Dag
 
     wait_for("end of the backfill", lambda: status() not in ("REQUESTED", "COMPLETED"))
     assert status() == "COMPLETED_SUCCESS"
-
-
-@pytest.mark.long
-@pytest.mark.timeout(600)
-def test_a_backfill_from_the_command_line_runs_every_project(watched: Dagster) -> None:
-    """`dagster job backfill` over all partitions of the job."""
-    known = {row["id"] for row in watched.ask(BACKFILLS)["partitionBackfillsOrError"]["results"]}
-    home = Path(watched.environment["MEMORY_DATA_DIR"]) / "dagster"
-    workspace = str(REPOSITORY / "workspace.yaml")
-    arguments = ["-j", "ingest_project", "-w", workspace, "--all", "all", "--noprompt"]
-    run_program(
-        [BIN / "dagster", "job", "backfill", *arguments],
-        env={**watched.environment, "DAGSTER_HOME": str(home)},
-        cwd=REPOSITORY,
-    )
-    rows = watched.ask(BACKFILLS)["partitionBackfillsOrError"]["results"]
-    new = [row["id"] for row in rows if row["id"] not in known]
-    assert len(new) == 1
-    wait_for("backfill", lambda: watched.succeeded(backfill=new[0]) >= PROJECTS)
 
 
 @pytest.mark.timeout(600)

@@ -10,16 +10,16 @@ import pytest
 
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import WORKSPACE_ASSETS, build_defs
-from memory_assets.dagster.partitions import agent_memory, workspaces
+from memory_assets.dagster.partitions import agent_memory, projects, workspaces
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.dagster.sensors import workspaces_sensor
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
-from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, WORKSPACE_JOB
+from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, INGEST_JOB, WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.command_line import run_here
-from memory_assets_tests.dagster.recorded import QUIET
+from memory_assets_tests.dagster.recorded import QUIET, all_made
 
 HARBOR = "workspace:harbor"
 
@@ -52,24 +52,7 @@ def test_the_job_materializes_every_asset_of_a_workspace(
     for work in ("brought up to date", "nothing to do"):
         done = job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET)
         assert done.success
-        made = {
-            event.materialization.asset_key.to_user_string(): event.materialization.metadata
-            for event in done.get_asset_materialization_events()
-        }
-        assert made.keys() == {
-            spec.key.to_user_string() for asset in WORKSPACE_ASSETS for spec in asset.specs
-        }
-        assert made["workspace_documents"]["work"].value == work
-        checks = {
-            (each.asset_key.to_user_string(), each.check_name): each.passed
-            for each in done.get_asset_check_evaluations()
-        }
-        wanted = {
-            (spec.asset_key.to_user_string(), spec.name)
-            for asset in WORKSPACE_ASSETS
-            for spec in asset.check_specs
-        }
-        assert checks.keys() == wanted and all(checks.values())
+        assert all_made(done, WORKSPACE_ASSETS)["workspace_documents"]["work"].value == work
 
 
 @pytest.mark.parametrize(
@@ -77,14 +60,16 @@ def test_the_job_materializes_every_asset_of_a_workspace(
     [
         (WORKSPACE_JOB, "workspace_documents", "workspace:harbour"),
         (WORKSPACE_JOB, "workspace_chunks", "workspace:harbour"),
+        (INGEST_JOB, "raw_sessions", "-home-mara-code-harbour"),
+        (INGEST_JOB, "turn_chunks", "-home-mara-code-harbour"),
         (AGENT_MEMORY_JOB, "agent_memory", "agent-memory:-home-mara-code-harbour"),
     ],
 )
 def test_a_partition_of_nothing_fails_and_says_so(
     settings: Settings, instance: dg.DagsterInstance, job: str, asset: str, partition: str
 ) -> None:
-    """A mistyped one, of a workspace or of what agents wrote: nothing is materialized."""
-    definition = workspaces if job == WORKSPACE_JOB else agent_memory
+    """A mistyped one, whatever it is of: nothing is materialized."""
+    definition = {WORKSPACE_JOB: workspaces, INGEST_JOB: projects}.get(job, agent_memory)
     instance.add_dynamic_partitions(str(definition.name), [partition])
     run = (
         build_defs(settings)

@@ -127,7 +127,7 @@ def test_offsets_are_characters_of_the_original() -> None:
     ).map("".join)
 )
 def test_offsets_of_remembered_words_are_those_of_the_tokenizer(text: str) -> None:
-    """Line by line and word by word gives what the tokenizer gives of the whole text."""
+    """Word by word gives what the tokenizer gives of the whole text."""
     pieces = WORD_PIECES
     whole = pieces._tokenizer.encode(text.encode("utf-8", "replace").decode())
     assert pieces.token_offsets(text) == pieces.token_offsets(text) == list(whole.offsets)

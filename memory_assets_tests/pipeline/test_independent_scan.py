@@ -30,6 +30,7 @@ from memory_assets.transcripts import read_session
 from memory_assets_tests.own_files import altered
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.sweep import sweep
+from memory_assets_tests.transcript_files import source_of
 
 TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
 """In GitHub's form with a checksum-like tail; nobody's."""
@@ -289,7 +290,7 @@ def test_the_scanner_reports_nothing_of_real_redacted_transcripts(
         neutral(redactor.redact(record.text).text)
         for path in files[::10]
         if "sessions" in path.parts or "projects" in path.parts
-        for record in read_session(path)
+        for record in read_session(path, source=source_of(path))
     ]
     assert len(values) > 500
     assert [report.rule for report in scanner.scan(values)] == []

@@ -6,10 +6,8 @@ from __future__ import annotations
 import errno
 import os
 import resource
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -26,8 +24,6 @@ from memory_assets.errors import (
 )
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.raw_sessions import scan_project
-from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_code
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, SampleMemory
@@ -214,26 +210,6 @@ def test_the_redactor_tells_memory_from_a_record_that_cannot_be_redacted(
     monkeypatch.setattr(type(session), "_redact_record", exhausted)
     with pytest.raises(MemoryError):
         session.redact_record(object(), project="p", project_root="")
-
-
-def test_what_earlier_versions_held_back_for_good_is_tried_once_more(tmp_path: Path) -> None:
-    """They did so after failures that pass: a catalogue of theirs is opened with each entry to
-    be tried again, its reason kept until then."""
-    path = tmp_path / "catalog.db"
-    version = next(n for n, each in enumerate(MIGRATIONS) if "ADD COLUMN remedy" in each)
-    with sqlite3.connect(path) as before:
-        before.executescript(SCHEMA)
-        for each in MIGRATIONS[:version]:
-            before.execute(each)
-        before.execute(
-            "INSERT INTO quarantine VALUES ('p', 's', 'turn_embeddings', 'abc', 'Fail', 'then')"
-        )
-        before.execute(f"PRAGMA user_version = {version}")
-    before.close()
-    catalog = Catalog(path)
-    (held,) = catalog.quarantine.entries()
-    assert held.passing and (held.reason, held.since) == ("Fail", "then")
-    catalog.close()
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ from memory_assets_tests.pipeline.retaining import (
     retained,
     run,
 )
-from memory_assets_tests.transcript_files import claude_line, write_lines
+from memory_assets_tests.transcript_files import claude_line, source_of, write_lines
 
 KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embeddings"}
 
@@ -352,7 +352,8 @@ def test_what_was_let_go_of_is_known_by_keyed_ids(wordy: SampleMemory) -> None:
     """An agent's id may be a hash of what was said: what is left has keyed hashes alone, which
     under another install key are those of no record."""
     memory = wordy
-    ids = {record.record_uuid for record in read_session(memory.path(memory.flaky))}
+    path = memory.path(memory.flaky)
+    ids = {record.record_uuid for record in read_session(path, source=source_of(path))}
     marks = {mark(each).to_bytes(8, "little") for each in ids}
     retained(memory)
     lake, key = memory.components.lake, memory.components.install_key

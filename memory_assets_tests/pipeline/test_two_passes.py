@@ -232,19 +232,6 @@ def test_a_search_that_found_nothing_is_not_made_twice(memory: SampleMemory) -> 
     assert memory.behind() == []
 
 
-def test_a_session_is_not_searched_for_what_it_was_redacted_with(fresh: SampleMemory) -> None:
-    """A cold ingest is one pass: each session is searched for what came after it only, and
-    the last one for nothing."""
-    fresh.run(REDACT)
-    sessions = fresh.components.catalog.known_secrets.unchecked_sessions()
-    values = fresh.components.catalog.known_secrets.since(0)
-    assert (
-        0 < len(sessions) < len(fresh.components.catalog.products.of_stage(REDACTED_RECORDS.name))
-    )
-    assert {session.through for session in sessions} < {0, *(value.number for value in values)}
-    assert recheck.mark_affected(fresh.components).searched == len(sessions)
-
-
 def test_a_session_is_redacted_with_what_those_collected_before_it_gave_away(
     fresh: SampleMemory,
 ) -> None:

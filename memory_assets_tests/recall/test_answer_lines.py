@@ -12,12 +12,12 @@ from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     LISTED,
-    blame_lines,
     hit_lines,
     listed,
     search_lines,
     search_notes,
 )
+from memory_assets.serving.views import AgentText, blame_view
 from memory_assets.status import lasting
 from memory_assets_tests.recall.conftest import Asked
 
@@ -66,13 +66,15 @@ def test_a_search_says_what_its_answer_lacks_and_how_it_was_filtered(asked: Aske
     ]
 
 
-def test_blame_names_the_project_of_a_file_that_is_not_here() -> None:
+def test_blame_names_the_project_of_a_file_that_is_not_here(asked: Asked) -> None:
     """Of one in this repository the path says enough."""
     turn = {"turn_id": TURN, "timestamp": None, "path": "a.py", "project": "p", "title": "t"}
     answer = {"commits": [], "turns": [{**turn, "here": here} for here in (True, False)]}
-    assert list(blame_lines({**answer, "notes": []})) == [
-        f"{TURN}    changed a.py  t",
-        f"{TURN}    changed a.py  (in p)  t",
+    lines = list(blame_view(AgentText(asked.memory), {**answer, "notes": []}))
+    assert lines[::2] == ["t", "t"]
+    assert [line.partition(TURN)[2] for line in lines[1::2]] == [
+        " changed a.py",
+        " changed a.py, in p",
     ]
 
 

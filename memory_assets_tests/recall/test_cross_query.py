@@ -42,7 +42,7 @@ def test_a_question_gives_documents_sessions_and_where_they_meet(
     assert found["collection"] == {
         "name": CORPUS,
         "embedder": "all-MiniLM-L6-v2",
-        "evidence": "configuration",
+        "evidence": "vectors",
     }
     assert found["documents"][0]["id"] == "harbor-api::docs/migrations.md::0"
     assert found["documents"][0]["metadata"]["source_repo_slug"] == "mara/harbor-api"
@@ -198,47 +198,23 @@ def test_metadata_narrows_the_documents(asked: Asked, corpus: Callable[..., str]
     assert [each["id"] for each in found["documents"]] == ["harbor-api::docs/reports.md::0"]
 
 
-@pytest.mark.parametrize(
-    ("vectors", "made", "reason"),
-    [
-        (_random(), {"embedding_function": None}, "not known"),
-        (_random(), {}, "another model"),
-        (_random(8), {"embedding_function": None}, "8 numbers"),
-        (
-            _random(),
-            {"embedding_function": None, "metadata": {"embedding_model": "bge-small-en"}},
-            "bge-small-en",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("numbers", "reason"), [(384, "not those"), (8, "8 numbers")])
 def test_a_collection_of_another_space_is_refused_with_the_reason(
-    asked: Asked, corpus: Callable[..., str], vectors: Any, made: dict[str, Any], reason: str
+    asked: Asked, corpus: Callable[..., str], numbers: int, reason: str
 ) -> None:
-    """Whether it says so, says nothing, or says what is not so."""
-    corpus(vectors=vectors, **made)
+    """By its vectors, whatever it says of itself."""
+    corpus(vectors=_random(numbers), metadata={"embedding_model": "all-MiniLM-L6-v2"})
     with pytest.raises(StoreMismatch, match=reason):
         cross_query(asked.memory, QUESTION)
 
 
-def test_the_users_word_counts_only_where_nothing_else_tells(
+def test_of_vectors_as_long_as_ours_the_user_may_say_that_they_are_ours(
     asked: Asked, corpus: Callable[..., str]
 ) -> None:
-    """Not against the collection's own."""
-    corpus("unknown-corpus", vectors=_random(), embedding_function=None)
+    """What is embedded may not be the text that is stored."""
+    corpus(vectors=_random())
     found = cross_query(asked.memory, QUESTION, assume_same_embedder=True)
     assert found["collection"]["evidence"] == "assumed"
-    named = {"embedding_model": "bge-small-en"}
-    corpus("other-corpus", vectors=_random(), embedding_function=None, metadata=named)
-    with pytest.raises(StoreMismatch):
-        cross_query(asked.memory, QUESTION, collection="other-corpus", assume_same_embedder=True)
-
-
-def test_vectors_that_are_ours_prove_a_collection_that_says_nothing(
-    asked: Asked, corpus: Callable[..., str]
-) -> None:
-    """Its texts embedded again give the same."""
-    corpus(embedding_function=None)
-    assert cross_query(asked.memory, QUESTION)["collection"]["evidence"] == "vectors"
 
 
 def test_which_collection_is_meant_must_be_clear(asked: Asked, corpus: Callable[..., str]) -> None:

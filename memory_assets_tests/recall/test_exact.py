@@ -7,14 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.memory import Memory
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.http_api import build_app
-from memory_assets.serving.mcp_server import call_tool
-from memory_assets.serving.opened import OpenedMemory
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Call, Worked, shell
@@ -129,20 +125,6 @@ def test_double_quotes_around_a_question_ask_for_the_text(memory: Memory) -> Non
         SearchRequest('"raise Low"', kinds=("observations",))
     with pytest.raises(ConfigurationError, match="empty"):
         SearchRequest("  ", exact=True)
-
-
-def test_agents_and_programs_ask_the_same(memory: Memory) -> None:
-    """MCP by `mode`, HTTP by that or by `exact`."""
-    expected = [hit["turn_id"] for hit in _found(memory, "[water]")]
-    opened = OpenedMemory(memory.settings)
-    given = call_tool(opened, "recall", {"query": "[water]", "mode": "exact"})
-    told = [hit.get("turn_id", hit["id"]) for hit in given.structured_content["hits"]]
-    assert [row["id"] for turn in told for row in memory.show(turn)[:1]] == expected
-    assert "output of Bash, line 3" in str(given.content[0])
-    with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as client:
-        for more in ({"exact": "1"}, {"mode": "exact"}):
-            answer = client.get("/search", params={"q": "[water]", **more}).json()
-            assert [hit["turn_id"] for hit in answer["hits"]] == expected
 
 
 def test_rows_are_there_once_while_they_are_moved(memory: Memory) -> None:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.sessions.friction import error_key
 from memory_assets.requests.questions import FrictionRequest
-from memory_assets.serving.answer_lines import friction_lines
-from memory_assets.serving.http_api import build_app
+from memory_assets.serving.views import AgentText, friction_view
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 APP, SITE = "/work/app", "/work/site"
-MODULE = "Exit code 1\nModuleNotFoundError: No module named '{}' at /work/app/{}.py"
+MODULE = "Exit code 1\nModuleNotFoundError: No module named 'tide' at /work/app/{}.py"
 
 
-def _broken(name: str, command: str = "pytest tests") -> Call:
-    return shell(command, MODULE.format(name, name), failed=True)
+def _broken(file: str, command: str = "pytest tests") -> Call:
+    return shell(command, MODULE.format(file), failed=True)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +66,7 @@ def test_project_number_of_sessions_and_of_errors_can_be_given(memory: Memory) -
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("error: no module named 'tide'", "Error: No module named `reef`."),
+        ("error: no module named 'tide'", "Error: No module named `tide`."),
         ("cannot open /home/a/x.py:12", "cannot open ~/b/y.py:907"),
         ("cannot open src/x.py", "cannot open C:\\work\\y.py"),
         ("bad object 1f6b1f04aa in index", "bad object 99ab12cd in index"),
@@ -81,25 +78,22 @@ def test_project_number_of_sessions_and_of_errors_can_be_given(memory: Memory) -
     ],
 )
 def test_lines_of_one_error_have_one_key(one: str, other: str) -> None:
-    """Whatever path, number, id, quoted or redacted text they name."""
+    """Whatever path, number, id or redacted text they name, in whatever quotes."""
     assert error_key(one) == error_key(other) != ""
 
 
 def test_other_errors_have_other_keys_and_a_mere_number_has_none() -> None:
     """What is left must be two words."""
     assert error_key("permission denied: x/y") != error_key("no such file: x/y")
+    assert error_key("no module named 'tide'") != error_key("no module named 'reef'")
     assert error_key("=== 12 ===") == error_key("Error: 500") == ""
 
 
-def test_programs_get_the_same_answer_and_people_lines(memory: Memory) -> None:
-    """`GET /friction`; nothing found says so."""
-    library = json.loads(json.dumps(_friction(memory, sessions=2)))
-    with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as http:
-        answer = http.get("/friction", params={"sessions": 2}).json()
-    assert {name: answer[name] for name in library} == library
-    lines = list(friction_lines(library))
-    assert lines[2].startswith("   met in 4 sessions, ended in 2; last 2026-04-02")
-    assert (
-        "   ended by `pytest tests` after `pip install -e .`, changing pyproject.toml" in lines[4]
-    )
-    assert list(friction_lines(_friction(memory, project="site"))) == []
+def test_the_lines_say_in_how_many_sessions_and_what_ended_it(memory: Memory) -> None:
+    """With what was run and changed before; nothing found says so."""
+    text = AgentText(memory)
+    lines = list(friction_view(text, _friction(memory, sessions=2)))
+    assert lines[4].startswith("  met in 4 sessions, ended in 2 of them; last 2026-04-02")
+    after = "pytest tests, after pip install -e .; changing pyproject.toml (session::00000001"
+    assert lines[6].startswith(f"  ended by {after}")
+    assert list(friction_view(text, _friction(memory, project="site"))) == ["Nothing found."]

@@ -30,6 +30,7 @@ ROOTS = {
     "-home-ada-code-app": "~/code/app",
     "-home-ada-code-app-web": "~/code/app",
     "-opt-app": "/opt/app",
+    "-opt-app--claude-worktrees-blue": "/opt/app/.claude/worktrees/blue",
     "-opt-Shop-api": "/opt/Shop-api",
     "-opt-shop-ui": "/opt/shop.ui",
     "-srv-jobs-night": "/srv/jobs",
@@ -72,6 +73,7 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
         ("C:\\Users\\Ada\\desk", "C--Users-Ada-desk"),
         ("desk", "C--Users-Ada-desk"),
         ("later", "-opt-later"),
+        ("app/blue", "-opt-app--claude-worktrees-blue"),
     ],
 )
 def test_a_project_is_named_by_its_path_its_repository_or_the_end_of_either(
@@ -103,7 +105,8 @@ def test_a_project_that_is_not_known_is_refused_with_those_that_are(
 ) -> None:
     """By the names of their directories. The home directory, which holds them all, stands for no
     other."""
-    with pytest.raises(UnknownName, match=r"known are: Shop-api, app, desk, jobs, shop\.ui, ~"):
+    known = r"known are: Shop-api, app, app/blue, desk, jobs, shop\.ui, ~"
+    with pytest.raises(UnknownName, match=known):
         project_named(catalog, text)
 
 

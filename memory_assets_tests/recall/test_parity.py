@@ -22,7 +22,14 @@ from memory_assets.recall.names import shortened
 from memory_assets.recall.sessions.session import session_overview
 from memory_assets.recall.sessions.timeline import timeline
 from memory_assets.requests.arguments import Arguments, Door, declared
-from memory_assets.requests.questions import ShowRequest
+from memory_assets.requests.questions import (
+    FrictionRequest,
+    HowRequest,
+    RestoreRequest,
+    SessionsRequest,
+    ShowRequest,
+    UsageRequest,
+)
 from memory_assets.requests.search import OF_DOCUMENTS, CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import record_lines
 from memory_assets.serving.http_api import build_app
@@ -116,6 +123,13 @@ TIMELINES: list[dict[str, Any]] = [
     {"anchor": "2026-04-20", "before": "9d", "after": "2", "scope": "all"},
     {"anchor": f"prompt::{REPORTS}::1", "before": "0", "after": "50", "kinds": ["prompts"]},
     {"anchor": TURN, "before": "1", "after": "1", "full": True},
+]
+VERBS: list[tuple[type[Arguments], dict[str, Any]]] = [
+    (SessionsRequest, {"project": "harbor-api", "n": 3}),
+    (UsageRequest, {"by": "agent"}),
+    (HowRequest, {"tool": "gh", "n": 5}),
+    (FrictionRequest, {"sessions": 2}),
+    (RestoreRequest, {"file": "harbor/reports/days.py"}),
 ]
 
 
@@ -383,6 +397,17 @@ def test_a_timeline_is_the_same_everywhere(
     for part in library["sessions"]:
         part["items"] = everywhere.short_items(part["items"], part["session_id"])
     assert told == library
+
+
+@pytest.mark.parametrize(("request_type", "asked_for"), VERBS, ids=str)
+def test_a_verb_is_answered_alike_everywhere(
+    everywhere: _Everywhere, request_type: type[Arguments], asked_for: dict[str, Any]
+) -> None:
+    """Whole answers of library, command line and HTTP; of MCP see `test_serving_mcp.py`."""
+    verb = request_type.__name__.removesuffix("Request").lower()
+    library = json.loads(json.dumps(everywhere.memory.ask(request_type(**asked_for))))
+    assert everywhere.cli(verb, *_options(asked_for, request_type)) == library
+    assert everywhere.http(f"/{verb}", **_named(asked_for, "http", request_type)) == library
 
 
 def test_a_turn_and_its_session_are_the_same_everywhere(everywhere: _Everywhere) -> None:

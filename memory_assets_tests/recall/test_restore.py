@@ -3,7 +3,6 @@ Windows, however it is spelled, is one file in `restore`, `blame` and filters by
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.files.blame import blame, touching_turns
 from memory_assets.recall.files.restore import FileText, Hunk, restore
 from memory_assets.recall.memory import Memory
 from memory_assets.requests.questions import RestoreRequest
-from memory_assets.serving.http_api import build_app
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.worked import START, Call, Worked, shell
@@ -169,15 +166,6 @@ def test_output_is_written_exactly_and_never_over_a_file_without_force(
     assert run_here(own, "restore", TIDE, "--output", str(target), "--force").returncode == 0
     assert target.read_text() == text
     assert run_here(own, "restore", TIDE, "--output", str(tmp_path / "no" / "x")).returncode == 2
-
-
-def test_programs_get_the_same_answer(memory: Memory) -> None:
-    """`GET /restore`, which writes nothing."""
-    with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as http:
-        answer = http.get("/restore", params={"file": TIDE}).json()
-        library = json.loads(json.dumps(_restore(memory, TIDE)))
-        assert {name: answer[name] for name in library} == library
-        assert http.get("/restore", params={"file": TIDE, "output": "x"}).status_code == 400
 
 
 @given(some.data())

@@ -23,7 +23,6 @@ from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.recall.sessions.usage import session_usage, usage, usage_by_turn
 from memory_assets.requests.questions import ExportRequest, SessionsRequest, UsageRequest
 from memory_assets.serving.answer_lines import (
-    sessions_lines,
     sessions_notes,
     shortened,
     told_apart,
@@ -32,6 +31,7 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.exports import COLUMNS, exported, sessions_csv
 from memory_assets.serving.pages.site import build_site
+from memory_assets.serving.views import AgentText, sessions_view
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
@@ -96,13 +96,13 @@ def test_a_session_passes_a_time_that_it_was_going_on_in(asked: Asked) -> None:
 def test_lines_fit_and_say_what_to_type_next(asked: Asked) -> None:
     """Two lines a session, then how many more there are, and commands with a short id."""
     answer = list_sessions(asked.memory, SessionsRequest(n=2))
-    lines = list(sessions_lines(answer))
+    lines = list(sessions_view(AgentText(asked.memory), answer))
     assert len(lines) == 4
-    for each, (head, title) in zip(
-        answer["sessions"], zip(lines[::2], lines[1::2], strict=True), strict=True
-    ):
-        assert head.startswith(f"{each['short_id']}  ") and len(head) <= 80
-        assert each["title"] in title and each["agent"] in title
+    for each, head, facts in zip(answer["sessions"], lines[::2], lines[1::2], strict=True):
+        assert head == f"{each['short_id']}  {each['title']}"
+        assert (
+            facts.strip().startswith("ended ") and (each["models"] or [each["agent"]])[0] in facts
+        )
     more, then = sessions_notes(answer)
     assert more.startswith(f"{answer['total'] - 2} older sessions")
     assert f"memory resume {answer['sessions'][0]['short_id']}" in then
@@ -120,7 +120,8 @@ def test_a_session_without_a_summary_is_listed_by_its_turns(tmp_path: Path) -> N
     assert (listed["session_id"], listed["title"], listed["turns"]) == (session_id, "", 1)
     assert listed["agent"] == "claude-code" and listed["started_at"] == listed["ended_at"]
     for ingest, said in (("", "too little is said"), ("an ingest is under way", "no title yet")):
-        assert said in "".join(sessions_lines({"sessions": [listed], "ingest": ingest}))
+        answer = {"sessions": [listed], "ingest": ingest}
+        assert said in next(sessions_view(AgentText(memory), answer))
 
 
 def test_sessions_of_programs_are_counted_and_listed_on_request(tmp_path: Path) -> None:

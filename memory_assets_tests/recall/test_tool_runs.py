@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from starlette.testclient import TestClient
 
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.names import parse_id, shortened
 from memory_assets.recall.sessions import tool_runs
 from memory_assets.recall.sessions.records import calls_and_prompts
 from memory_assets.requests.questions import HowRequest
-from memory_assets.serving.answer_lines import how_lines, how_notes
-from memory_assets.serving.http_api import build_app
-from memory_assets.serving.mcp_server import call_tool
-from memory_assets.serving.opened import OpenedMemory
+from memory_assets.serving.answer_lines import how_notes
+from memory_assets.serving.views import AgentText, how_view
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 APP, SITE = "/work/app", "/work/site"
@@ -68,7 +63,7 @@ def test_what_failed_and_never_worked_later_is_told(memory: Memory) -> None:
     (failed,) = found["failed"]
     assert failed["error"] == "error: no such table: boats"
     assert failed["turn_id"].startswith("session::00000004")
-    assert next(iter(how_lines(found))).startswith("# failed, and did not work")
+    assert next(how_view(AgentText(memory), found)).startswith("Failed, and did not work")
 
 
 def test_runs_and_their_turns_need_only_calls_and_prompts() -> None:
@@ -151,33 +146,8 @@ def test_older_sessions_that_were_not_read_are_counted(
 
 def test_the_lines_say_how_often_when_and_after_what(memory: Memory) -> None:
     """Project by project."""
-    lines = list(how_lines(_how(memory, "git push")))
-    assert lines[:2] == ["# -work-app", "git push -u origin reef"]
-    assert lines[2].startswith("   worked in 2 sessions (and 1 other like it), last 2026-03-31")
-    assert lines[3].startswith("   after git push: fatal: The current branch")
-    assert list(how_lines(_how(memory, "nobody"))) == []
-
-
-def test_agents_and_programs_get_the_same_answer(memory: Memory) -> None:
-    """The tool `how`, framed and with the shortest ids, and `GET /how`; a question with no answer
-    says so."""
-    library = json.loads(json.dumps(_how(memory, "git push", n=5)))
-    opened = OpenedMemory(memory.settings)
-    told = call_tool(opened, "how", {"tool": "git push"})
-    content = json.loads(json.dumps(told.structured_content))
-    for each in library["commands"]:
-        each["turn_id"] = shortened(memory, each["turn_id"], parse_id(each["turn_id"]).session_id)
-    assert [each["turn_id"] for each in content["commands"]] == [
-        each["turn_id"] for each in library["commands"]
-    ]
-    assert content["commands"][0]["command"] == library["commands"][0]["command"]
-    text = told.content[0].text  # type: ignore[union-attr]
-    assert (
-        "after git push: fatal" in text and "records=true" in text and "</recalled-memory" in text
-    )
-    nothing = call_tool(opened, "how", {"tool": "nobody"})
-    assert nothing.content[0].text == "Nothing found."  # type: ignore[union-attr]
-    with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as http:
-        answer = http.get("/how", params={"tool": "git push", "n": 5}).json()
-        assert answer["commands"] == _how(memory, "git push", n=5)["commands"]
-        assert http.get("/how").status_code == 400
+    lines = list(how_view(AgentText(memory), _how(memory, "git push")))
+    assert lines[:2] == ["-work-app", "  git push -u origin reef"]
+    assert lines[2].startswith("    worked in 2 sessions (and 1 other like it), last 2026-03-31")
+    assert lines[3].startswith("    after git push: fatal: The current branch")
+    assert list(how_view(AgentText(memory), _how(memory, "nobody"))) == ["Nothing found."]

@@ -39,6 +39,7 @@ from memory_assets.redaction.rules.judging.names import KEYWORDS
 from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 from memory_assets.redaction.views.sightings import line_joined
 from memory_assets.transcripts import read_session
+from memory_assets_tests.transcript_files import source_of
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FORMATS = compile_formats(TOKEN_FORMATS)
@@ -72,7 +73,7 @@ def _labelled_texts() -> list[str]:
 def _record_texts(transcripts: Path, step: int = 1) -> Iterator[str]:
     for path in sorted(transcripts.rglob("*.jsonl"))[::step]:
         with contextlib.suppress(TranscriptError):
-            for record in read_session(path):
+            for record in read_session(path, source=source_of(path)):
                 yield record.text
 
 

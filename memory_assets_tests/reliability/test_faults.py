@@ -21,8 +21,7 @@ import pytest
 import memory_assets.embedding as embedding
 from benchmarks.failing_calls import CHANGE, FailingCalls, Fault, NoCompiler
 from benchmarks.fault_sweep import Sweep
-from memory_assets.errors import StoreBusy, StoreError
-from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.errors import StoreError
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.command_line import environment_of, run_code
 from memory_assets_tests.conftest import forget_own_settings
@@ -110,19 +109,6 @@ def test_a_wrong_setting_is_named(subject: Subject, name: str, value: str) -> No
     assert done.returncode in (1, 2)
     assert name in said
     assert "Traceback" not in said
-
-
-def test_a_catalogue_that_another_process_holds_is_told(subject: Subject) -> None:
-    """After the wait, by name; nothing of it is changed, and it can be used again."""
-    path = subject.components.catalog.path
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        mine = Catalog(path, busy_seconds=0.2)
-        with pytest.raises(StoreBusy, match=r"catalog\.db is locked by another process"):
-            mine.collections.put("local/x", "y")
-        other.execute("ROLLBACK")
-    mine.collections.put("local/x", "y")
-    mine.close()
 
 
 def test_a_call_whose_server_was_killed_is_made_again(subject: Subject) -> None:

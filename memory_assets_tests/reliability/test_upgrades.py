@@ -94,10 +94,20 @@ def test_a_memory_of_an_earlier_version_moves_over(
 def test_long_sessions_of_an_earlier_version_are_found_before_the_next_ingest(
     tmp_path: Path, compiled_rules: Path
 ) -> None:
-    """They had a file without a directory each: whatever command comes first moves them."""
+    """They had a file without a directory each: whatever command comes first moves them. One that
+    is put back later is moved by the next ingest; one that is damaged is named first."""
     own = _with_a_long_session(tmp_path)
-    found = run_here(_environment(tmp_path, compiled_rules), "search", "--exact", "oars")
+    rows = own.read_bytes()
+    environment = _environment(tmp_path, compiled_rules)
+    own.write_bytes(rows[: len(rows) // 2])
+    assert f"{own.name} is damaged" in run_here(environment, "search", "oars").stderr
+    own.write_bytes(rows)
+    found = run_here(environment, "search", "--exact", "oars")
     assert found.returncode == 0, found.stdout
+    assert not own.exists()
+    own.write_bytes(rows)
+    _write_transcripts(tmp_path, forgotten=False)
+    assert run_here(environment, "ingest").returncode == 0
     assert not own.exists()
 
 

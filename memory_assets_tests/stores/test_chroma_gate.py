@@ -165,23 +165,26 @@ def test_the_token_is_for_the_user_alone_and_stays(servers: Servers) -> None:
 
 @LINUX
 def test_the_server_behind_the_gate_cannot_be_reached(servers: Servers) -> None:
-    """The process listens on one port, that of the gate, though Chroma needs one, too. Every
-    established connection to Chroma's own port comes from the process itself."""
+    """The process has no children, and listens on one port, that of the gate, on loopback, though
+    Chroma needs one, too. Every established connection to Chroma's own port comes from the process
+    itself."""
     endpoint = servers.start(servers.data_dir())
+    process = Path(f"/proc/{endpoint.pid}")
+    assert "".join(path.read_text() for path in process.glob("task/*/children")).split() == []
     links = []
-    for link in Path(f"/proc/{endpoint.pid}/fd").iterdir():
+    for link in (process / "fd").iterdir():
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile
             links.append(link.readlink())
     own = {str(link).removeprefix("socket:[").removesuffix("]") for link in links}
+    tables = [Path(f"/proc/net/{name}").read_text().splitlines()[1:] for name in ("tcp", "tcp6")]
     listening, inner = set(), set()
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
+    for fields in map(str.split, [line for table in tables for line in table]):
         local, remote = (int(fields[at].split(":")[1], 16) for at in (1, 2))
         if fields[9] in own and fields[3] == "0A":
-            listening.add(local)
+            listening.add(fields[1])
         elif fields[9] in own and fields[3] == "01" and endpoint.port not in (local, remote):
             inner |= {local, remote}
-    assert listening == {endpoint.port}
+    assert listening == {f"0100007F:{endpoint.port:04X}"}
     assert inner, "Chroma's own connections were not found"
     for port in inner:
         with pytest.raises(ConnectionRefusedError):

@@ -22,7 +22,7 @@ import pytest
 from chromadb.api import ClientAPI
 from filelock import FileLock
 
-from memory_assets.errors import StoreBusy, StoreDamaged
+from memory_assets.errors import StoreBusy
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import files, server
 from memory_assets.stores.chroma import files as chroma_files
@@ -235,38 +235,6 @@ def test_proxies_are_not_asked_for_a_server_on_this_machine(
     data_dir = servers.data_dir()
     servers.start(data_dir)
     _add(_collection(data_dir), "a")
-
-
-def test_damaged_files_are_set_aside_and_named(servers: Servers) -> None:
-    """The message says what was wrong, where they are now, and what to run; the next use
-    begins with an empty store. None that was set aside is lost."""
-    data_dir = servers.data_dir()
-    for number in range(3):
-        (data_dir / "chroma").mkdir()
-        (data_dir / "chroma" / "chroma.sqlite3").write_bytes(b"not a database %d" % number * 99)
-        with pytest.raises(StoreDamaged, match=r"not a database.*chroma\.broken-.*memory ingest"):
-            chroma_server.ensure_running(data_dir, 60.0)
-        assert not (data_dir / "chroma").exists()
-    aside = chroma_files.set_aside_directories(data_dir)
-    ends = [(path / "chroma.sqlite3").read_bytes()[15:16] for path in aside]
-    assert ends == [b"0", b"1", b"2"]
-    assert "not a database" in (aside[-1] / "WHY").read_text()
-    assert _collection(data_dir).count() == 0
-    servers.start(data_dir)
-
-
-@LINUX
-def test_a_server_is_one_process_that_listens_on_loopback_only(servers: Servers) -> None:
-    """No children that could be orphaned, and no port that another machine can reach."""
-    endpoint = servers.start(servers.data_dir())
-    process = Path(f"/proc/{endpoint.pid}")
-    children = [path.read_text() for path in process.glob("task/*/children")]
-    assert "".join(children).split() == []
-    tcp = [line.split() for name in ("tcp", "tcp6") for line in
-           Path(f"/proc/net/{name}").read_text().splitlines()[1:]]  # fmt: skip
-    listening = [columns[1] for columns in tcp if columns[3] == "0A"]
-    mine = [local for local in listening if int(local.rpartition(":")[2], 16) == endpoint.port]
-    assert mine == [f"0100007F:{endpoint.port:04X}"]
 
 
 DELETED, KEPT = "an unmistakable sentence", "a sentence that stays"

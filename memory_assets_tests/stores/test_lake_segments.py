@@ -1,5 +1,4 @@
-"""Small sessions share files, and nobody who reads the lake can tell. Files of versions before are
-read, too."""
+"""Small sessions share files, and nobody who reads the lake can tell."""
 
 from __future__ import annotations
 

@@ -56,6 +56,25 @@ def test_a_command_that_keeps_failing_is_unresolved(script: Make) -> None:
     assert (error.outcome, error.turn_id) == ("unresolved", "session::s1::turn::1")
 
 
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (
+            "# harbor/tide\ntide/a.go:7:2: undefined: Ebb\nFAIL\tharbor/tide [build failed]",
+            "tide/a.go:7:2: undefined: Ebb",
+        ),
+        ("[lint] ERROR task failed\nsrc/a.c:3:9: expected ';'", "src/a.c:3:9: expected ';'"),
+        ("FAIL harbor/tide [setup failed]\nebb is missing", "ebb is missing"),
+    ],
+)
+def test_the_word_of_a_runner_that_something_failed_is_not_the_error(
+    script: Make, output: str, told: str
+) -> None:
+    """It is the same for whatever failed."""
+    session = script().prompt("test").run("go test ./...", output, error=True)
+    assert _met(session) == [(f"go test ./...: {told}", "not retried")]
+
+
 def test_a_failing_test_behind_a_pipe_is_an_error(script: Make) -> None:
     """`| tail` hides the exit code, not the failure."""
     session = script().prompt("test").run("npm test | tail", "Tests: 2 failed, 8 passed")

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import pytest
 
 from memory_assets.models import Record
 from memory_assets.transcripts import ReadReport, read_session
+from memory_assets_tests.transcript_files import source_of
 
 SESSION = "0a0a0a0a-1111-4222-8333-444444444444"
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -23,6 +24,7 @@ START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 class Lines:
     """The lines of a file being written; `clock` moves one second a line."""
 
+    agent: ClassVar[str]
     lines: list[bytes] = field(default_factory=list)
 
     def raw(self, line: bytes) -> None:
@@ -48,6 +50,7 @@ class Lines:
 class ClaudeLines(Lines):
     """A Claude Code transcript."""
 
+    agent = "claude-code"
     session: str = SESSION
     version: str = "2.1.38"
     sidechain: bool = False
@@ -122,6 +125,7 @@ class ClaudeLines(Lines):
 class CodexLines(Lines):
     """A Codex rollout."""
 
+    agent = "codex"
     thread: str = "019d7e36-577c-7d90-9f1c-a447ba2254b4"
 
     def line(self, kind: str, **payload: Any) -> dict[str, Any]:
@@ -163,6 +167,7 @@ class CodexLines(Lines):
 class PiLines(Lines):
     """A Pi session."""
 
+    agent = "pi"
     version: int = 3
 
     def header(self, **fields: Any) -> dict[str, Any]:
@@ -258,8 +263,9 @@ def read(write: Write) -> Read:
     """Write lines to a file, read it, check the accounting, and return what was read."""
 
     def read(content: Lines | bytes, name: str = f"{SESSION}.jsonl") -> WhatWasRead:
-        report = ReadReport()
-        records: list[Record] = list(read_session(write(content, name), report=report))
+        report, path = ReadReport(), write(content, name)
+        source = source_of(path, "claude-code" if isinstance(content, bytes) else content.agent)
+        records: list[Record] = list(read_session(path, source=source, report=report))
         assert report.conserved
         assert [record.seq for record in records] == list(range(len(records)))
         prompts = [record for record in records if record.kind == "prompt"]

@@ -117,18 +117,16 @@ def test_a_short_text_counts_below_keys_that_readers_take_text_from() -> None:
 
 def test_a_declared_place_is_left_out_for_its_reason() -> None:
     """A row holds for its path and all below, and for no other path that begins alike."""
-    row = LeftOut("x.*.data", "", "pixels")
+    row = LeftOut("x.*.data", "pixels")
     parsed = {"type": "x", "image": {"data": {"raw": SENTENCE}, "database": OTHER}}
     balance = _balance(parsed, rows=(row,))
-    assert {one.why: tally.bytes for one, tally in balance.left_out.items()} == {
-        "pixels": len(SENTENCE)
-    }
+    assert balance.left_out == {"pixels": len(SENTENCE)}
     assert _unexplained(balance) == {"x.image.database": len(OTHER)}
 
 
 def test_a_row_for_what_a_tag_encloses_leaves_the_rest() -> None:
     """The name of a command is left out, and its arguments, which a person typed, are not."""
-    row = LeftOut("user.<command-name>", "", "the name of a command")
+    row = LeftOut("user.<command-name>", "the name of a command")
     text = f"<command-name>/pounce</command-name>\n<command-args>{SENTENCE}</command-args>"
     balance = _balance({"user": text}, rows=(row,))
     assert _unexplained(balance) == {"user": len(SENTENCE)}
@@ -137,14 +135,14 @@ def test_a_row_for_what_a_tag_encloses_leaves_the_rest() -> None:
 
 def test_a_row_may_hold_only_for_texts_that_begin_alike() -> None:
     """Notices of a program are left out where prompts stand too."""
-    row = LeftOut("content", "", "a notice", "<notice>")
+    row = LeftOut("content", "a notice", "<notice>")
     assert not _balance({"content": f"<notice>{OTHER}"}, rows=(row,)).unexplained
     assert _balance({"content": SENTENCE}, rows=(row,)).unexplained
 
 
 def test_objects_that_another_source_has_are_left_out_by_the_readers_reason() -> None:
     """What a fork copied is in the other session's file."""
-    account = Account((LeftOut("", "", "another thread's", dropped="copied-history"),))
+    account = Account((LeftOut("", "another thread's", dropped="copied-history"),))
     account.compare({"text": SENTENCE}, [], dropped="copied-history", version="")
     account.compare({"text": OTHER}, [], dropped="unknown-type", version="")
     assert _unexplained(account.balance()) == {"text": len(OTHER)}
@@ -155,7 +153,7 @@ def test_a_text_that_stands_in_a_dropped_object_too_is_left_out_for_the_same_rea
     order: int,
 ) -> None:
     """Such as the history of another thread, which a compaction repeats; others are not."""
-    row = LeftOut("", "", "of another thread", dropped="copied-history")
+    row = LeftOut("", "of another thread", dropped="copied-history")
     account = Account((row,))
     objects: list[tuple[dict[str, Any], str]] = [
         ({"text": SENTENCE}, "copied-history"),
@@ -164,7 +162,7 @@ def test_a_text_that_stands_in_a_dropped_object_too_is_left_out_for_the_same_rea
     for parsed, dropped in objects[::order]:
         account.compare(parsed, [], dropped=dropped, version="1.0")
     balance = account.balance()
-    assert balance.left_out[row].bytes == 2 * len(SENTENCE)
+    assert balance.left_out == {"of another thread": 2 * len(SENTENCE)}
     assert _unexplained(balance) == {"again": len(OTHER)}
 
 
@@ -279,7 +277,7 @@ def test_what_an_editor_puts_above_a_request_is_left_out(tmp_path: Path, heading
         event = {"type": "event_msg", "payload": payload}
         balance = _read(tmp_path / "rollout-s.jsonl", "codex", [_CODEX_HEAD, event])
         assert not balance.unexplained
-        assert sum(each.bytes for each in balance.left_out.values()) > 100
+        assert balance.left_out.total() > 100
 
 
 @pytest.mark.parametrize(
@@ -319,7 +317,7 @@ def test_the_talk_above_a_side_question_is_left_out(tmp_path: Path) -> None:
     balance = _read(tmp_path / f"agent-{name}.jsonl", "claude-code", lines, name)
     assert not balance.unexplained
     why = "the talk that a side question was asked in"
-    assert {row.why: tally.bytes for row, tally in balance.left_out.items()}[why] == len(SENTENCE)
+    assert balance.left_out[why] == len(SENTENCE)
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "pi"])

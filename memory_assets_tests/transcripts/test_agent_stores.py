@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets.errors import BusyTranscript
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts import (
@@ -29,7 +30,7 @@ from memory_assets.transcripts import (
     reader_of,
 )
 from memory_assets.transcripts import databases as opening
-from memory_assets.transcripts.databases import with_wal
+from memory_assets.transcripts.databases import opened
 from memory_assets.transcripts.fields import nanoseconds, parse_time
 from memory_assets.transcripts.readers.cursor import CursorReader
 from memory_assets.transcripts.readers.opencode import OpenCodeReader
@@ -54,6 +55,7 @@ from memory_assets_tests.transcripts.agent_files import (
     VsCode,
     VsCodeLog,
 )
+from memory_assets_tests.unprivileged import without_privileges
 
 Make = Callable[..., Store]
 stores = pytest.mark.parametrize("make", STORES, ids=lambda make: make.__name__)
@@ -174,45 +176,48 @@ def test_what_is_in_the_log_alone_is_read(tmp_path: Path, make: Make) -> None:
 
 
 @databases
+@pytest.mark.parametrize("left_out", ["*-shm", "*-[sw][ha][ml]"])
 def test_nothing_is_written_beside_a_database_that_cannot_be(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, make: Make, left_out: str
 ) -> None:
-    """It is read into memory with its log, and what is said in it is the same."""
+    """What is said in it is the same, with a log that no agent has open, and without one."""
     store = make(tmp_path / store_name(make))
     store.say(ASKED, SAID)
     with closing(store.open()) as writer:
         writer.execute("PRAGMA wal_autocheckpoint = 0")
-        store.say("And the price?", "It is right.", writer)
+        if left_out == "*-shm":
+            store.say("And the price?", "It is right.", writer)
+        else:
+            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         copied = tmp_path / "copy"
-        shutil.copytree(store.root, copied, ignore=shutil.ignore_patterns("*-shm"))
+        shutil.copytree(store.root, copied, ignore=shutil.ignore_patterns(left_out))
         [source] = found(store)
         expected = told(read(source))
     files = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    [alike] = discover({store.agent: (copied,)})
-    assert told(read(alike)) == expected
+    directories = [copied, *(path for path in copied.rglob("*") if path.is_dir())]
+    for directory in directories:
+        directory.chmod(0o500)
+    with without_privileges():
+        [alike] = discover({store.agent: (copied,)})
+        assert told(read(alike)) == expected
+    for directory in directories:
+        directory.chmod(0o700)
     assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == files
 
 
-def test_a_log_is_applied_as_sqlite_applies_it(tmp_path: Path) -> None:
-    """Page for page, with pages that are written again, and without a transaction that has no
-    end."""
+def test_a_database_that_changes_while_it_is_read_without_locks_is_tried_again(
+    tmp_path: Path,
+) -> None:
+    """SQLite cannot keep its writer out where it may write nothing beside it."""
     path = tmp_path / "x.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+    with closing(sqlite3.connect(path)) as writer:
         writer.execute("PRAGMA journal_mode = WAL")
-        writer.execute("PRAGMA wal_autocheckpoint = 0")
-        writer.execute("CREATE TABLE t(a, b)")
-        for number in range(200):
-            writer.execute("INSERT INTO t VALUES(?, ?)", (number % 7, "x" * number * 10))
-        writer.execute("DELETE FROM t WHERE a = 3")
-        rows = writer.execute("SELECT * FROM t").fetchall()
-        database, log = path.read_bytes(), path.with_name("x.db-wal").read_bytes()
-    for cut, expected in ((log, rows), (log[:-100], None), (b"", None), (b"\0" * 64, None)):
-        with closing(sqlite3.connect(":memory:")) as copy:
-            copy.deserialize(with_wal(database, cut))
-            if expected is not None:
-                assert copy.execute("SELECT * FROM t").fetchall() == expected
-                assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        writer.execute("CREATE TABLE t(a)")
+    tmp_path.chmod(0o500)
+    with without_privileges(), pytest.raises(BusyTranscript), opened(path) as database:
+        assert list(database.rows("SELECT a FROM t")) == []
+        os.utime(path, ns=(1, 1))
+    tmp_path.chmod(0o700)
 
 
 @databases

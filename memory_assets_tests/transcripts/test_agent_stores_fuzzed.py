@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import ReadReport, Unlisted, discover, read_session
-from memory_assets.transcripts.databases import with_wal
 from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.readers.gemini import replayed as gemini_replayed
 from memory_assets.transcripts.readers.vscode_copilot import replayed
@@ -363,13 +362,6 @@ def test_a_log_that_is_taken_back_again_and_again_takes_time_in_proportion() -> 
     replay = gemini_replayed((place, place + 1, line) for place, line in enumerate(lines))
     assert time.process_time() - began < 0.5
     assert (len(replay.counts), len(replay.gone)) == (10_000, 5_000)
-
-
-@settings(max_examples=200, deadline=None)
-@given(database=st.binary(max_size=2000), log=st.binary(max_size=2000))
-def test_any_log_of_any_database(database: bytes, log: bytes) -> None:
-    """What has no right header and checksums changes nothing but the header."""
-    assert len(with_wal(database, log)) == len(database)
 
 
 @settings(max_examples=200, deadline=None)

@@ -57,7 +57,9 @@ def told(found: WhatWasRead) -> list[tuple[str, str, str]]:
         ({"origin": {"kind": "scheduled"}}, "scheduled-prompt"),
         ({"promptSource": "loop"}, "scheduled-prompt"),
         ({"promptSource": "system"}, "machine-prompt"),
+        ({"origin": {"kind": "coordinator"}}, "machine-prompt"),
         ({"isMeta": True}, "meta"),
+        ({"isSidechain": True}, "agent-prompt"),
     ],
 )
 def test_a_record_that_says_a_machine_wrote_it_is_believed(

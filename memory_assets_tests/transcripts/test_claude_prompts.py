@@ -91,26 +91,17 @@ def test_machine_text_under_the_users_name_is_no_prompt(
 
 
 @pytest.mark.parametrize(
-    ("fields", "kind", "subtype"),
+    ("text", "fields"),
     [
-        ({"isCompactSummary": True}, "summary", "compact-summary"),
-        ({"isSidechain": True}, "system", "agent-prompt"),
-        ({"origin": {"kind": "coordinator"}}, "system", "machine-prompt"),
-        ({"origin": {"kind": "human"}, "promptSource": "typed"}, "prompt", ""),
+        ("please go on", {"isCompactSummary": True}),
+        ("This session is being continued from a previous conversation that ran out of it", {}),
     ],
 )
-def test_flags_outweigh_the_words(
-    claude: ClaudeLines, read: Read, fields: dict[str, Any], kind: str, subtype: str
+def test_a_compaction_summary_is_recognised(
+    claude: ClaudeLines, read: Read, text: str, fields: dict[str, Any]
 ) -> None:
-    """Records marked as machine-made are no prompts, whatever they say."""
-    claude.user("please go on", **fields)
-    [record] = read(claude).records
-    assert (record.kind, record.subtype) == (kind, subtype)
-
-
-def test_an_unflagged_compaction_summary_is_recognised(claude: ClaudeLines, read: Read) -> None:
-    """Old versions mark the summary by its words alone."""
-    claude.user("This session is being continued from a previous conversation that ran out of it")
+    """By its flag, whatever it says; old versions mark it by its words alone."""
+    claude.user(text, **fields)
     [record] = read(claude).records
     assert (record.kind, record.subtype) == ("summary", "compact-summary")
 

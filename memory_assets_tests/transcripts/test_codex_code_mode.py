@@ -78,15 +78,10 @@ def of_kind(records: list[Record], kind: str, tool: str = "exec") -> list[Record
         ("const quote = /[\"'`]/; await tools.exec_command({cmd: 'yes'})", ["yes"]),
         ("await tools.exec_command({cmd: built()})", []),
         (
-            'const a = JSON.parse("{\\"cmd\\":\\"go vet\\",\\"n\\":[1]}"); tools.exec_command(a)',
-            ["go vet"],
-        ),
-        ("await tools.exec_command({cmd: JSON.parse('[\"ls\", 1]').join(' ')})", ["ls 1"]),
-        ("await tools.exec_command(JSON.parse('{no'))", []),
-        (
-            "const t = tools; await t?.exec_command?.({...{a: 1}, cmd: 'make -j' + 4 + ' all'})",
+            "const t = tools; await t?.exec_command?.({cmd: 'make -j' + 4 + ' all'})",
             ["make -j4 all"],
         ),
+        (r"await tools.exec_command({cmd: String.raw`dir C:\new`.trim()})", [r"dir C:\new"]),
         ("await tools[`exec_command`]({cmd: 'ls'})", ["ls"]),
         ("await tools.exec_command({cmd: 'git log ' + (n || '-3')})", ["git log ${n || '-3'}"]),
         ("const a = ['ls']; await tools.exec_command({cmd: a['0']})", ["ls"]),
@@ -166,52 +161,23 @@ def test_a_name_is_that_of_the_nearest_function_around_that_has_it(
 
 
 @pytest.mark.parametrize(
-    ("code", "commands"),
+    "code",
     [
-        (f"const f = (c, n) => {{ {_RUN} f(c, n - 1) }}; f('a', 3)", ["a"]),
-        (f"const f = (c, n) => {{ f(c, n - 1); {_RUN} }}; f('a', 3)", ["a"]),
-        (f"function f(c) {{ {_RUN} g(c) }} function g(c) {{ f(c); f(c) }} f('a')", ["a"]),
-        (f"const f = c => {{ {_RUN} setTimeout(() => f(c)) }}; f('a')", ["a"]),
-        (f"const f = c => {{ {_RUN} {'f(c);' * 9} }}; f('a')", ["a"]),
-        (f"const f = c => {{ {_RUN} f(`${{c}}/${{e}}`) }}; f('src')", ["src", "src/${e}"]),
-        (f"const f = c => {{ {_RUN} ['x', 'y'].map(f) }}; f('a')", ["a", "x"]),
-        (f"const f = c => {{ {_RUN} }}; f('a'); f('a')", ["a", "a"]),
+        f"const f = (c, n) => {{ {_RUN} f(c, n - 1) }}; f('a', 3)",
+        f"function f(c) {{ {_RUN} g(c) }} function g(c) {{ f(c); f(c) }} f('a')",
+        f"const f = c => {{ {_RUN} setTimeout(() => f(c)) }}; f('a')",
+        f"const f = c => {{ {_RUN} ['x', 'y'].map(f) }}; f('a')",
+        *(f"{'if (b) {' * depth}{{ const c = 'a'; {_RUN} }}{'}' * depth}" for depth in (1, 20)),
     ],
 )
-def test_what_a_function_does_when_it_calls_itself_counts_where_it_differs(
-    code: str, commands: list[str]
-) -> None:
-    """How often it does so is not known."""
-    assert _commands(code) == commands
-
-
-@pytest.mark.parametrize("depth", [*range(44, 54), 96, 97, 98, 99, 100, 400])
-@pytest.mark.parametrize(
-    ("begin", "end"),
-    [("if (a) {", "}"), ("(() => {", "})();"), ("try {", "} catch {}"), ("if (a) {} else ", "")],
-)
-def test_code_may_lie_deep(begin: str, end: str, depth: int) -> None:
-    """All calls of tools are found with what is known there, and no others."""
-    inside = "{ const c = 'a'; console.log('x'); o.p.q(1);" + _RUN + "}"
-    assert _commands(begin * depth + inside + end * depth) == ["a"]
+def test_code_in_itself_is_gone_through_once(code: str) -> None:
+    """How often a function calls itself is not known; blocks may lie deep."""
+    assert _commands(code) == ["a"]
 
 
 def test_a_long_chain_of_calls_is_no_call_of_a_tool() -> None:
     """Nor are the methods of what is not known."""
     assert tool_calls("a" + ".map(x => x).join('')" * 3_000) == []
-
-
-def test_values_may_be_deeper_than_can_be_compared() -> None:
-    """What a function that calls itself gives a tool is compared with what it gave before."""
-    code = "const f = () => { let a = 1;" + "a = [a];" * 5_000 + "tools.f(a); f() }; f()"
-    assert len(tool_calls(code)) == 1
-
-
-def test_code_that_is_gone_through_often_hides_no_call() -> None:
-    """Loops are cut short when they have taken too long, not what follows."""
-    loop = f"for (const i of [{'1,' * 200}]) {{ log(i); a.b(i); a.c(i, 1, 2, 3, 4, 5, 6) }}"
-    code = "".join(f"tools.exec_command({{cmd: 'c{n}'}}); {loop}" for n in range(150))
-    assert _commands(code) == [f"c{n}" for n in range(150)]
 
 
 def _commands(code: str) -> list[str]:
@@ -224,6 +190,7 @@ def _commands(code: str) -> list[str]:
 @pytest.mark.parametrize(
     "code",
     [
+        "if (a) {" * 400 + "tools.exec_command({cmd: 'a'})" + "}" * 400,
         "(((" * 9_000,
         "`${" * 9_000,
         "a=[" * 5_000 + "]" * 5_000,
@@ -249,19 +216,13 @@ def test_no_code_is_too_odd(code: str) -> None:
         (f"a='{'x' * 100_000}'", "a+''"),
         (f"a='{'x' * 100_000}'", "`${a}`"),
         (f"a=['{'x' * 100_000}']", "a.join()"),
-        (f"a=[{'1,' * 4_000}]", "[...a,...a]"),
-        (f"a={{{','.join(f'k{n}:1' for n in range(4_000))}}}", "{...a}"),
         (f"a={{{','.join(f'k{n}:1' for n in range(4_000))}}}", "Object.entries(a)"),
-        (f"a='[{'1,' * 4_000}1]'", "JSON.parse(a)"),
     ],
 )
-def test_the_values_of_a_script_have_a_bound_together(data: str, value: str) -> None:
-    """Each alone is known; of two hundred only the first are."""
-    arguments = [call.argument for call in tool_calls(f"{data};" + f"tools.f({value});" * 200)]
-    known = [argument for argument in arguments if isinstance(argument, str | list | dict)]
-    assert len(arguments) == 200
-    assert 1 <= len(known) < 150
-    assert 4_000 * len(known) <= sum(map(len, known)) <= 8_000_000
+def test_a_script_that_costs_too_much_is_not_read_to_its_end(data: str, value: str) -> None:
+    """What was read before is known."""
+    calls = tool_calls(f"{data};" + f"tools.f({value});" * 200)
+    assert 10 <= len(calls) < 150
 
 
 @pytest.mark.parametrize(

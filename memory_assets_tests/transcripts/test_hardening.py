@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memory_assets.transcripts import READERS, ReadReport, Source, read_session
 from memory_assets.transcripts.lines import read_objects
 from memory_assets.transcripts.reader import Reader
+from memory_assets_tests.transcript_files import source_of
 from memory_assets_tests.transcripts.conftest import Builders, Write
 from memory_assets_tests.transcripts.other_agents import LINES
 
@@ -186,7 +187,6 @@ def check(reader: Any, content: bytes, agent_id: str | None) -> ReadReport:
         report = ReadReport()
         source = Source(reader.agent, "p", "s", agent_id, path, len(content), 0)
         records = list(reader.read(source, report))
-        reader.sniff(content)
         reader.identify(path, content)
         assert len(list(reader.discover(Path(folder), lambda *_: None))) <= 1
     assert report.conserved
@@ -307,7 +307,8 @@ def test_many_distinct_types_do_not_grow_the_report(write: Write) -> None:
     names = ("".join(chr(97 + int(digit)) for digit in str(number)) for number in range(3_000))
     lines = [{"type": f"t{name}", "sessionId": name, "version": name} for name in names]
     report = ReadReport()
-    assert list(read_session(write(lines_of(lines)), report=report)) == []
+    path = write(lines_of(lines))
+    assert list(read_session(path, source=source_of(path), report=report)) == []
     assert len(report.unknown_types) <= 501
     assert len(report.own_session_ids) <= 501
     assert len(report.agent_versions) <= 500

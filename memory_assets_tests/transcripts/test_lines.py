@@ -18,6 +18,7 @@ from memory_assets.transcripts import lines, read_session, take_fingerprint
 from memory_assets.transcripts.base import ReadReport
 from memory_assets.transcripts.content import FileContent, Rendered
 from memory_assets.transcripts.lines import objects_in
+from memory_assets_tests.transcript_files import source_of
 from memory_assets_tests.transcripts.conftest import ClaudeLines, CodexLines, PiLines, Write
 
 A = b'{"type":"user","n":1}'
@@ -270,7 +271,7 @@ def peak_of_reading(path: Path) -> tuple[int, ReadReport]:
     """Return the most bytes that were allocated at once while reading, and the report."""
     report = ReadReport()
     tracemalloc.start()
-    for _ in read_session(path, report=report):
+    for _ in read_session(path, source=source_of(path), report=report):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

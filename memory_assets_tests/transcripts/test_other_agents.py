@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts import Account, ReadReport, Source, discover, read_session
-from memory_assets.transcripts.registry import READERS, reader_of
+from memory_assets.transcripts.registry import reader_of
 from memory_assets_tests.transcripts.other_agents import (
     CWD,
     LINES,
@@ -47,16 +47,6 @@ def test_a_session_is_found_where_its_agent_keeps_it(tmp_path: Path, agent: str)
     [source] = found(tmp_path, agent)
     assert (source.path, source.agent, source.agent_id) == (path, agent, None)
     assert (source.project, source.session_id) == (PROJECT, SESSION)
-
-
-@agents
-def test_only_its_own_reader_takes_a_file(tmp_path: Path, agent: str) -> None:
-    """Two agents keep the format of another one: there the source says whose it is."""
-    kin = {"openclaw": "pi", "cowork": "claude-code"}
-    path = put(tmp_path, agent)
-    takers = {reader.agent for reader in READERS if reader.sniff(path.read_bytes())}
-    assert takers == {agent, kin.get(agent, agent)}
-    assert {record.agent for record in read(found(tmp_path, agent)[0])} == {agent}
 
 
 @agents

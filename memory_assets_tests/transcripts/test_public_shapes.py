@@ -13,6 +13,7 @@ import pytest
 from memory_assets.transcripts import Account, ReadReport, discover, read_session
 from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.registry import readers_by_agent
+from memory_assets_tests.transcript_files import source_of
 from memory_assets_tests.transcripts.agent_databases import Cursor, OpenCode, insert
 from memory_assets_tests.transcripts.conftest import PiLines, Read
 from memory_assets_tests.transcripts.other_agents import content_of
@@ -141,7 +142,7 @@ def test_rows_of_clines_screen_are_known(tmp_path: Path, kind: str, told: str) -
     path.write_text(json.dumps([begun, row, hashed]))
     account = Account(readers_by_agent("cline")[0].left_out)
     report = ReadReport(account=account)
-    records = list(read_session(path, report=report))
+    records = list(read_session(path, source=source_of(path, "cline"), report=report))
     assert {record.kind for record in records if record.text == row["text"]} == {told}
     assert report.unknown_types == {}
     assert account.balance().unexplained == {}
@@ -219,7 +220,7 @@ def test_a_task_that_copilot_completes_ends_with_its_report(tmp_path: Path) -> N
     path = tmp_path / "session-state" / "s1" / "events.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(content_of([{**each, "id": str(at)} for at, each in enumerate(events)]))
-    records = list(read_session(path))
+    records = list(read_session(path, source=source_of(path, "copilot-cli")))
     assert records[-1].text == "The retry is in `a.py`."
     assert records[-1].kind == "assistant_text"
     assert [each.paths for each in records if each.kind == "tool_use"] == [("/pier/a.py",)]
@@ -242,7 +243,8 @@ def test_a_report_that_copilot_repeats_is_told_once(tmp_path: Path, answer: str)
     path = tmp_path / "session-state" / "s1" / "events.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(content_of([{**each, "id": str(at)} for at, each in enumerate(events)]))
-    told = [each.text.strip() for each in read_session(path) if each.kind == "assistant_text"]
+    records = read_session(path, source=source_of(path, "copilot-cli"))
+    told = [each.text.strip() for each in records if each.kind == "assistant_text"]
     expected = [report] if answer.strip() == report else [answer, report]
     assert told == [*expected, "And now?", report]
 

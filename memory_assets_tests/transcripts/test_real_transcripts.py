@@ -17,6 +17,7 @@ import pytest
 from memory_assets.models import Record
 from memory_assets.transcripts import Account, ReadReport, Source, discover, read_session, reader_of
 from memory_assets.transcripts.lines import GLUED
+from memory_assets_tests.transcript_files import source_of
 
 MORE_PROMPTS_THAN_COUNTED = {
     "7f78a542-6201-447a-8277-213165356894": (
@@ -218,7 +219,8 @@ def test_a_session_grows_without_changing_what_was(dev_transcripts: Path) -> Non
     sessions = sorted(path for path in dev_transcripts.glob("*/growth/*") if path.is_dir())
     assert sessions
     for session in sessions:
-        states = [list(read_session(path)) for path in sorted(session.glob("*/**/*.jsonl"))]
+        paths = sorted(session.glob("*/**/*.jsonl"))
+        states = [list(read_session(path, source=source_of(path))) for path in paths]
         assert len(states) > 3
         prompts = [[r for r in state if r.kind == "prompt"] for state in states]
         final = [(prompt.record_uuid, prompt.text) for prompt in prompts[-1]]

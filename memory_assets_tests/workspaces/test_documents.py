@@ -299,6 +299,15 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(
     assert "deploy.md" in wordy.documents()
 
 
+def test_a_passage_that_reads_like_a_password_by_itself_is_redacted_alone(wordy: Indexed) -> None:
+    """In its document the first line is no header of a table; a passage begins within it."""
+    table = "host,user,password\ndb1,app,harborlamp\ndb2,app,Walnut55\n"
+    write(wordy.root, {"boats.txt": "wood " * 252 + table})
+    assert wordy.index()["workspace_documents"].quarantined == 0
+    text = "".join(row["text"] for row in wordy.chunks() if row["session_id"] == "boats.txt")
+    assert "db1" in text and "Walnut55" not in text
+
+
 @pytest.mark.parametrize(
     ("owner", "step"),
     [(Products, "drop_noted"), (Lake, "remove_sessions"), (Quarantine, "hold")],

@@ -10,8 +10,6 @@ from functools import cached_property
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.cli.printing.layout import Layout, cells, cut, styled, wrapped
-from memory_assets.cli.printing.rendering import printable
 from memory_assets.recall.names import OF_SESSIONS, short_form
 from memory_assets.recall.sessions.session import asked_in, done_in
 from memory_assets.serving.answer_lines import (
@@ -22,7 +20,8 @@ from memory_assets.serving.answer_lines import (
     project_name,
     unsure,
 )
-from memory_assets.serving.visible_text import unmarked
+from memory_assets.serving.layout import Layout, cells, cut, styled, wrapped
+from memory_assets.serving.visible_text import printable, unmarked
 from memory_assets.writing_systems import UNSPACED, pieces
 
 if TYPE_CHECKING:

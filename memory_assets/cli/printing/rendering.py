@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
-from memory_assets.serving.visible_text import Frame, visible, visible_payload
+from memory_assets.serving.layout import ANSI, ENDLESS, Layout
+from memory_assets.serving.visible_text import Frame, printable, visible_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,8 +35,6 @@ _COLOURED = re.compile(
     r"|^(?P<yellow>warning|warns|held back|note|There is|Only|keyword-only)\b"
     r"|(?P<cyan>\b(?:session|prompt|summary|observation|commit|link)::\S*\w)"
 )
-ANSI = {"red": 31, "yellow": 33, "cyan": 36, "bold": 1, "marked": "1;33"}
-"""The codes of the styles in use."""
 
 
 def open_console(*, stderr: bool = False) -> Console:
@@ -114,6 +113,13 @@ def has_colours(stream: TextIO) -> bool:
     return stream.isatty() and not plain
 
 
+def layout_of_output(*, colours: bool = False, full: bool = False) -> Layout:
+    """Return how the standard output is laid out: as wide as its terminal, or for a pipe."""
+    if not sys.stdout.isatty():
+        return Layout(ENDLESS, full=True)
+    return Layout(get_terminal_size().columns, colours and has_colours(sys.stdout), full)
+
+
 def write_lines(lines: Iterable[str], stream: TextIO, *, paged: bool = False) -> None:
     """Write lines that are fit to be shown as they are, through the pager if they are `paged` and
     there is one."""
@@ -177,12 +183,6 @@ def _coloured(line: str) -> str:
 
 def _in_colour(match: re.Match[str]) -> str:
     return f"\x1b[{ANSI[match.lastgroup or '']}m{match[0]}\x1b[0m"
-
-
-def printable(text: str) -> str:
-    """Return text without invisible characters (terminal escapes, direction marks), with bytes
-    that are not UTF-8 as backslash escapes."""
-    return visible(text.encode("utf-8", "backslashreplace").decode())
 
 
 def escaped(text: str) -> str:

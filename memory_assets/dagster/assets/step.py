@@ -10,7 +10,7 @@ that nothing downstream runs. Results have counts, never text.
 # of `context` at run time (dagster#26837).
 
 import warnings
-from collections.abc import Collection, Container, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -20,11 +20,10 @@ from memory_assets.dagster.op_events import OpEvents
 from memory_assets.dagster.partitions import agent_memory, partitions_of, projects, workspaces
 from memory_assets.dagster.resources import MemoryParam, MemoryResource, WorkersParam
 from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.checks.checks import checks_of, note_run
-from memory_assets.pipeline.checks.verify import Verdict
-from memory_assets.pipeline.ingest.batch_run import BatchRun
-from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Pass
-from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.pipeline.checks.checks import Verified, checks_of
+from memory_assets.pipeline.ingest.batch_run import BatchRun, evaluation
+from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Pass, failed_asset
+from memory_assets.pipeline.ingest.steps import STEPS, Made, run_step
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import written
 from memory_assets.pipeline.scan.on_disk import walk_once
@@ -70,17 +69,25 @@ def run_steps(
     if not _known(components, partitions, partitions_of(assets[0])):
         raise dg.Failure(_UNKNOWN, allow_retries=False)
     (project,) = partitions
-    with no_text_in_errors():
-        selected = {key.to_user_string() for key in context.selected_asset_keys}
-        with components.project_lock(project):
-            for asset in assets:
-                if selected:
-                    report = STEPS[asset].run(components, project)
-                if asset in selected:
-                    yield materialized(components, report, STEPS[asset])
-                checks = context.selected_asset_check_keys
-                if not (yield from _check_results(components, project, asset, checks)):
-                    break
+    with no_text_in_errors(), components.project_lock(project):
+        for asset in assets:
+            for outcome in _outcomes(context, components, project, asset):
+                if isinstance(outcome, Verified):
+                    yield checked(asset, outcome.name, outcome.verdict)
+                elif dg.AssetKey(asset) in context.selected_asset_keys:
+                    yield materialized(components, outcome.report, STEPS[asset])
+                if failed_asset(outcome):
+                    return
+
+
+def _outcomes(
+    context: dg.AssetExecutionContext, components: Components, project: str, asset: str
+) -> Iterator[Made | Verified]:
+    """Run the step of an asset, if the run makes any, and those of its checks that are selected."""
+    keys = context.selected_asset_check_keys
+    checks = {key.name for key in keys if key.asset_key == dg.AssetKey(asset)}
+    makes = bool(context.selected_asset_keys)
+    return run_step(components, project, STEPS[asset], checks, makes=makes)
 
 
 def _run_many(
@@ -126,22 +133,11 @@ def _check_many(
 ) -> None:
     """Log the results of the selected checks of `assets` for partitions, [] for all."""
     definition = str(partitions_of(assets[0]).name)
-    partitions = partitions or context.instance.get_dynamic_partitions(definition)
-    for partition in partitions:
-        with components.project_lock(partition):
-            for asset in assets:
-                selected = context.selected_asset_check_keys
-                for result in _check_results(components, partition, asset, selected):
-                    evaluation = dg.AssetCheckEvaluation(
-                        asset_key=dg.AssetKey(asset),
-                        check_name=str(result.check_name),
-                        passed=result.passed,
-                        metadata=result.metadata,
-                        severity=result.severity,
-                        description=result.description,
-                        partition=partition,
-                    )
-                    context.log_event(evaluation)
+    log = OpEvents(context.op_execution_context)
+    for partition in partitions or context.instance.get_dynamic_partitions(definition):
+        for asset in assets:
+            outcomes = _outcomes(context, components, partition, asset)
+            log.store([evaluation(each) for each in outcomes if isinstance(each, Verified)])
 
 
 def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None) -> set[str]:
@@ -169,26 +165,6 @@ def _known(
         else:
             known = components.catalog.projects() | walk_once(components).keys()
     return [name for name in partitions if name in known]
-
-
-def _check_results(
-    components: Components, project: str, asset: str, selected: Collection[dg.AssetCheckKey]
-) -> Generator[dg.AssetCheckResult, None, bool]:
-    """Yield the results of the selected checks of an asset in a project; return whether all
-    blocking ones passed. The caller holds the project's lock.
-
-    Checks that can be incremental read only rows that changed since they passed.
-    """
-    passed, verdicts = True, dict[str, Verdict]()
-    for check in checks_of(asset):
-        if dg.AssetCheckKey(dg.AssetKey(asset), check.name) not in selected:
-            continue
-        verdict = verdicts[check.name] = check.enforced(components, project)
-        passed = passed and (verdict.passed or verdict.warning or not check.blocking)
-        yield checked(asset, check.name, verdict)
-    version = STEPS[asset].code_version or components.ruleset_version
-    note_run(components, project, asset, version, verdicts)
-    return passed
 
 
 _OF_PROJECTS = {name for name, step in STEPS.items() if step.partitions == projects.name}

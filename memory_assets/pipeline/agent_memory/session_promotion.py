@@ -25,7 +25,7 @@ from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import MEMORY_HEAD, partition_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
-PROMOTER_ID = "promoter-1"
+PROMOTER_ID = "promoter-2"
 """Changes whenever the same sessions would show something else."""
 MOST_SESSIONS = 200
 """Most sessions of a project that are read for what they show, the newest: 20 ms of CPU each."""

@@ -150,7 +150,7 @@ class _Waiting:
         outputs = [event for event in waiting if isinstance(event, Made)]
         outputs.sort(key=lambda output: _ORDER[output.asset])
         events: list[AssetEvent] = [self._materialization(output) for output in outputs]
-        events += [_evaluation(event) for event in waiting if isinstance(event, Verified)]
+        events += [evaluation(event) for event in waiting if isinstance(event, Verified)]
         if events:
             self._log.store(events)
 
@@ -189,7 +189,8 @@ def metadata_of(components: Components, report: StageReport, step: Step) -> Meta
     return metadata
 
 
-def _evaluation(outcome: Verified) -> Evaluation:
+def evaluation(outcome: Verified) -> Evaluation:
+    """Return the result of a check as an event."""
     verdict = outcome.verdict
     return Evaluation(
         outcome.project,

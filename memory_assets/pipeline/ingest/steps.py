@@ -5,7 +5,7 @@ Dagster's assets and the passes of an ingest (`passes.py`) go by this list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -93,17 +93,27 @@ class Failed:
     reason: str
 
 
-def run_step(components: Components, project: str, step: Step) -> Iterator[Made | Verified]:
-    """Run a step; yield what it made, and the result of each of its checks over what is new, up
-    to the first blocking one that fails."""
+def run_step(
+    components: Components,
+    project: str,
+    step: Step,
+    checks: Container[str] | None = None,
+    *,
+    makes: bool = True,
+) -> Iterator[Made | Verified]:
+    """Run a step, if it `makes` its asset; yield what it made, and the result of each of its
+    `checks` (None: all) over what is new, up to the first blocking one that fails."""
     with components.project_lock(project):
         verdicts: dict[str, Verdict] = {}
-        succeeded = False
+        succeeded = not makes
         try:
-            report = step.run(components, project)
-            succeeded = True
-            yield Made(project, step.asset, report)
+            if makes:
+                report = step.run(components, project)
+                succeeded = True
+                yield Made(project, step.asset, report)
             for check in checks_of(step.asset):
+                if checks is not None and check.name not in checks:
+                    continue
                 verdict = verdicts[check.name] = check.enforced(components, project)
                 verified = Verified(project, step.asset, check.name, verdict)
                 yield verified

@@ -70,7 +70,9 @@ def run_job(settings: Settings, run_id: str, make: Make) -> tuple[Results, bytes
 
 @lru_cache(maxsize=1)
 def _components(settings: Settings, run_id: str) -> Components:
-    return Components(settings).for_run(run_id)
+    components = Components(settings).for_run(run_id)
+    _ = components.lake  # opening it keeps pandas out, which the first rows would import
+    return components
 
 
 def jobs_for(components: Components, tasks: Iterable[Task]) -> Iterator[Job]:

@@ -16,6 +16,7 @@ from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.files.shared import is_locked
+from memory_assets.stores.lake.own_files import move_own_files
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     REDACTION_AUDIT,
@@ -71,6 +72,7 @@ def _compare(components: Components, project: str, tables: Mapping[Table, int]) 
     for table in tables:
         stored = catalog.products.of_project(table.name, project)
         partition = lake.partition(table, project)
+        move_own_files(partition)  # of a table that was put back
         try:
             partition.tidy()
             states[table] = partition.changed()

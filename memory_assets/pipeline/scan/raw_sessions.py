@@ -45,7 +45,6 @@ from memory_assets.transcripts import (
 )
 
 STAGE = "raw_sessions"
-_LISTED_BAD_LINES = 20
 _PASSING = "passing"
 """Stands for the states of a session's unread files if one failed for a passing reason."""
 
@@ -296,9 +295,6 @@ def _facts(components: Components, project: str, report: ReadReport) -> SourceFa
         "blocks": report.blocks,
         "prompts": report.prompts,
         "bad_lines": report.bad_line_count,
-        "bad_line_list": [
-            [bad.line_number, bad.reason] for bad in report.bad_lines[:_LISTED_BAD_LINES]
-        ],
         "dropped": dict(report.dropped),
         "unknown_records": report.unknown_types.total(),
         "unknown_types": dict(report.unknown_types),
@@ -314,13 +310,9 @@ def _facts(components: Components, project: str, report: ReadReport) -> SourceFa
 
 def _account_facts(components: Components, balance: Balance) -> SourceFacts:
     """Return the account of a file's text. Paths and versions are redacted: others wrote them."""
-    left_out: Counter[str] = Counter()
-    for row, tally in balance.left_out.items():
-        left_out[row.why] += tally.bytes
     return {
         "text_bytes": balance.total,
         "text_beyond": balance.beyond,
-        "text_left_out": left_out,
         "text_unexplained": {
             str(components.redactor.redact(path).text): [
                 tally.bytes,

@@ -46,10 +46,6 @@ def _name(document: WorkspaceDocument) -> str:
     return PurePosixPath(document.session_id).name
 
 
-def _is_within_a_word(text: str, place: int) -> bool:
-    return 0 < place < len(text) and not (text[place - 1].isspace() or text[place].isspace())
-
-
 def _passages(
     components: Components,
     document: WorkspaceDocument,
@@ -70,8 +66,9 @@ def _passages(
     spans = split_passages(whole, components.tokens, MAX_TOKENS)
     for part, (start, end) in enumerate(spans):
         text = whole.cut(start, end)
-        if _is_within_a_word(whole, start) or _is_within_a_word(whole, end):
-            # The end of a drawing's base64 looks like a token where the rest of it is not there.
+        if len(spans) > 1:
+            # The end of a drawing's base64 looks like a token where the rest of it is not there,
+            # and a word like a password where the sentence before it is not.
             text = keep_lines(text, redact(text))
         embedded = 0 if by_name else embedded_length(document.file_type, text, components.tokens)
         first = section.line_start + whole.count("\n", 0, start)

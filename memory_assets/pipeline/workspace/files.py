@@ -68,8 +68,8 @@ def held_back(components: Components, partition: str) -> dict[str, Quarantined]:
 
 _TABLES = (WORKSPACE_DOCUMENTS.name, WORKSPACE_CHUNKS.name, WORKSPACE_EMBEDDINGS.name)
 _REMEDY = (
-    "change those lines, or leave the file out in .memoryignore; if they hold no secret, list the "
-    "rule in MEMORY_SCANNER_IGNORED_RULES"
+    "change those lines, or leave the file out in .memoryignore; if they hold no secret, and the "
+    "independent scanner reports them, list its rule in MEMORY_SCANNER_IGNORED_RULES"
 )
 
 

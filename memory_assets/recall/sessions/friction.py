@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LISTED = 5
 _COMMAND_LIMIT = 160
 _LISTERS = {"ls", "find", "tree", "pwd", "which"}
-_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|‘[^’\n]*’|“[^”\n]*”")
+_QUOTES = re.compile(r"[\"'`‘’“”]")
 _PATH = re.compile(r"(?:[a-z]:\\|[~.]{0,2}[/\\]|\w[\w.-]*/)[\w./\\@+~-]*")
 _NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,}\b|<redacted[^>\n]*>|\d+")
 _BLANKS = re.compile(r"[\s.:;,…]+")
@@ -54,9 +54,9 @@ class _Met:
 
 
 def error_key(line: str) -> str:
-    """Return what is the same in lines of one error: paths, quoted texts, numbers, ids and what was
-    redacted differ. "" if too little is left to tell errors apart."""
-    line = _QUOTED.sub("_", line.lower())
+    """Return what is the same in lines of one error: paths, numbers, ids and what was redacted
+    differ. "" if too little is left to tell errors apart."""
+    line = _QUOTES.sub("", line.lower())
     line = _BLANKS.sub(" ", _NUMBER.sub("0", _PATH.sub("/", line))).strip()
     return line if len(_WORD.findall(line)) >= _FEWEST_WORDS else ""
 

@@ -254,6 +254,12 @@ def asked_in(lake: Lake, turns: Turns) -> dict[str, str]:
     return asked
 
 
+def typed_in(lake: Lake, turn: Mapping[str, Any]) -> str:
+    """Return all that was typed in a turn, given one of its rows."""
+    rows = rows_of(lake, USER_PROMPTS, turn["project"], turn["session_id"])
+    return "\n".join(row["text"] for row in rows if row["turn_index"] == turn["turn_index"])
+
+
 def _rows_of_turns(
     lake: Lake, table: Table, turns: Turns, columns: list[str]
 ) -> Iterator[dict[str, Any]]:

@@ -65,7 +65,8 @@ class Catalog:
         if before == recognised_by:
             return
         with self.transaction():
-            self._connection.write("UPDATE identities SET recognised_by = ?", recognised_by)
+            self._connection.write("DELETE FROM identities")
+            self._connection.put("identities", state="keyed", recognised_by=recognised_by)
             if before is not None:
                 unread = "UPDATE sources SET reader_version = '' WHERE gone_at IS NULL"
                 self._connection.write(unread)

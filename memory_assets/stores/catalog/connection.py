@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory_assets.errors import StoreMismatch
-from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
+from memory_assets.stores.catalog.schema import MIGRATIONS, OF_0_2_0, SCHEMA
 from memory_assets.stores.files.sqlite import IN_MEMORY, SqliteStore, open_shared
 
 if TYPE_CHECKING:
@@ -36,30 +36,32 @@ class CatalogConnection(SqliteStore):
         # A document's path may turn out to hold a secret.
         connection.execute("PRAGMA secure_delete = ON")
         super().__init__(path, connection, _REMEDY)
-        if self.value("PRAGMA user_version") > len(MIGRATIONS):
+        version, newest = self._version(), OF_0_2_0 + len(MIGRATIONS)
+        if version > newest:
             raise StoreMismatch(
                 f"{path} was made by a newer version of memory-assets. Update, or move it "
                 "away and run `memory ingest`: the lake is adopted."
             )
-        version = self.value("PRAGMA user_version")
-        if version < len(MIGRATIONS):
+        if not self.value("SELECT 1 FROM pragma_table_info('sources') WHERE name = 'shares'"):
+            raise StoreMismatch(
+                f"{path} was made by version 0.1.0, whose memories are not read any more. "
+                "Move the data directory away and run `memory ingest`."
+            )
+        if version < newest:
             own_lake = None
             if version <= _OF_0_3_0 and path != IN_MEMORY:
                 own_lake = _lake_at(path.with_name("lake"))
             # Its projects first, as writers do, and processes of the version before know the locks.
             alone = own_lake.all_locked(busy_seconds) if own_lake is not None else nullcontext()
             with alone, self.transaction():
-                version = self.value("PRAGMA user_version")
-                for statement in MIGRATIONS[version:]:
+                for statement in MIGRATIONS[self._version() - OF_0_2_0 :]:
                     connection.execute(statement)
-                if self.value("SELECT state FROM identities") == "unkeyed":
-                    raise StoreMismatch(
-                        f"{path} was made by version 0.1.0, whose memories are not read any more. "
-                        "Move the data directory away and run `memory ingest`."
-                    )
-                if version <= _OF_0_3_0 and own_lake is not None:
-                    own_lake.tidy_all()
-                connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+                if own_lake is not None:
+                    own_lake.move_own_files()
+                connection.execute(f"PRAGMA user_version = {newest}")
+
+    def _version(self) -> int:
+        return max(OF_0_2_0, int(self.value("PRAGMA user_version")))
 
 
 def _lake_at(directory: Path) -> Lake | None:

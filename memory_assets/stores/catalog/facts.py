@@ -22,8 +22,6 @@ class SourceFacts(TypedDict, total=False):
     blocks: int
     prompts: int
     bad_lines: int
-    bad_line_list: Sequence[Sequence[int | str]]
-    """Number and reason of the first bad lines."""
     dropped: Mapping[str, int]
     unknown_records: int
     unknown_types: Mapping[str, int]
@@ -49,8 +47,6 @@ class SourceFacts(TypedDict, total=False):
     """Bytes of text in the file that were compared with what the reader made of it."""
     text_beyond: int
     """Bytes of them that could not be compared, because the file is too large."""
-    text_left_out: Mapping[str, int]
-    """Bytes at places that the reader leaves out on purpose, by reason."""
     text_unexplained: Mapping[str, Sequence[int | str]]
     """By path of keys that no reader knows: bytes, and the agent's versions that wrote them."""
 

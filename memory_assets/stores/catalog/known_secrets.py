@@ -146,15 +146,13 @@ class KnownSecrets(CatalogPart):
         return int(through or 0)
 
     def note_redacted(
-        self, project: str, session_id: str, through: int, values: Mapping[bytes, str], before: int
+        self, project: str, session_id: str, through: int, values: Mapping[bytes, str]
     ) -> None:
         """Add the secrets found in a session that was just redacted (rule by keyed hash), and
-        note that it has none of these, nor of those up to `through`; nor, if that is `before`,
-        of any added since."""
+        note that it has none of those up to `through`."""
         self.add(session_id, values)
-        reached = self.last_number() if before == through else through
         self._connection.put(
-            "known_checked", project=project, session_id=session_id, through=reached, holds=0
+            "known_checked", project=project, session_id=session_id, through=through, holds=0
         )
 
     def last_number(self) -> int:
@@ -181,16 +179,12 @@ class Redactions(CatalogPart):
         return str(state or "")
 
     def put(self, *redactions: Redaction) -> None:
-        """Insert or replace what redaction made of these sessions, all in one transaction. Each
-        was redacted with the secrets found in those before it, but rows that were kept were not
-        searched for them."""
+        """Insert or replace what redaction made of these sessions, all in one transaction."""
         with self._connection.transaction():
-            first = self._known_secrets.last_number()
             for redaction in redactions:
-                before = self._known_secrets.last_number() if redaction.kept else first
                 key = (redaction.records.project, redaction.records.session_id)
                 self._products.put(redaction.records, redaction.audit)
-                self._known_secrets.note_redacted(*key, redaction.through, redaction.found, before)
+                self._known_secrets.note_redacted(*key, redaction.through, redaction.found)
                 self._connection.put(
                     "redaction_states", project=key[0], session_id=key[1], state=redaction.state
                 )

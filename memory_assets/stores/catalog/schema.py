@@ -8,29 +8,41 @@ from typing import Annotated, get_origin, get_type_hints
 
 from memory_assets.stores.catalog.facts import ProductFacts, SourceFacts
 
-SCHEMA = """
+_SOURCE_KEY = (
+    "agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL, agent_id TEXT NOT NULL"
+)
+OF_0_2_0 = 14
+"""The `user_version` of the first version whose memories are read."""
+SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS sources (
-    agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
-    agent_id TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL,
+    {_SOURCE_KEY}, path TEXT NOT NULL, size INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL, fingerprint TEXT NOT NULL, reader_version TEXT NOT NULL,
-    family INTEGER, facts TEXT NOT NULL, record_ids BLOB NOT NULL, gone_at TEXT,
+    family INTEGER, facts TEXT NOT NULL, record_ids BLOB NOT NULL, gone_at TEXT, shares INTEGER,
     PRIMARY KEY (agent, project, session_id, agent_id)
 );
 CREATE INDEX IF NOT EXISTS sources_by_path ON sources (path);
 CREATE INDEX IF NOT EXISTS sources_by_project ON sources (project);
 CREATE INDEX IF NOT EXISTS sources_by_session ON sources (session_id);
 CREATE INDEX IF NOT EXISTS sources_by_family ON sources (family);
+CREATE TABLE IF NOT EXISTS source_records (
+    {_SOURCE_KEY}, first INTEGER NOT NULL, records BLOB NOT NULL,
+    PRIMARY KEY (agent, project, session_id, agent_id, first)
+);
 CREATE TABLE IF NOT EXISTS products (
     stage TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
     input_hash TEXT NOT NULL, output_hash TEXT NOT NULL, rows INTEGER NOT NULL,
     bytes INTEGER NOT NULL, facts TEXT NOT NULL, made_at TEXT NOT NULL,
-    PRIMARY KEY (stage, project, session_id)
+    run_id TEXT NOT NULL DEFAULT '', PRIMARY KEY (stage, project, session_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS products_by_session ON products (session_id);
+CREATE TABLE IF NOT EXISTS redaction_states (
+    project TEXT NOT NULL, session_id TEXT NOT NULL, state TEXT NOT NULL,
+    PRIMARY KEY (project, session_id)
+);
 CREATE TABLE IF NOT EXISTS quarantine (
     project TEXT NOT NULL, session_id TEXT NOT NULL, stage TEXT NOT NULL,
     input_hash TEXT NOT NULL, reason TEXT NOT NULL, since TEXT NOT NULL,
-    PRIMARY KEY (project, session_id, stage)
+    remedy TEXT NOT NULL DEFAULT '', PRIMARY KEY (project, session_id, stage)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS collections (
     name TEXT PRIMARY KEY, incarnation TEXT NOT NULL
@@ -43,41 +55,27 @@ CREATE TABLE IF NOT EXISTS known_checked (
     project TEXT NOT NULL, session_id TEXT NOT NULL, through INTEGER NOT NULL,
     holds INTEGER NOT NULL, PRIMARY KEY (project, session_id)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS vector_places (
+    hash BLOB PRIMARY KEY, stage TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS vector_places_by_session ON vector_places (project, session_id);
+CREATE TABLE IF NOT EXISTS identities (state TEXT NOT NULL, recognised_by INTEGER);
 """
-"""The tables of version 0, with which each catalogue begins; `MIGRATIONS` follow.
+"""The tables of 0.2.0, with which each catalogue begins; `MIGRATIONS` follow.
 
+`sources.record_ids` is empty: `source_records` has them, in pieces (`first`: bytes before the
+piece). `sources.shares`: whether a main file shares a record with another, NULL if not compared
+yet.
 `known_values`: keyed hashes of secrets, numbered as they were first found. They outlive
 the session that they were found in (`first_session` is blanked when that is forgotten): the
 hash alone keeps the value out of other sessions.
 `known_checked`: through which number a session's records are free of them, and whether
 one was found in them since (`holds`), so that they are to be redacted again.
+`vector_places`: the session's file that has a vector, by a keyed hash of its text and embedder.
+`identities`: what the key is recognised by under which records are known.
 """
 
-_SOURCE_KEY = (
-    "agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL, agent_id TEXT NOT NULL"
-)
 MIGRATIONS = (
-    "ALTER TABLE products ADD COLUMN run_id TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE sources ADD COLUMN shares INTEGER",
-    f"CREATE TABLE record_ids ({_SOURCE_KEY}, first INTEGER NOT NULL, ids BLOB NOT NULL,"
-    " PRIMARY KEY (agent, project, session_id, agent_id, first))",
-    "INSERT INTO record_ids SELECT agent, project, session_id, agent_id, 0, record_ids"
-    " FROM sources",
-    "UPDATE sources SET record_ids = x''",
-    f"CREATE TABLE reading_states ({_SOURCE_KEY}, state TEXT NOT NULL,"
-    " PRIMARY KEY (agent, project, session_id, agent_id))",
-    "CREATE TABLE redaction_states (project TEXT NOT NULL, session_id TEXT NOT NULL,"
-    " state TEXT NOT NULL, PRIMARY KEY (project, session_id))",
-    "CREATE TABLE vector_places (hash BLOB PRIMARY KEY, stage TEXT NOT NULL,"
-    " project TEXT NOT NULL, session_id TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE INDEX vector_places_by_session ON vector_places (project, session_id)",
-    f"CREATE TABLE source_records ({_SOURCE_KEY}, first INTEGER NOT NULL, records BLOB NOT NULL,"
-    " PRIMARY KEY (agent, project, session_id, agent_id, first))",
-    "CREATE TABLE identities (state TEXT NOT NULL, recognised_by INTEGER)",
-    "INSERT INTO identities SELECT CASE WHEN EXISTS (SELECT 1 FROM sources)"
-    " THEN 'unkeyed' ELSE 'keyed' END, NULL",
-    "ALTER TABLE quarantine ADD COLUMN remedy TEXT NOT NULL DEFAULT ''",
-    "UPDATE quarantine SET input_hash = ''",
     "CREATE TABLE kept_vectors (hash BLOB PRIMARY KEY, project TEXT NOT NULL,"
     " session_id TEXT NOT NULL, version TEXT NOT NULL, vector BLOB NOT NULL,"
     " kept_at REAL NOT NULL)",
@@ -87,24 +85,18 @@ MIGRATIONS = (
     "CREATE INDEX products_by_session ON products (project, session_id)",
     "CREATE INDEX products_of_turns ON products (session_id)"
     " WHERE stage IN ('turn_chunks', 'redacted_records')",
-    "DROP TABLE reading_states",
+    "DROP TABLE IF EXISTS reading_states",
     "UPDATE sources SET shares = NULL WHERE shares = -1",
     "CREATE TABLE containers (path TEXT PRIMARY KEY, token TEXT NOT NULL) WITHOUT ROWID",
     "ALTER TABLE sources ADD COLUMN directory TEXT",
     "CREATE TABLE lake_states (stage TEXT NOT NULL, project TEXT NOT NULL,"
     " changed INTEGER NOT NULL, PRIMARY KEY (stage, project)) WITHOUT ROWID",
 )
-"""One statement a version, in order; `PRAGMA user_version` counts those applied.
+"""One statement a version after that, in order; `PRAGMA user_version` counts those applied.
 
-`sources.record_ids` is empty since `record_ids` held them in pieces. `source_records` took its
-place (`first`: bytes before the piece) when they were keyed, so that an older version that is still
-running can write no others. `identities`: whether they are keyed (those of 0.1.0 are not, which is
-an error), and what the key is recognised by. `sources.shares`: whether a main file shares a record
-with another, NULL if not compared yet. `reading_states` had where reading could go on; files are
-read whole. `vector_places`: the session's file that has a vector, by a keyed hash of its text and
-embedder. `quarantine.input_hash` is emptied once: earlier versions held sessions back for good
-after failures that pass, so each is tried again. `kept_vectors`: float32 vectors of texts that a
-document had, under the same hash, and the version of the rules by which the text was redacted.
+`reading_states` had where reading could go on; files are read whole. `kept_vectors`: float32
+vectors of texts that a document had, under the hash of `vector_places`, and the version of the
+rules by which the text was redacted.
 `sources.directory`: NULL where an earlier version read the file, so that it is read again.
 `products_by_session` began with the session's id, so that the thirty products of each session of a
 batch changed a page of their own. `containers`: databases with many sessions, and a token of the

@@ -211,13 +211,6 @@ class ChromaCollection(Collection):
         """The id of this creation of the collection; a new one has another."""
         return str(self.metadata.get("incarnation", self._described["id"]))
 
-    @property
-    def embedding_function(self) -> Mapping[str, Any]:
-        """Chroma's record of how its texts are embedded: `type`, `name`, `config`; empty
-        where it has none."""
-        configuration: Mapping[str, Any] = self._described.get("configuration_json") or {}
-        return dict(configuration.get("embedding_function") or {})
-
     def count(self) -> int:
         """Return the number of rows."""
         rows = int(self.ask("count"))

@@ -294,10 +294,6 @@ def compact(path: Path, *, seconds: float = BUSY_SECONDS) -> None:
         StoreBusy: one had; what was deleted may still be in the file.
     """
     with opened(path) as connection:
-        for (table,) in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'"
-        ).fetchall():
-            connection.execute(f'INSERT INTO "{table}"("{table}") VALUES(\'optimize\')')
         connection.execute("VACUUM")
         connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
         if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:

@@ -16,16 +16,17 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 
-from memory_assets.errors import DamagedFile, NotFound, StoreError
+from memory_assets.errors import NotFound, StoreError
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.files.shared import locked
+from memory_assets.stores.lake.own_files import move_own_files
 from memory_assets.stores.lake.parquet_files import SessionRows
 from memory_assets.stores.lake.partition import (
     NAME,
@@ -255,12 +256,6 @@ class Lake:
         left; return how many files had them."""
         return sum(partition.remove(session_ids) for partition in self._partitions_of(project))
 
-    def tidy(self, project: str) -> None:
-        """Finish what killed writers of a project left undone, and move what earlier versions
-        wrote to where it is now."""
-        for partition in self._partitions_of(project):
-            partition.tidy()
-
     @contextmanager
     def all_locked(self, seconds: float) -> Iterator[None]:
         """Hold the locks of all projects here for a block.
@@ -279,12 +274,11 @@ class Lake:
                 locks.enter_context(locked(self.lock_path(project), seconds, busy))
             yield
 
-    def tidy_all(self) -> None:
-        """Do so for all projects; a damaged file stays, and whoever reads or writes names it."""
+    def move_own_files(self) -> None:
+        """Move what versions up to 0.3.0 wrote, for who holds all locks; raises `DamagedFile`."""
         for table in TABLES.values():
             for project in self.projects(table):
-                with suppress(DamagedFile):
-                    self.partition(table, project).tidy()
+                move_own_files(self.partition(table, project))
 
     def remove_project(self, project: str) -> None:
         """Remove a project's directories, whatever is in them, and its lock. Of one that is a link

@@ -27,7 +27,6 @@ from memory_assets.stores.lake.rows import ArrowRows
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.lake.segments import (
     HASHED,
-    TAIL_SUFFIX,
     Entry,
     Identity,
     Packed,
@@ -59,7 +58,7 @@ class Partition:
     def __init__(self, directory: Path, table: Table, project: str, cache: SegmentCache) -> None:
         self.directory = directory
         self._table = table
-        self._project = project
+        self.project = project
         self._cache = cache
 
     def entries(self) -> dict[str, Entry]:
@@ -84,7 +83,6 @@ class Partition:
         """Return what is read of what is `opened` of all segments, newest first, while no session
         moved between them: files stay readable once they are open, so that nobody who writes
         meanwhile matters to what is read. The stack closes them."""
-        self._require_moved()
         for _ in range(_TRIES):
             state = self._state()
             with ExitStack() as files, suppress(FileNotFoundError):
@@ -128,7 +126,6 @@ class Partition:
             if state == before or not state[0]:  # it was not on its way from one file to another
                 break
             before = state
-        self._require_moved()
         raise FileNotFoundError(self.directory)
 
     def select(
@@ -144,7 +141,7 @@ class Partition:
         def picked(extents: Sequence[tuple[Path, Extent]]) -> list[pa.Table]:
             tables = []
             for path, extent in extents:
-                with reading(path, self._project):
+                with reading(path, self.project):
                     for start, end in extent.spans():
                         if pick is None:
                             tables.append(next(extent.slices(start, end, columns)))
@@ -161,7 +158,7 @@ class Partition:
         def opened(held: Sequence[Segment], files: ExitStack) -> list[tuple[Segment, Extent]]:
             wholes = []
             for segment in held:
-                with reading(segment.path, self._project):
+                with reading(segment.path, self.project):
                     whole = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
                 wholes.append((segment, whole))
             return wholes
@@ -169,7 +166,7 @@ class Partition:
         def of_all(wholes: Sequence[tuple[Segment, Extent]]) -> list[pa.Table]:
             parts: dict[str, list[pa.Table]] = {}
             for segment, whole in wholes:
-                with reading(segment.path, self._project):
+                with reading(segment.path, self.project):
                     for session_id, entry in segment.entries.items():
                         rows = whole.slices(entry.first, entry.first + entry.rows, columns)
                         parts.setdefault(session_id, list(rows))
@@ -193,15 +190,13 @@ class Partition:
                     return
                 segment = self._segment(place)
                 for begin, end in segments.runs_without(segment, segment.entries.keys() - left):
-                    with reading(segment.path, self._project), ExitStack() as files:
+                    with reading(segment.path, self.project), ExitStack() as files:
                         run = self._cache.extent(segment, begin, end - begin, files)
                         rows = pa.concat_tables(run.slices(0, end - begin, None))
                     yield segment.lengths(begin, end), rows
                 left -= segment.entries.keys()
         except FileNotFoundError as error:
             raise self._moving() from error
-        if left:
-            self._require_moved()
 
     def _extents(self, held: Sequence[Segment], files: ExitStack) -> Iterator[tuple[Path, Extent]]:
         """Yield the rows of all sessions with the file that they are in, those of a file together
@@ -209,7 +204,7 @@ class Partition:
         newer: set[str] = set()
         for segment in held:
             for begin, end in segments.runs_without(segment, newer):
-                with reading(segment.path, self._project):
+                with reading(segment.path, self.project):
                     extent = self._cache.extent(segment, begin, end - begin, files)
                 yield segment.path, extent
             newer |= segment.entries.keys()
@@ -247,39 +242,17 @@ class Partition:
         if moved:
             self._replace({packed.session_id for packed in moved}, moved)
 
+    def move(self, session: Packed) -> None:
+        """Replace the rows of a session by these, of whatever columns."""
+        self._replace({session.session_id}, [session], session.parts[0].schema)
+
     def tidy(self) -> None:
-        """Finish what a killed writer left undone, if there was one, and move what versions up to
-        0.3.0 wrote into segments: then every row is in one of them."""
-        if self._is_untidy():
+        """Finish what a killed writer left undone, if there was one."""
+        if (self.directory / _UNTIDY).exists():
             with self._changing(self.directory):
                 pass
 
-    def unmoved(self) -> list[Path]:
-        """Return the files of versions up to 0.3.0 that nobody moved into a segment yet."""
-        return segments.own_files(self.directory)
-
-    def _is_untidy(self) -> bool:
-        return (self.directory / _UNTIDY).exists() or bool(self.unmoved())
-
-    def _require_moved(self) -> None:
-        """Raise `DamagedFile` for a file that nobody moved because it cannot be read."""
-        for own in self.unmoved():
-            with suppress(FileNotFoundError), reading(own, self._project):
-                segments.require_readable(own)
-
     def _tidy(self) -> None:
-        damaged: DamagedFile | None = None
-        for own in self.unmoved():
-            try:
-                with reading(own, self._project):
-                    schema, session = segments.own_session(own, _new_stamp())
-            except DamagedFile as error:  # the others are moved all the same
-                damaged = damaged or error
-                continue
-            segments.write(segments.next_path(self.directory), schema, [session])
-            own.unlink()
-        if damaged is not None:
-            raise damaged
         self._remove_leftovers()
         elsewhere: set[str] = set()
         for place in segments.listed(self.directory):
@@ -287,13 +260,18 @@ class Partition:
             self._rewrite(segment, elsewhere)
             elsewhere |= segment.entries.keys()
 
-    def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> None:
+    def _replace(
+        self,
+        session_ids: Collection[str],
+        packed: Sequence[Packed],
+        schema: pa.Schema | None = None,
+    ) -> None:
         """Replace the rows of sessions by those in a new segment."""
         with self._changing(self.directory):
             path = segments.next_path(self.directory)
             if packed:
-                with writing(path, self._project):
-                    segments.write(path, self._table.schema, packed)
+                with writing(path, self.project):
+                    segments.write(path, schema or self._table.schema, packed)
             self._drop_from_segments(set(session_ids), but=path)
 
     def _drop_from_segments(self, session_ids: Set[str], but: Path | None = None) -> int:
@@ -313,12 +291,12 @@ class Partition:
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise
-            raise _damaged(segment.path, self._project, error) from None
+            raise _damaged(segment.path, self.project, error) from None
         return True
 
     def _packed(self, segment: Segment, session_id: str) -> Packed:
         entry = segment.entries[session_id]
-        with reading(segment.path, self._project), ExitStack() as files:
+        with reading(segment.path, self.project), ExitStack() as files:
             rows = self._cache.rows(segment, session_id, files)
             parts = list(rows.parts())
         return Packed(session_id, entry.stamp, rows.footer, parts)
@@ -334,12 +312,12 @@ class Partition:
     def _changing(self, path: Path) -> Iterator[None]:
         """Mark the partition as untidy for the block, after tidying what another writer left;
         translate errors of writing `path`."""
-        with writing(path, self._project):
+        with writing(path, self.project):
             self.directory.mkdir(parents=True, exist_ok=True)
             if HASHED in self.directory.name and not (self.directory / NAME).exists():
-                replace_text(self.directory / NAME, self._project)
+                replace_text(self.directory / NAME, self.project)
             mark = self.directory / _UNTIDY
-            untidy = self._is_untidy()
+            untidy = mark.exists()
             mark.touch()
             if untidy:
                 self._tidy()
@@ -353,13 +331,13 @@ class Partition:
             mark.unlink()
 
     def _segment(self, place: tuple[Path, Identity]) -> Segment:
-        with reading(place[0], self._project):
+        with reading(place[0], self.project):
             return self._cache.segment(*place)
 
     def _remove_leftovers(self) -> None:
-        """Remove unfinished files, and tails whose base was moved or removed."""
+        """Remove unfinished files."""
         for path in self.directory.iterdir():
-            if STAGING.fullmatch(path.name) or path.name.endswith(TAIL_SUFFIX):
+            if STAGING.fullmatch(path.name):
                 path.unlink()
 
 

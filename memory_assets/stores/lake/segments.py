@@ -7,14 +7,6 @@ footer has a directory: which rows are whose, with the footer metadata of each s
 checksum of that and of the names of columns; pages have their own. A segment is never changed, only
 replaced by atomic rename or removed. It names the time that it has as a file, so that what another
 program changed is noticed: then its sessions have other stamps, wherever they are moved.
-
-Versions up to 0.3.0 wrote a long session to a file without a directory (`own_files`). It is moved
-into a segment when the catalogue of such a version is opened, or by the next writer:
-
-    <session>.parquet        one session; of a name that is too long the footer has the whole
-    <session>.tail.parquet   what was appended: it replaces all after the first `keep` rows
-
-A tail names the base that it belongs to; one that names another is left over, and ignored.
 """
 
 from __future__ import annotations
@@ -27,11 +19,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,15 +40,9 @@ from memory_assets.stores.lake.parquet_files import (
 )
 from memory_assets.stores.lake.rows import OUTPUT_HASH, FileFacts
 
-_SUFFIX = ".parquet"
-TAIL_SUFFIX = ".tail.parquet"
-_GENERATION, _TAIL_OF, _KEEP = "generation", "tail_of", "keep"
-_OF_THE_FILE = frozenset({"ARROW:schema", _GENERATION, _TAIL_OF, _KEEP, "cut"})
-"""In the footers of files of 0.3.0, what says nothing of the session."""
 SEGMENT = re.compile(r"segment\+(?P<number>\d+)\.parquet")
 HASHED = "@"
 """In a name of which only the beginning is left, before a hash; it is encoded in all others."""
-_SESSION_OF_FILE = "session_of_file"
 _SESSIONS = "sessions"
 _WRITTEN = "written_ns"
 _CHECKSUM = "checksum"
@@ -343,58 +328,3 @@ def _checksum(footer: Mapping[str, str], names: Iterable[str]) -> str:
     """Return the checksum of a segment's directory and of the names of its columns."""
     parts = footer.get(_WRITTEN, ""), footer.get(_SESSIONS, ""), *names
     return blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
-
-
-def own_files(directory: Path) -> list[Path]:
-    """Return the files of versions up to 0.3.0, each of one session, without their tails."""
-    try:
-        with os.scandir(directory) as entries:
-            names = [entry.name for entry in entries if entry.name.endswith(_SUFFIX)]
-    except FileNotFoundError:
-        return []
-    return [
-        directory / name
-        for name in sorted(names)
-        if not (name.startswith(".") or name.endswith(TAIL_SUFFIX) or SEGMENT.fullmatch(name))
-    ]
-
-
-def own_session(path: Path, stamp: str) -> tuple[pa.Schema, Packed]:
-    """Return the columns and the session of such a file, with what its tail has in place of its
-    last rows.
-
-    Raises:
-        pa.ArrowInvalid, OSError: they are not readable as Parquet.
-    """
-    rows, footer = _whole(path)
-    session_id = footer.pop(_SESSION_OF_FILE, "") or unquote(path.name.removesuffix(_SUFFIX))
-    tail = _tail_of(path)
-    if tail.exists():
-        added, of_tail = _whole(tail)
-        if of_tail.get(_TAIL_OF) == (footer.get(_GENERATION) or footer.get(OUTPUT_HASH)):
-            rows = pa.concat_tables([rows.slice(0, int(of_tail[_KEEP])), added])
-            footer = of_tail
-    own = {key: value for key, value in footer.items() if key not in _OF_THE_FILE}
-    return rows.schema, Packed(session_id, stamp, own, [rows])
-
-
-def require_readable(path: Path) -> None:
-    """Raise as `own_session` does if such a file cannot be read. One that could be is not read
-    again while it and its tail stay as they are."""
-    files = [file for file in (path, _tail_of(path)) if file.exists()]
-    _read_once(path, *(_identity(file.stat()) for file in files))
-
-
-@lru_cache(maxsize=1024)  # of an error nothing is kept
-def _read_once(path: Path, *states: Identity) -> None:
-    own_session(path, "")
-
-
-def _tail_of(path: Path) -> Path:
-    return path.with_name(path.name.removesuffix(_SUFFIX) + TAIL_SUFFIX)
-
-
-def _whole(path: Path) -> tuple[pa.Table, dict[str, str]]:
-    with pa.OSFile(str(path), "rb") as opened:
-        file = pq.ParquetFile(opened, page_checksum_verification=True)
-        return bare(file.read(use_threads=False)), footer_of(file.metadata)

@@ -214,10 +214,6 @@ class _Collection(Collection):
     def metadata(self) -> Mapping[str, Any]:
         return dict(self._metadata)
 
-    @property
-    def embedding_function(self) -> Mapping[str, Any]:
-        return {}
-
     def note(self, values: Mapping[str, Any]) -> None:
         if not values.items() <= self._metadata.items():
             self._metadata = {**self._metadata, **values}

@@ -63,104 +63,91 @@ _NAMES = "the name of a command, whose arguments are kept"
 _NOTICE = "notices of the program to the model"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
-    LeftOut("", "", "a prompt of another session of the same history", dropped="other-session"),
-    LeftOut("", "2.0.72", "the program's own warming up, without a task", dropped="warm-up"),
-    LeftOut("", "2.1.87", "the talk that a side question was asked in", dropped="copied-history"),
-    LeftOut("*.uuid", "2.0.76", _IDS),
-    LeftOut("*.parentUuid", "2.0.76", _IDS),
-    LeftOut("system.*.uuid", "2.1.7", _IDS),
-    LeftOut("system.*.parentUuid", "2.1.5", _IDS),
-    LeftOut("user.sourceToolAssistantUUID", "2.1.5", _IDS),
-    LeftOut("summary.leafUuid", "2.1.7", _IDS),
+    LeftOut("", "a prompt of another session of the same history", dropped="other-session"),
+    LeftOut("", "the program's own warming up, without a task", dropped="warm-up"),
+    LeftOut("", "the talk that a side question was asked in", dropped="copied-history"),
+    LeftOut("*.uuid", _IDS),
+    LeftOut("*.parentUuid", _IDS),
+    LeftOut("system.*.uuid", _IDS),
+    LeftOut("system.*.parentUuid", _IDS),
+    LeftOut("user.sourceToolAssistantUUID", _IDS),
+    LeftOut("summary.leafUuid", _IDS),
     LeftOut(
-        "assistant.message.message.assistant.content.thinking.signature",
-        "2.0.5",
-        "signature of a thought",
+        "assistant.message.message.assistant.content.thinking.signature", "signature of a thought"
     ),
-    LeftOut("user.message.user.content.tool_result.content.image.source", "2.1.6", _PIXELS),
-    LeftOut("user.message.user.content.image.source", "2.0.72", _PIXELS),
-    LeftOut("user.message.user.content.document.source.base64", "2.0.5", _PIXELS),
-    LeftOut("user.toolUseResult.image.source", "2.1.6", _PIXELS),
-    LeftOut("user.toolUseResult.image.file.*.base64", "2.1.7", _PIXELS),
-    LeftOut("user.toolUseResult.pdf.file.base64", "2.0.5", _PIXELS),
-    LeftOut("user.toolUseResult.originalFile", "1.0.120", "a file before an edit that is kept"),
+    LeftOut("user.message.user.content.tool_result.content.image.source", _PIXELS),
+    LeftOut("user.message.user.content.image.source", _PIXELS),
+    LeftOut("user.message.user.content.document.source.base64", _PIXELS),
+    LeftOut("user.toolUseResult.image.source", _PIXELS),
+    LeftOut("user.toolUseResult.image.file.*.base64", _PIXELS),
+    LeftOut("user.toolUseResult.pdf.file.base64", _PIXELS),
+    LeftOut("user.toolUseResult.originalFile", "a file before an edit that is kept"),
+    LeftOut("user.toolUseResult.originalFileContents", "a file before an edit that is kept"),
+    LeftOut("user.toolUseResult.original_file", "a file before an edit that is kept"),
+    LeftOut("user.toolUseResult.updated_file", "a file after an edit that is kept"),
+    LeftOut("user.toolUseResult.notebook_path", _COPIES),
+    LeftOut("user.toolUseResult.*.originalFile", "a file before an edit that is kept"),
+    LeftOut("user.toolUseResult.structuredPatch", _COPIES),
+    LeftOut("user.toolUseResult.*.structuredPatch", _COPIES),
+    LeftOut("user.toolUseResult.stdout", "the rest of an output that the model did not see"),
+    LeftOut("user.toolUseResult.text.file.content", _FILES),
+    LeftOut("user.toolUseResult.content", "the rest of an output that the model did not see"),
+    LeftOut("user.message.user.content.<system-reminder>", _HARNESS),
+    LeftOut("user.message.user.content.text.text.<system-reminder>", _HARNESS),
+    LeftOut("attachment.attachment.skill_listing", _HARNESS),
+    LeftOut("attachment.attachment.agent_listing_delta", _HARNESS),
+    LeftOut("attachment.attachment.deferred_tools_delta", _HARNESS),
+    LeftOut("attachment.attachment.mcp_instructions_delta", _HARNESS),
+    LeftOut("attachment.attachment.hook_success", _HOOKS),
+    LeftOut("attachment.attachment.hook_additional_context", _HOOKS),
+    LeftOut("attachment.attachment.hook_system_message", _HOOKS),
+    LeftOut("attachment.attachment.hook_non_blocking_error", _HOOKS),
+    LeftOut("attachment.attachment.hook_cancelled", _HOOKS),
+    LeftOut("attachment.attachment.async_hook_response", _HOOKS),
+    LeftOut("system.stop_hook_summary", _HOOKS),
+    LeftOut("system.microcompact_boundary", _NOTICE),
+    LeftOut("system.informational", _NOTICE),
+    LeftOut("system.api_error", _NOTICE),
+    LeftOut("system.bridge_status", _NOTICE),
+    LeftOut("user.toolUseResult", _COPIES, "InputValidationError:"),
     LeftOut(
-        "user.toolUseResult.originalFileContents", "1.0.111", "a file before an edit that is kept"
+        "progress.data.agent_progress.message.user.toolUseResult", _COPIES, "InputValidationError:"
     ),
-    LeftOut("user.toolUseResult.original_file", "2.1.218", "a file before an edit that is kept"),
-    LeftOut("user.toolUseResult.updated_file", "2.1.218", "a file after an edit that is kept"),
-    LeftOut("user.toolUseResult.notebook_path", "2.1.218", _COPIES),
-    LeftOut("user.toolUseResult.*.originalFile", "2.1.22", "a file before an edit that is kept"),
-    LeftOut("user.toolUseResult.structuredPatch", "1.0.98", _COPIES),
-    LeftOut("user.toolUseResult.*.structuredPatch", "2.1.12", _COPIES),
-    LeftOut(
-        "user.toolUseResult.stdout", "2.0.72", "the rest of an output that the model did not see"
-    ),
-    LeftOut("user.toolUseResult.text.file.content", "2.1.52", _FILES),
-    LeftOut(
-        "user.toolUseResult.content", "2.1.2", "the rest of an output that the model did not see"
-    ),
-    LeftOut("user.message.user.content.<system-reminder>", "1.0.98", _HARNESS),
-    LeftOut("user.message.user.content.text.text.<system-reminder>", "2.1.33", _HARNESS),
-    LeftOut("attachment.attachment.skill_listing", "2.1.101", _HARNESS),
-    LeftOut("attachment.attachment.agent_listing_delta", "2.1.170", _HARNESS),
-    LeftOut("attachment.attachment.deferred_tools_delta", "2.1.91", _HARNESS),
-    LeftOut("attachment.attachment.mcp_instructions_delta", "2.1.91", _HARNESS),
-    LeftOut("attachment.attachment.hook_success", "2.1.101", _HOOKS),
-    LeftOut("attachment.attachment.hook_additional_context", "2.1.101", _HOOKS),
-    LeftOut("attachment.attachment.hook_system_message", "2.1.101", _HOOKS),
-    LeftOut("attachment.attachment.hook_non_blocking_error", "2.1.119", _HOOKS),
-    LeftOut("attachment.attachment.hook_cancelled", "2.1.143", _HOOKS),
-    LeftOut("attachment.attachment.async_hook_response", "2.1.177", _HOOKS),
-    LeftOut("system.stop_hook_summary", "2.0.64", _HOOKS),
-    LeftOut("system.microcompact_boundary", "2.1.14", _NOTICE),
-    LeftOut("system.informational", "2.1.119", _NOTICE),
-    LeftOut("system.api_error", "2.1.179", _NOTICE),
-    LeftOut("system.bridge_status", "2.1.101", _NOTICE),
-    LeftOut("user.toolUseResult", "2.1.91", _COPIES, "InputValidationError:"),
-    LeftOut(
-        "progress.data.agent_progress.message.user.toolUseResult",
-        "2.1.22",
-        _COPIES,
-        "InputValidationError:",
-    ),
-    LeftOut("user.toolUseResult.filePath", "2.0.75", _COPIES),
-    LeftOut("user.toolUseResult.update", "2.1.218", _COPIES),
-    LeftOut("user.mcpMeta.structuredContent", "2.1.63", _COPIES),
-    LeftOut("assistant.requestId", "2.1.220", _IDS),
-    LeftOut("last-prompt.lastPrompt", "2.1.139", "the beginning of a prompt that is kept"),
-    LeftOut("user.toolUseResult.url", "2.1.9", _COPIES),
-    LeftOut("user.toolUseResult.create", "2.0.75", _COPIES),
-    LeftOut("user.toolUseResult.gitOperation", "2.1.179", _COPIES),
-    LeftOut("user.message.user.content.<command-message>", "1.0.98", _NAMES),
-    LeftOut("user.message.user.content.<command-name>", "2.1.199", _NAMES),
+    LeftOut("user.toolUseResult.filePath", _COPIES),
+    LeftOut("user.toolUseResult.update", _COPIES),
+    LeftOut("user.mcpMeta.structuredContent", _COPIES),
+    LeftOut("assistant.requestId", _IDS),
+    LeftOut("last-prompt.lastPrompt", "the beginning of a prompt that is kept"),
+    LeftOut("user.toolUseResult.url", _COPIES),
+    LeftOut("user.toolUseResult.create", _COPIES),
+    LeftOut("user.toolUseResult.gitOperation", _COPIES),
+    LeftOut("user.message.user.content.<command-message>", _NAMES),
+    LeftOut("user.message.user.content.<command-name>", _NAMES),
     *(
-        LeftOut(f"user.message.user.content.{place}<{tag}>", "2.0.74", _EDITOR)
+        LeftOut(f"user.message.user.content.{place}<{tag}>", _EDITOR)
         for place in ("", "text.text.")
         for tag in ("ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics")
     ),
-    LeftOut("attachment.attachment.opened_file_in_ide", "2.1.119", _EDITOR),
-    LeftOut("attachment.attachment.plan_mode_exit", "2.1.119", _HARNESS),
-    LeftOut("progress.data.hook_progress", "2.1.9", _HOOKS),
-    LeftOut("progress.data.agent_progress.normalizedMessages", "2.1.9", _COPIES),
-    LeftOut("attachment.attachment.edited_text_file", "2.1.101", _FILES),
-    LeftOut("attachment.attachment.file.content", "2.1.104", _FILES),
-    LeftOut("attachment.attachment.nested_memory", "", _FILES),
-    LeftOut("attachment.attachment.diagnostics", "2.1.104", _EDITOR),
-    LeftOut("attachment.attachment.plan_mode", "2.1.101", _HARNESS),
-    LeftOut(
-        "progress.data.bash_progress", "2.1.9", "an output as it grew; all of it is the result"
-    ),
-    LeftOut("", "2.1.9", "a queued text that its writer took back", dropped=WITHDRAWN),
-    LeftOut("frame-link.frameUrl", "2.1.198", _COPIES),
-    LeftOut("queue-operation.content", "2.1.3", "a bare command to the program itself", "/"),
-    LeftOut("queue-operation.content", "2.1.5", _NOTICE, "<task-notification>"),
-    LeftOut("queue-operation.content", "2.1.49", _NOTICE, '{"task_id"'),
+    LeftOut("attachment.attachment.opened_file_in_ide", _EDITOR),
+    LeftOut("attachment.attachment.plan_mode_exit", _HARNESS),
+    LeftOut("progress.data.hook_progress", _HOOKS),
+    LeftOut("progress.data.agent_progress.normalizedMessages", _COPIES),
+    LeftOut("attachment.attachment.edited_text_file", _FILES),
+    LeftOut("attachment.attachment.file.content", _FILES),
+    LeftOut("attachment.attachment.nested_memory", _FILES),
+    LeftOut("attachment.attachment.diagnostics", _EDITOR),
+    LeftOut("attachment.attachment.plan_mode", _HARNESS),
+    LeftOut("progress.data.bash_progress", "an output as it grew; all of it is the result"),
+    LeftOut("", "a queued text that its writer took back", dropped=WITHDRAWN),
+    LeftOut("frame-link.frameUrl", _COPIES),
+    LeftOut("queue-operation.content", "a bare command to the program itself", "/"),
+    LeftOut("queue-operation.content", _NOTICE, "<task-notification>"),
+    LeftOut("queue-operation.content", _NOTICE, '{"task_id"'),
 )
 """By path of keys."""
 
 OF_SUBAGENTS: tuple[LeftOut, ...] = (
-    LeftOut("progress.data.agent_progress", "", "a subagent's messages, which its own file has"),
+    LeftOut("progress.data.agent_progress", "a subagent's messages, which its own file has"),
 )
 """What is left out of a session whose subagents' files are there."""
 
@@ -173,8 +160,6 @@ _SUBAGENT_DEPTH = 4
 """subagents/workflows/<workflow>/agent-*.jsonl is 2; room for more."""
 
 _CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)+")')
-_MARKERS = (b'"sessionId":', b'"leafUuid":', b'"parentUuid":')
-_MARKED_FIELDS = ("sessionId", "leafUuid", "parentUuid", "snapshot")
 
 
 class ClaudeCodeReader(Reader):
@@ -183,13 +168,6 @@ class ClaudeCodeReader(Reader):
     left_out = LEFT_OUT
     agent = "claude-code"
     version = "8"
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a typed record that names its session, parent or leaf."""
-        if any(_is_claude(record) for record in head_objects(head)):
-            return True
-        # One line longer than the head does not parse; its envelope stands in front.
-        return b"\n" not in head and any(marker in head[:2000] for marker in _MARKERS)
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the ids from the file's name; inside are the id of a file that somebody named, and
@@ -245,14 +223,6 @@ def _files(walk: Walk, project: str) -> Iterator[File]:
             for file in walk.transcripts(Path(entry.path, "subagents"), _SUBAGENT_DEPTH):
                 if file[0].name.startswith(_AGENT) and _is_transcript(file[0].name):
                     yield file
-
-
-def _is_claude(record: JsonObject) -> bool:
-    typed = isinstance(record.get("type"), str) and "payload" not in record
-    message = record.get("message")
-    if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
-        return False  # of a relative, whose envelope is the same
-    return typed and any(field in record for field in _MARKED_FIELDS)
 
 
 def _is_transcript(name: str) -> bool:

@@ -20,7 +20,6 @@ from memory_assets.errors import TranscriptError
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, Source, ignore
-from memory_assets.transcripts.codex.lines import BARE_ITEMS
 from memory_assets.transcripts.codex.records import CodexSession
 from memory_assets.transcripts.content import is_compressed, plain_name
 from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identified, Walk
@@ -43,49 +42,40 @@ _AS_SHOWN = (
 )
 
 LEFT_OUT: tuple[LeftOut, ...] = (
-    LeftOut(
-        "", "0.118.0", "the history of the thread that this one goes on", dropped="copied-history"
-    ),
-    LeftOut("response_item.payload.reasoning.encrypted_content", "0.34.0", "encrypted thoughts"),
-    LeftOut("response_item.payload.*.id", "0.142.0", _IDS),
-    LeftOut("response_item.payload.message.*.content.input_image", "0.126.0-alpha.8", _PIXELS),
-    LeftOut("response_item.payload.*.output.input_image", "0.140.0-alpha.2", _PIXELS),
-    LeftOut("event_msg.payload.user_message.local_images", "0.142.3", _PIXELS),
-    LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "<image name="),
-    LeftOut(_TYPED, "0.126.0-alpha.8", _FRAMES, "</image>"),
+    LeftOut("", "the history of the thread that this one goes on", dropped="copied-history"),
+    LeftOut("response_item.payload.reasoning.encrypted_content", "encrypted thoughts"),
+    LeftOut("response_item.payload.*.id", _IDS),
+    LeftOut("response_item.payload.message.*.content.input_image", _PIXELS),
+    LeftOut("response_item.payload.*.output.input_image", _PIXELS),
+    LeftOut("event_msg.payload.user_message.local_images", _PIXELS),
+    LeftOut(_TYPED, _FRAMES, "<image name="),
+    LeftOut(_TYPED, _FRAMES, "</image>"),
     *(
-        LeftOut(place, "0.126.0-alpha.8", _ABOVE_REQUEST, holds="# My request for Codex")
+        LeftOut(place, _ABOVE_REQUEST, holds="# My request for Codex")
         for place in (_TYPED, *_AS_SHOWN)
     ),
-    LeftOut("response_item.payload.message.developer", "0.118.0", _INSTRUCTIONS),
-    LeftOut("compacted.payload.replacement_history.message.developer", "0.118.0", _INSTRUCTIONS),
-    LeftOut("compacted.payload.replacement_history.compaction.id", "0.142.2", _IDS),
-    LeftOut("event_msg.payload.item_completed.item.*.id", "0.142.4", _IDS),
-    LeftOut("response_item.payload.ghost_snapshot", "0.77.0", "ids of commits that no branch has"),
-    LeftOut("event_msg.payload.exec_command_end", "0.118.0", _COPIES),
-    LeftOut("event_msg.payload.mcp_tool_call_end", "0.142.0", _COPIES),
-    LeftOut("event_msg.payload.web_search_end", "0.120.0", _COPIES),
-    LeftOut("event_msg.payload.patch_apply_end.changes.*.update", "0.118.0", _DIFF),
-    LeftOut(
-        "event_msg.payload.patch_apply_end.changes.*.delete", "0.140.0", "content of a deleted file"
-    ),
-    LeftOut("session_meta.payload.base_instructions", "0.118.0", _INSTRUCTIONS),
-    LeftOut("session_meta.payload.git", "0.34.0", "the commit at the session's start"),
-    LeftOut("session_meta.payload.dynamic_tools", "0.126.0-alpha.8", _TOOLS),
-    LeftOut("response_item.payload.tool_search_output.tools", "0.142.0", _TOOLS),
-    LeftOut("turn_context.payload.summary", "0.77.0", "a setting of the session"),
-    LeftOut("turn_context.payload.permission_profile", "0.125.0", "a setting of the session"),
-    LeftOut(
-        "turn_context.payload.file_system_sandbox_policy",
-        "0.144.0-alpha.4",
-        "a setting of the session",
-    ),
-    LeftOut("turn_context.payload.sandbox_policy", "0.144.0-alpha.4", "a setting of the session"),
-    LeftOut("turn_context.payload.developer_instructions", "0.126.0-alpha.8", _INSTRUCTIONS),
-    LeftOut("turn_context.payload.collaboration_mode.settings", "0.118.0", _INSTRUCTIONS),
+    LeftOut("response_item.payload.message.developer", _INSTRUCTIONS),
+    LeftOut("compacted.payload.replacement_history.message.developer", _INSTRUCTIONS),
+    LeftOut("compacted.payload.replacement_history.compaction.id", _IDS),
+    LeftOut("event_msg.payload.item_completed.item.*.id", _IDS),
+    LeftOut("response_item.payload.ghost_snapshot", "ids of commits that no branch has"),
+    LeftOut("event_msg.payload.exec_command_end", _COPIES),
+    LeftOut("event_msg.payload.mcp_tool_call_end", _COPIES),
+    LeftOut("event_msg.payload.web_search_end", _COPIES),
+    LeftOut("event_msg.payload.patch_apply_end.changes.*.update", _DIFF),
+    LeftOut("event_msg.payload.patch_apply_end.changes.*.delete", "content of a deleted file"),
+    LeftOut("session_meta.payload.base_instructions", _INSTRUCTIONS),
+    LeftOut("session_meta.payload.git", "the commit at the session's start"),
+    LeftOut("session_meta.payload.dynamic_tools", _TOOLS),
+    LeftOut("response_item.payload.tool_search_output.tools", _TOOLS),
+    LeftOut("turn_context.payload.summary", "a setting of the session"),
+    LeftOut("turn_context.payload.permission_profile", "a setting of the session"),
+    LeftOut("turn_context.payload.file_system_sandbox_policy", "a setting of the session"),
+    LeftOut("turn_context.payload.sandbox_policy", "a setting of the session"),
+    LeftOut("turn_context.payload.developer_instructions", _INSTRUCTIONS),
+    LeftOut("turn_context.payload.collaboration_mode.settings", _INSTRUCTIONS),
     LeftOut(
         "event_msg.payload.thread_settings_applied.thread_settings.collaboration_mode.settings",
-        "0.144.1",
         _INSTRUCTIONS,
     ),
 )
@@ -100,7 +90,6 @@ _THREAD = re.compile(f"({_UUID})(?:_({_UUID}))?$")
 _HEAD_BYTES = 256 << 10
 """Enough for a first line with its instructions; the directory stands before them."""
 
-_LINE_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _ENVELOPE = re.compile(
     rb'\{"timestamp":\s*"[^"]*",\s*(?:"ordinal":\s*\d+,\s*)?"type":\s*"(?:session_meta'
     rb'|response_item|event_msg)"'
@@ -113,12 +102,8 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "11"
+    version = "12"
     session = CodexSession
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a typed payload, or a bare item of the oldest files."""
-        return any(_is_codex(line) for line in head_objects(head)) or bool(_ENVELOPE.match(head))
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (thread id, None), or for a subagent (its parent's, its own)."""
@@ -248,12 +233,3 @@ def _first_meta(head: bytes) -> JsonObject:
     if re.search(rb'"source":\s*\{"subagent":', first):
         fields["source"] = {"subagent": "unknown"}
     return fields
-
-
-def _is_codex(line: JsonObject) -> bool:
-    kind = text_field(line, "type")
-    if isinstance(line.get("payload"), dict):
-        return kind in _LINE_TYPES
-    if not kind:
-        return "record_type" in line or ("instructions" in line and "timestamp" in line)
-    return kind in BARE_ITEMS and ("role" in line or "call_id" in line or "summary" in line)

@@ -40,4 +40,3 @@ OTHER_READERS: tuple[Reader, ...] = (
     AiderReader(),
     SpecStoryReader(),
 )
-"""In the order in which they are asked."""

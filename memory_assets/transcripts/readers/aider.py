@@ -130,10 +130,6 @@ class AiderReader(ContainerReader):
     version = "2"
     session = AiderSession
 
-    def sniff(self, head: bytes) -> bool:
-        """Return whether this begins with the start of a run."""
-        return _START.match(head.decode("utf-8", "replace").lstrip()) is not None
-
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the histories in a directory and below it."""
         for folder in walk.folders(root):

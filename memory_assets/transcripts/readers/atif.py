@@ -101,15 +101,11 @@ class AtifReader(RenderingReader):
     version = "2"
     session = AtifSession
     left_out = (
-        LeftOut("", "", "steps that repeat others after a compaction", dropped=_COPIED),
-        LeftOut("agent", "", "the program's name, settings and descriptions of tools"),
-        LeftOut("final_metrics", "", "figures"),
-        LeftOut("notes", "", "notes on the document"),
+        LeftOut("", "steps that repeat others after a compaction", dropped=_COPIED),
+        LeftOut("agent", "the program's name, settings and descriptions of tools"),
+        LeftOut("final_metrics", "figures"),
+        LeftOut("notes", "notes on the document"),
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether this begins a document whose schema is ATIF's."""
-        return field_in_head(head, "schema_version").startswith(_SCHEMA)
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the session's id, or the file's name."""
@@ -119,7 +115,12 @@ class AtifReader(RenderingReader):
         """Yield the documents below a directory."""
         base = walk.root(root)
         files = walk.transcripts(base, _DEPTH, (".json",)) if base else ()
-        return (file for file in files if self.sniff(read_head(Path(file[0].path))))
+        heads = ((file, read_head(Path(file[0].path))) for file in files)
+        return (
+            file
+            for file, head in heads
+            if field_in_head(head, "schema_version").startswith(_SCHEMA)
+        )
 
     def directory(self, path: Path, head: bytes) -> str:
         """Return the directory that a document names, else the one that it is in."""

@@ -277,29 +277,18 @@ class ClineReader(RenderingReader):
     version = "3"
     session = TaskSession
     left_out = (
-        LeftOut("", "", "a request to the model, which repeats the talk", dropped=USAGE),
-        LeftOut("", "", "a row as it came in, before it was whole", dropped=SUPERSEDED),
-        LeftOut("message.*.content.file", "", "a file that was attached; its name is kept"),
-        LeftOut("message.*.content.thinking.signature", "", "signature of a thought"),
-        LeftOut("message.*.content.image", "", "an image"),
-        LeftOut("message.*.id", "", "ids of the program's interface to the model"),
-        LeftOut("message.*.content.tool_result.tool_use_id", "", "ids of calls"),
-        LeftOut("row.row.say.text", "", "a request, which repeats the talk", opens='{"request"'),
-        LeftOut("row.row.say.images", "", "an image"),
-        LeftOut("row.row.*.conversationHistoryIndex", "", "where the model's history has it"),
-        LeftOut("row.row.*.lastCheckpointHash", "", "the commit of a checkpoint"),
+        LeftOut("", "a request to the model, which repeats the talk", dropped=USAGE),
+        LeftOut("", "a row as it came in, before it was whole", dropped=SUPERSEDED),
+        LeftOut("message.*.content.file", "a file that was attached; its name is kept"),
+        LeftOut("message.*.content.thinking.signature", "signature of a thought"),
+        LeftOut("message.*.content.image", "an image"),
+        LeftOut("message.*.id", "ids of the program's interface to the model"),
+        LeftOut("message.*.content.tool_result.tool_use_id", "ids of calls"),
+        LeftOut("row.row.say.text", "a request, which repeats the talk", opens='{"request"'),
+        LeftOut("row.row.say.images", "an image"),
+        LeftOut("row.row.*.conversationHistoryIndex", "where the model's history has it"),
+        LeftOut("row.row.*.lastCheckpointHash", "the commit of a checkpoint"),
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether a file begins as a list of rows or messages of a task."""
-        start = head[:2048].lstrip()
-        return (
-            start.startswith(b"[") and b'"ts"' in start and (b'"say"' in start or b'"ask"' in start)
-        )
-
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the name of the task's directory."""
-        return safe_id(path.parent.name), None
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the tasks in an extension's storage, and the sessions of Cline's own program."""

@@ -34,7 +34,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.json_documents import text_beside
-from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers.workspaces import directory_of
 from memory_assets.transcripts.session import REPEATED_ID, Call, Frame, Outcome, Session
@@ -212,28 +212,22 @@ class CopilotCliReader(Reader):
     version = "4"
     session = CopilotSession
     left_out = (
-        LeftOut("", "1.0.64-1", "what the user's own hooks got", dropped=_HOOK),
-        LeftOut("", "1.0.64-1", "the program's instructions to the model", dropped=_INSTRUCTIONS),
-        LeftOut("*.data.transformedContent", "1.0.64-1", "a prompt with what was put around it"),
-        LeftOut("*.data.toolTelemetry", "1.0.64-3", "the tool's own figures"),
-        LeftOut("*.data.result.detailedContent", "1.0.64-3", _SHOWN),
-        LeftOut("*.data.reasoningOpaque", "1.0.64-3", "encrypted thoughts"),
-        LeftOut("*.data.encryptedContent", "1.0.64-3", "encrypted thoughts"),
-        LeftOut("*.data.context", "1.0.64-1", "the repository at the session's start"),
-        LeftOut(
-            "*.data.toolRequests.function.intentionSummary", "1.0.64-3", "a call as it is shown"
-        ),
-        LeftOut("*.data.apiCallId", "1.0.64-1", _IDS),
-        LeftOut("*.data.clientRequestId", "1.0.74", _IDS),
-        LeftOut("*.data.shellToolInfo", "1.0.74", "paths in a command, which is kept"),
-        LeftOut("*.data.agentDescription", "1.0.74", "what a subagent is for, by its file"),
-        LeftOut("*.data.checkpointPath", "1.0.74", "the program's own copy of a summary"),
-        LeftOut("*.data.source", "1.0.74", "what inserted a text"),
+        LeftOut("", "what the user's own hooks got", dropped=_HOOK),
+        LeftOut("", "the program's instructions to the model", dropped=_INSTRUCTIONS),
+        LeftOut("*.data.transformedContent", "a prompt with what was put around it"),
+        LeftOut("*.data.toolTelemetry", "the tool's own figures"),
+        LeftOut("*.data.result.detailedContent", _SHOWN),
+        LeftOut("*.data.reasoningOpaque", "encrypted thoughts"),
+        LeftOut("*.data.encryptedContent", "encrypted thoughts"),
+        LeftOut("*.data.context", "the repository at the session's start"),
+        LeftOut("*.data.toolRequests.function.intentionSummary", "a call as it is shown"),
+        LeftOut("*.data.apiCallId", _IDS),
+        LeftOut("*.data.clientRequestId", _IDS),
+        LeftOut("*.data.shellToolInfo", "paths in a command, which is kept"),
+        LeftOut("*.data.agentDescription", "what a subagent is for, by its file"),
+        LeftOut("*.data.checkpointPath", "the program's own copy of a summary"),
+        LeftOut("*.data.source", "what inserted a text"),
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is an event: a dotted type, and data."""
-        return any(_is_event(event) for event in head_objects(head))
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the name of the session's directory, or of its file."""
@@ -265,11 +259,6 @@ class CopilotCliReader(Reader):
         started = object_field(first_object(head, _is_start), "data")
         named = text_field(object_field(started, "context"), "cwd")
         return named or directory_of(path.parent.parent.parent / "workspace.json")
-
-
-def _is_event(event: JsonObject) -> bool:
-    name = event.get("type")
-    return isinstance(name, str) and "." in name and isinstance(event.get("data"), dict)
 
 
 def _is_start(event: JsonObject) -> bool:

@@ -128,10 +128,10 @@ class CrushReader(DatabaseReader):
     version = "2"
     session = CrushSession
     left_out = (
-        LeftOut("message.*.parts.tool_result.data.metadata", "", "a result as it is shown"),
-        LeftOut("message.*.parts.reasoning.data.signature", "", "signature of a thought"),
-        LeftOut("message.*.parts.binary", "", "a file that was attached; its name is kept"),
-        LeftOut("file-version.path", "", "a file that was changed; the call names it"),
+        LeftOut("message.*.parts.tool_result.data.metadata", "a result as it is shown"),
+        LeftOut("message.*.parts.reasoning.data.signature", "signature of a thought"),
+        LeftOut("message.*.parts.binary", "a file that was attached; its name is kept"),
+        LeftOut("file-version.path", "a file that was changed; the call names it"),
     )
     known = (
         Columns("sessions", "id parent_session_id title created_at updated_at"),

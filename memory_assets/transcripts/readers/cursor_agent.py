@@ -43,7 +43,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.json_documents import text_of
-from memory_assets.transcripts.lines import JsonObject, head_objects
+from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
@@ -106,10 +106,6 @@ class CursorAgentReader(Reader):
     agent = "cursor"
     version = "1"
     session = CursorSession
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a message and nothing else."""
-        return any(_is_message(line) for line in head_objects(head))
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the name of the file; of a subagent's the session above it, and its own."""
@@ -183,12 +179,6 @@ _BEGUN: dict[str, Callable[[str], JsonObject]] = {
     "Tool call": lambda rest: {"type": "tool_use", "name": rest, "input": {}},
     "Tool result": lambda rest: {"type": "tool_result", "name": rest, "content": ""},
 }
-
-
-def _is_message(line: JsonObject) -> bool:
-    if line.get("role") not in _ROLES or "type" in line:
-        return False
-    return isinstance(object_field(line, "message").get("content"), list)
 
 
 def _project(path: Path) -> str:

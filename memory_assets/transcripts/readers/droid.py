@@ -23,7 +23,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.json_documents import object_beside
-from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import REPEATED_ID, Frame, Outcome
 
@@ -94,14 +94,10 @@ class DroidReader(Reader):
     version = "1"
     session = DroidSession
     left_out = (
-        LeftOut("message.message.user.content.text.text.<system-reminder>", "v2", "reminders"),
-        LeftOut("message.message.assistant.content.thinking.signature", "", "a signature"),
-        LeftOut("todo_state", "", "the agent's list of tasks; its calls are kept"),
+        LeftOut("message.message.user.content.text.text.<system-reminder>", "reminders"),
+        LeftOut("message.message.assistant.content.thinking.signature", "a signature"),
+        LeftOut("todo_state", "the agent's list of tasks; its calls are kept"),
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a session's header."""
-        return any(map(_is_header, head_objects(head)))
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the header's id, or the file's name; of a session that a tool began, the id of the

@@ -49,7 +49,6 @@ from memory_assets.transcripts.lines import (
     JsonObject,
     Located,
     first_object,
-    head_objects,
     read_objects,
 )
 from memory_assets.transcripts.reader import Reader
@@ -81,16 +80,12 @@ class GeminiReader(Reader):
     agent = "gemini"
     version = "2"
     left_out = (
-        LeftOut("", "", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
-        LeftOut("*.toolCalls.resultDisplay", "", "a result as it is shown"),
-        LeftOut("*.toolCalls.description", "", "a call as it is shown"),
-        LeftOut("*.toolCalls.*.result.*.response.error", "", "a result as it is shown"),
-        LeftOut("projectHash", "", "the directory's hash"),
+        LeftOut("", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
+        LeftOut("*.toolCalls.resultDisplay", "a result as it is shown"),
+        LeftOut("*.toolCalls.description", "a call as it is shown"),
+        LeftOut("*.toolCalls.*.result.*.response.error", "a result as it is shown"),
+        LeftOut("projectHash", "the directory's hash"),
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a session's header, or a change of the log."""
-        return any(_is_header(line) or _is_change(line) for line in head_objects(head))
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the header's id, else the file's name; of a subagent's file the id of its session,
@@ -310,10 +305,6 @@ def _is_session(path: str, logs: Set[str]) -> bool:
 
 def _is_header(line: JsonObject) -> bool:
     return "sessionId" in line and "startTime" in line and "lastUpdated" in line
-
-
-def _is_change(line: JsonObject) -> bool:
-    return _REWIND in line or isinstance(line.get(_SET), dict) or line.get("type") == "gemini"
 
 
 def _is_snapshot(message: Any) -> bool:

@@ -31,7 +31,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
-from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.session import Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
@@ -140,11 +140,11 @@ class GooseReader(DatabaseReader):
     version = "2"
     session = GooseSession
     left_out = (
-        LeftOut("*.content.thinking.signature", "", "signature of a thought"),
-        LeftOut("*.content.redactedThinking", "", "encrypted thoughts"),
-        LeftOut("*.content.image.data", "", "an image"),
-        LeftOut("*.content.actionRequired", "", "a question whether a tool may run"),
-        LeftOut("*.content.toolConfirmationRequest", "", "a question whether a tool may run"),
+        LeftOut("*.content.thinking.signature", "signature of a thought"),
+        LeftOut("*.content.redactedThinking", "encrypted thoughts"),
+        LeftOut("*.content.image.data", "an image"),
+        LeftOut("*.content.actionRequired", "a question whether a tool may run"),
+        LeftOut("*.content.toolConfirmationRequest", "a question whether a tool may run"),
     )
     known = (
         Columns("sessions", "id name description session_type working_dir model_config_json"),
@@ -160,10 +160,6 @@ class GooseReader(DatabaseReader):
         Columns("usage_ledger", "*"),
         Columns("schema_version", "*", "the version of the program's tables"),
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is the header of a session."""
-        return any(_is_header(line) for line in head_objects(head))
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory or the `sessions` in it."""

@@ -48,7 +48,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
-from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
@@ -272,25 +272,25 @@ _SHOWN = "an output as it is shown"
 _EDIT = "an edit as a diff; the call is kept"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
-    LeftOut("message.message.assistant.content.thinking.thinkingSignature", "v1", _SIGNATURE),
-    LeftOut("message.message.assistant.content.toolCall.thoughtSignature", "v3", _SIGNATURE),
-    LeftOut("message.message.assistant.content.text.textSignature", "v3", _SIGNATURE),
-    LeftOut("message.message.assistant.content.toolCall.id", "v3", _IDS),
-    LeftOut("message.message.toolResult.toolCallId", "v3", _IDS),
-    LeftOut("message.message.assistant.responseId", "v3", _IDS),
-    LeftOut("message.message.assistant.content.toolCall.partialJson", "v1", "a call as it came in"),
-    LeftOut("message.message.user.content.text.text.<skill>", "v3", _FILES),
-    LeftOut("message.message.user.content.text.text.<file>", "", _FILES),
-    LeftOut("message.message.toolResult.details.command", "v3", "a command as it was run"),
-    LeftOut("message.message.bashExecution.fullOutputPath", "v1", _FILES),
-    LeftOut("session.branchedFrom", "v1", _FORKED),
-    LeftOut("session.parentSession", "v3", _FORKED),
-    LeftOut("message.message.toolResult.details.diff", "v1", _EDIT),
-    LeftOut("message.message.toolResult.details.patch", "v3", _EDIT),
-    LeftOut("message.message.toolResult.details.truncation.content", "v3", _SHOWN),
-    LeftOut("message.message.toolResult.content.image.data", "v3", "pixels of an image"),
-    LeftOut("message.message.assistant.diagnostics", "v3", "a failed request, tried again"),
-    LeftOut("custom_message.details.action", "v3", "what an extension did"),
+    LeftOut("message.message.assistant.content.thinking.thinkingSignature", _SIGNATURE),
+    LeftOut("message.message.assistant.content.toolCall.thoughtSignature", _SIGNATURE),
+    LeftOut("message.message.assistant.content.text.textSignature", _SIGNATURE),
+    LeftOut("message.message.assistant.content.toolCall.id", _IDS),
+    LeftOut("message.message.toolResult.toolCallId", _IDS),
+    LeftOut("message.message.assistant.responseId", _IDS),
+    LeftOut("message.message.assistant.content.toolCall.partialJson", "a call as it came in"),
+    LeftOut("message.message.user.content.text.text.<skill>", _FILES),
+    LeftOut("message.message.user.content.text.text.<file>", _FILES),
+    LeftOut("message.message.toolResult.details.command", "a command as it was run"),
+    LeftOut("message.message.bashExecution.fullOutputPath", _FILES),
+    LeftOut("session.branchedFrom", _FORKED),
+    LeftOut("session.parentSession", _FORKED),
+    LeftOut("message.message.toolResult.details.diff", _EDIT),
+    LeftOut("message.message.toolResult.details.patch", _EDIT),
+    LeftOut("message.message.toolResult.details.truncation.content", _SHOWN),
+    LeftOut("message.message.toolResult.content.image.data", "pixels of an image"),
+    LeftOut("message.message.assistant.diagnostics", "a failed request, tried again"),
+    LeftOut("custom_message.details.action", "what an extension did"),
 )
 """By path of keys."""
 
@@ -308,13 +308,6 @@ class PiReader(Reader):
     left_out = LEFT_OUT
     agent = "pi"
     version = "8"
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a session header or an entry with a message in it."""
-        entries = list(head_objects(head))
-        if any(entry.get("type") == "session_start" for entry in entries):
-            return False  # of another agent, whose messages are alike
-        return any(_is_header(entry) or _is_message(entry) for entry in entries)
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (the id at the end of the file's name, None), of a subagent's run (that in the
@@ -373,8 +366,3 @@ class OpenClawReader(PiReader):
 
 def _is_header(entry: JsonObject) -> bool:
     return entry.get("type") == "session" and "timestamp" in entry and "cwd" in entry
-
-
-def _is_message(entry: JsonObject) -> bool:
-    role = object_field(entry, "message").get("role")
-    return entry.get("type") == "message" and isinstance(role, str) and "sessionId" not in entry

@@ -66,15 +66,11 @@ class QwenReader(Reader):
     agent = "qwen"
     version = "2"
     left_out = (
-        LeftOut("", "", "a conversation as it was compressed", dropped=_COMPRESSED),
-        LeftOut("", "0.18.1", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
-        LeftOut("", "", "settings and commands of the program", dropped=_STATE),
-        LeftOut("tool_result.toolCallResult", "0.18.1", "a result as it is shown"),
+        LeftOut("", "a conversation as it was compressed", dropped=_COMPRESSED),
+        LeftOut("", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
+        LeftOut("", "settings and commands of the program", dropped=_STATE),
+        LeftOut("tool_result.toolCallResult", "a result as it is shown"),
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether any line is a record with parts, or with a system's payload."""
-        return any(_is_qwen(record) for record in head_objects(head))
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the id that the records name, else the file's name."""
@@ -227,10 +223,3 @@ def _tokens(usage: JsonObject) -> Tokens:
     total = count_field(usage, "totalTokenCount")
     output = total - given if total > given else generated
     return tokens_with_cached(given, output, cached)
-
-
-def _is_qwen(record: JsonObject) -> bool:
-    if "sessionId" not in record or not isinstance(record.get("type"), str):
-        return False
-    message = object_field(record, "message")
-    return isinstance(message.get("parts"), list) or "systemPayload" in record

@@ -124,14 +124,9 @@ class SpecStoryReader(RenderingReader):
     version = "4"
     session = SpecStorySession
     left_out = tuple(
-        LeftOut(f"user.text.<{tag}>", "", "notices of the editor and the program to the model")
+        LeftOut(f"user.text.<{tag}>", "notices of the editor and the program to the model")
         for tag in ("ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder")
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether this begins a text of SpecStory's."""
-        text = head.decode("utf-8", "replace")
-        return text.startswith(_MADE) or _SESSION.search(text) is not None
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return the id of the session that the text names, else the file's name."""
@@ -144,7 +139,7 @@ class SpecStoryReader(RenderingReader):
         for folder in walk.folders(base) if base else ():
             history = folder if folder.parts[-2:] == _FOLDER.parts else folder / _FOLDER
             files = walk.transcripts(history, 0, (".md",)) if history.is_dir() else ()
-            yield from (file for file in files if self.sniff(read_head(Path(file[0].path))))
+            yield from (file for file in files if _is_own(read_head(Path(file[0].path))))
 
     def directory(self, path: Path, head: bytes) -> str:
         """Return the project's directory, which the text is in."""
@@ -169,6 +164,12 @@ class SpecStoryReader(RenderingReader):
         yield from blocks[:-1]
         yield None
         yield from blocks[-1:]
+
+
+def _is_own(head: bytes) -> bool:
+    """Return whether this begins a text of SpecStory's."""
+    text = head.decode("utf-8", "replace")
+    return text.startswith(_MADE) or _SESSION.search(text) is not None
 
 
 def _block(place: int, who: str, aside: str | None, about: str | None, body: str) -> JsonObject:

@@ -167,34 +167,24 @@ class VsCodeCopilotReader(RenderingReader):
     version = "2"
     session = ChatSession
     left_out = (
-        LeftOut("request.result.metadata.renderedUserMessage", "", _REPEATED),
-        LeftOut("request.result.metadata.renderedGlobalContext", "", _REPEATED),
-        LeftOut("request.message.parts", "", "the parts of a prompt, which is kept whole"),
-        LeftOut("request.result.metadata.codeBlocks", "", "code of the answer, which is kept"),
-        LeftOut("request.result.metadata.toolCallResults", "", "how a result is laid out"),
-        LeftOut("request.result.metadata", "", "ids of the program's interface to the model"),
-        LeftOut("request.response", "", _SHOWN),
-        LeftOut("request.agent", "", "the chat's own description of itself"),
-        LeftOut("request.variableData", "", "a file that was attached; its name is kept"),
-        LeftOut("request.contentReferences", "", "files that an answer refers to"),
-        LeftOut("request.codeCitations", "", "public code that an answer resembles"),
-        LeftOut("request.followups", "", "questions that the program proposes"),
-        LeftOut("request.editedFileEvents", "", "files that were edited; the calls name them"),
-        LeftOut("request.responseMarkdownInfo", "", _SHOWN),
-        LeftOut("request.responseId", "", "ids of the program's interface to the model"),
-        LeftOut("request.modelId", "", "the model's name, which is kept"),
-        LeftOut("request.*.baseUri", "", "the directory of the window"),
+        LeftOut("request.result.metadata.renderedUserMessage", _REPEATED),
+        LeftOut("request.result.metadata.renderedGlobalContext", _REPEATED),
+        LeftOut("request.message.parts", "the parts of a prompt, which is kept whole"),
+        LeftOut("request.result.metadata.codeBlocks", "code of the answer, which is kept"),
+        LeftOut("request.result.metadata.toolCallResults", "how a result is laid out"),
+        LeftOut("request.result.metadata", "ids of the program's interface to the model"),
+        LeftOut("request.response", _SHOWN),
+        LeftOut("request.agent", "the chat's own description of itself"),
+        LeftOut("request.variableData", "a file that was attached; its name is kept"),
+        LeftOut("request.contentReferences", "files that an answer refers to"),
+        LeftOut("request.codeCitations", "public code that an answer resembles"),
+        LeftOut("request.followups", "questions that the program proposes"),
+        LeftOut("request.editedFileEvents", "files that were edited; the calls name them"),
+        LeftOut("request.responseMarkdownInfo", _SHOWN),
+        LeftOut("request.responseId", "ids of the program's interface to the model"),
+        LeftOut("request.modelId", "the model's name, which is kept"),
+        LeftOut("request.*.baseUri", "the directory of the window"),
     )
-
-    def sniff(self, head: bytes) -> bool:
-        """Return whether a file begins as a session's document, or a log of one."""
-        start = head[:4096]
-        is_log = start.startswith(b'{"kind":0,') or start.startswith(b'{"kind": 0,')
-        return b'"requests"' in head and (is_log or b'"responderUsername"' in head)
-
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the file's name, which is the session's id."""
-        return safe_id(path.stem), None
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions in the user data of an editor, each once."""

@@ -147,13 +147,13 @@ class ZedReader(DatabaseReader):
     version = "2"
     session = ZedSession
     left_out = (
-        LeftOut("message.body.User.content.Mention", "", "a file that was named; its name is kept"),
-        LeftOut("message.body.*.context", "", "files that were attached"),
-        LeftOut("message.body.Agent.content.Thinking.signature", "", "signature of a thought"),
-        LeftOut("message.body.Agent.content.RedactedThinking", "", "encrypted thoughts"),
-        LeftOut("message.body.Agent.content.ToolUse.raw_input", "", "a call as it came in"),
-        LeftOut("message.body.Agent.tool_results.*.output", "", "a result as it is shown"),
-        LeftOut("message.body.Agent.tool_results", "", "a result as it is shown", opens="{"),
+        LeftOut("message.body.User.content.Mention", "a file that was named; its name is kept"),
+        LeftOut("message.body.*.context", "files that were attached"),
+        LeftOut("message.body.Agent.content.Thinking.signature", "signature of a thought"),
+        LeftOut("message.body.Agent.content.RedactedThinking", "encrypted thoughts"),
+        LeftOut("message.body.Agent.content.ToolUse.raw_input", "a call as it came in"),
+        LeftOut("message.body.Agent.tool_results.*.output", "a result as it is shown"),
+        LeftOut("message.body.Agent.tool_results", "a result as it is shown", opens="{"),
     )
     known = (
         Columns("threads", "id summary updated_at created_at data_type data parent_id"),

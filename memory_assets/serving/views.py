@@ -1,25 +1,21 @@
-"""Answers as a person reads them on a terminal: what was asked, learned, done and changed, with
-local times, and ids as short as commands understand them. Pipes get `serving/answer_lines.py`."""
+"""Answers as they are read, on a terminal, in a pipe or from a tool: what was asked, learned, done
+and changed, with local times, and ids as short as commands understand them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.layout import Layout, cells, layout_of_output
-from memory_assets.cli.printing.rendering import printable
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.names import OF_SESSIONS, parse_id, short_form
-from memory_assets.recall.rows import rows_of
 from memory_assets.requests.times import days_named
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     RECORD_WORDS,
+    clock,
     dollars_in_words,
     no_title,
     pin_line,
@@ -28,7 +24,8 @@ from memory_assets.serving.answer_lines import (
     shortened,
     uses,
 )
-from memory_assets.serving.visible_text import unlisted
+from memory_assets.serving.layout import ENDLESS, Layout, cells
+from memory_assets.serving.visible_text import printable, unlisted
 from memory_assets.status import counted, lasting
 from memory_assets.tool_names import digest_lines
 
@@ -81,22 +78,29 @@ class Terminal:
         root = self._roots.get(project, "")
         return printable(project_name({"project": project, "project_root": root}))
 
-
-def print_view(
-    view: View, memory: Memory, answer: Mapping[str, Any], *, full: bool, paged: bool = True
-) -> None:
-    """Print an answer for the person at this terminal, through the pager if it is `paged` and does
-    not fit the screen; into a pipe in full, without wrapping, in the frame of recalled text."""
-    lines = view(Terminal(memory, layout_of_output(colours=True, full=full)), answer)
-    if sys.stdout.isatty():
-        rendering.write_lines(lines, sys.stdout, paged=paged)
-    else:
-        rendering.print_recalled(answer, False, lines)
+    def when(self, time: str | None) -> str:
+        """Return a time of a row on the clock of this machine."""
+        return f"{_local(time):%Y-%m-%d %H:%M}" if time else "no time"
 
 
-def when(time: str | None) -> str:
-    """Return a time of a row on the clock of this machine."""
-    return f"{_local(time):%Y-%m-%d %H:%M}" if time else "no time"
+class AgentText(Terminal):
+    """What a tool answers to an agent: lines of any width, ids and projects as its structured
+    answer has them, times that name their zone."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, Layout(ENDLESS, full=True))
+
+    def short(self, any_id: str | None) -> str:
+        """Return an id as it is."""
+        return any_id or ""
+
+    def project(self, project: str) -> str:
+        """Return a project as it is."""
+        return project
+
+    def when(self, time: str | None) -> str:
+        """Return a time of a row with its zone."""
+        return clock(time)
 
 
 def _local(time: str) -> datetime:
@@ -134,12 +138,10 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
 def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
     """Return what was typed in a turn, and the rest of its text; commands and files, which stand
     below, are left out at its end."""
-    from memory_assets.stores.lake.schemas import USER_PROMPTS
+    from memory_assets.recall.sessions.session import typed_in
 
     text = "\n".join(row["passages"])
-    of_session = rows_of(terminal.memory.lake, USER_PROMPTS, row["project"], row["session_id"])
-    own = (prompt["text"] for prompt in of_session if prompt["turn_index"] == row["turn_index"])
-    asked = "\n".join(own).strip()
+    asked = typed_in(terminal.memory.lake, row).strip()
     if not asked or not text.startswith(asked[:200]):
         return "", text
     rest = text[len(asked) :].strip()
@@ -161,7 +163,7 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             )
             failed = "failed" if record["is_error"] else ""
             agent = f"subagent {record['agent_id']}" if record["agent_id"] else ""
-            yield from layout.facts("", what.strip(), failed, agent, when(record["time"]))
+            yield from layout.facts("", what.strip(), failed, agent, terminal.when(record["time"]))
             if record["diff"] is not None:
                 yield from layout.listed("File", record["paths"], "file")
             said = record["text"] if record["kind"] in _SPOKEN else ""
@@ -215,7 +217,12 @@ def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
 def _facts(terminal: Terminal, row: Mapping[str, Any]) -> list[str]:
     time = row.get("timestamp") or row.get("started_at") or row.get("ended_at")
     branch = str(row.get("git_branch") or row.get("branch") or "")
-    return [when(time), terminal.project(row["project"]), branch, str(row.get("agent") or "")]
+    return [
+        terminal.when(time),
+        terminal.project(row["project"]),
+        branch,
+        str(row.get("agent") or ""),
+    ]
 
 
 def _title(terminal: Terminal, row: Mapping[str, Any]) -> str:
@@ -322,7 +329,7 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading(name)
         for command in commands.values():
             yield from layout.hanging("  ", command["command"], style="cyan")
-            last = f"last {when(command['last'])} {terminal.short(command['turn_id'])}"
+            last = f"last {terminal.when(command['last'])} {terminal.short(command['turn_id'])}"
             yield from layout.hanging("    ", f"{uses(command)}, {last}")
             for failed in command["before"]:
                 yield from layout.hanging("    after ", f"{failed['command']}: {failed['error']}")
@@ -330,7 +337,7 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading("Failed, and did not work later in the session")
     for command in answer["failed"]:
         yield from layout.hanging("  ", command["command"], style="cyan")
-        where = f"{when(command['time'])} {terminal.short(command['turn_id'])}"
+        where = f"{terminal.when(command['time'])} {terminal.short(command['turn_id'])}"
         yield from layout.hanging("    ", f"{command['error']} ({where})")
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
@@ -347,7 +354,7 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging("  ", error["command"], style="cyan")
         met = f"met in {counted(error['sessions'], 'session')}, {_ended_in(error)}"
         yield from layout.hanging(
-            "  ", f"{met}; last {when(error['last'])} {terminal.short(error['turns'][0])}"
+            "  ", f"{met}; last {terminal.when(error['last'])} {terminal.short(error['turns'][0])}"
         )
         endings = error["endings"] if layout.full else error["endings"][:2]
         for ending in endings:
@@ -378,7 +385,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         if not commit["sessions"] and len(answer["commits"]) > 1 and not layout.full:
             continue
         lines = f", {counted(len(commit['lines']), 'line')}" if commit["lines"] else ""
-        day = f"{when(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
+        day = f"{terminal.when(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
         head = f"{commit['commit'][:12]}  {day}"
         yield from layout.hanging(head, f"{commit['subject'] or 'no session is known'}{lines}")
         for session in commit["sessions"]:
@@ -390,7 +397,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f", in {terminal.project(turn['project'])}"
         yield from layout.hanging("", turn["title"] or "(no title)", style="bold")
-        where = f"{when(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
+        where = f"{terminal.when(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
         yield from layout.hanging("  ", f"{where} changed {turn['path']}{elsewhere}")
     for note in answer["notes"]:
         if not (unknown and note.startswith(UNPROVEN)):  # said above
@@ -410,7 +417,7 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         of = ", ".join(map(terminal.short, row["entities"]))
         sure = f"on {of}" if is_note else f"{row['confidence']:g} sure"
         about = terminal.project(row["project"]) if row["project"] else ""
-        facts = [row["type"], sure, when(row["ts"]), about]
+        facts = [row["type"], sure, terminal.when(row["ts"]), about]
         facts += [f"archived: {row['archived']}"] if row["archived"] else []
         yield from layout.facts("  ", *facts, short.get(row["memory_id"], row["memory_id"]))
         for other in row["also"]:
@@ -430,7 +437,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [
-            f"ended {when(session['ended_at'])}, {lasting(session['duration_seconds'])}",
+            f"ended {terminal.when(session['ended_at'])}, {lasting(session['duration_seconds'])}",
             counted(session["turns"], "turn"),
             counted(commits, "commit") if commits else "",
             project_name(session),
@@ -469,8 +476,8 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield from layout.listed("Source", [path, f"{source['state']}; {span}"])
     for change in answer["trail"]:
         of = f" from {', '.join(change['of'])}" if change["of"] else ""
-        said = f"{change['what']} {when(change['at'])} by {change['who']}{of}: {change['why']}"
-        yield from layout.listed("Trail", [said])
+        made = f"{change['what']} {terminal.when(change['at'])} by {change['who']}{of}"
+        yield from layout.listed("Trail", [f"{made}: {change['why']}"])
     yield from _audited_records(terminal, answer)
     yield from _audited_runs(terminal, answer["runs"])
     yield "A secret that redaction missed? `memory forget --containing --cut` asks for it."
@@ -526,7 +533,7 @@ def _audited_runs(terminal: Terminal, runs: Sequence[Mapping[str, Any]]) -> Iter
         sound += number
         passed = f"{counted(number, 'check')} passed" if run["checks"] else "-"
         if failed or layout.full:
-            rows.append((run["stage"], when(run["made_at"]), ", ".join([passed, *failed])))
+            rows.append((run["stage"], terminal.when(run["made_at"]), ", ".join([passed, *failed])))
     yield from layout.table(("made as", "at", "checks"), rows) if rows else ()
     if len(rows) < len(runs):
         yield f"{counted(sound, 'check')} of {counted(len(runs), 'step')} passed; --full lists them"

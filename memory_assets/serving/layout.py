@@ -6,17 +6,16 @@ Belongs here: how anything is laid out. What an answer consists of is `views.py`
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from shutil import get_terminal_size
 from unicodedata import category, east_asian_width
 
-from memory_assets.cli.printing.rendering import ANSI, has_colours, printable
-from memory_assets.serving.visible_text import unmarked
+from memory_assets.serving.visible_text import printable, unmarked
 from memory_assets.status import counted
 
+ANSI = {"red": 31, "yellow": 33, "cyan": 36, "bold": 1, "marked": "1;33"}
+"""The codes of the styles in use."""
 NARROWEST, WIDEST = 40, 120
 ENDLESS = 1_000_000
 """The width of a pipe, in which no line is wrapped."""
@@ -132,13 +131,6 @@ class Layout:
         for at, line in enumerate(lines):
             name = self.styled(label, "cyan") + " " * max(_LABEL - cells(label), 1)
             yield f"{name if at == 0 else ' ' * _LABEL}{line}".rstrip()
-
-
-def layout_of_output(*, colours: bool = False, full: bool = False) -> Layout:
-    """Return how the standard output is laid out: as wide as its terminal, or for a pipe."""
-    if not sys.stdout.isatty():
-        return Layout(ENDLESS, full=True)
-    return Layout(get_terminal_size().columns, colours and has_colours(sys.stdout), full)
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -1,0 +1,67 @@
+"""Files in which versions up to 0.3.0 had a long session each. They are moved into segments before
+the catalogue of such a version is used, or when its tables are put back:
+
+    <session>.parquet        one session; of a name that is too long the footer has the whole
+    <session>.tail.parquet   what was appended: it replaces all after the first `keep` rows
+
+A tail names the base that it belongs to; one that names another is left over, and ignored.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from memory_assets.stores.lake.parquet_files import bare, footer_of
+from memory_assets.stores.lake.partition import Partition, reading
+from memory_assets.stores.lake.rows import OUTPUT_HASH
+from memory_assets.stores.lake.segments import SEGMENT, Packed
+
+_SUFFIX = ".parquet"
+_TAIL_SUFFIX = ".tail.parquet"
+_GENERATION, _TAIL_OF, _KEEP = "generation", "tail_of", "keep"
+_OF_THE_FILE = frozenset({"ARROW:schema", _GENERATION, _TAIL_OF, _KEEP, "cut"})
+"""In the footers of such files, what says nothing of the session."""
+_SESSION_OF_FILE = "session_of_file"
+
+
+def move_own_files(partition: Partition) -> None:
+    """Move those of a partition, for who holds the project's lock.
+
+    Raises:
+        DamagedFile: one is not readable; it is to be moved away, and the rest is moved then.
+    """
+    files = sorted(partition.directory.glob(f"[!.]*{_SUFFIX}"))
+    tails = [path for path in files if path.name.endswith(_TAIL_SUFFIX)]
+    for own in files:
+        if own not in tails and not SEGMENT.fullmatch(own.name):
+            with reading(own, partition.project):
+                session = _session(own)
+            partition.move(session)
+            own.unlink()
+    for tail in tails:
+        tail.unlink()
+
+
+def _session(path: Path) -> Packed:
+    """Return the session of such a file, with what its tail has in place of its last rows."""
+    rows, footer = _whole(path)
+    session_id = footer.pop(_SESSION_OF_FILE, "") or unquote(path.name.removesuffix(_SUFFIX))
+    tail = path.with_name(path.name.removesuffix(_SUFFIX) + _TAIL_SUFFIX)
+    if tail.exists():
+        added, of_tail = _whole(tail)
+        if of_tail.get(_TAIL_OF) == (footer.get(_GENERATION) or footer.get(OUTPUT_HASH)):
+            rows = pa.concat_tables([rows.slice(0, int(of_tail[_KEEP])), added])
+            footer = of_tail
+    of_session = {key: value for key, value in footer.items() if key not in _OF_THE_FILE}
+    return Packed(session_id, secrets.token_hex(8), of_session, [rows])
+
+
+def _whole(path: Path) -> tuple[pa.Table, dict[str, str]]:
+    with pa.OSFile(str(path), "rb") as opened:
+        file = pq.ParquetFile(opened, page_checksum_verification=True)
+        return bare(file.read(use_threads=False)), footer_of(file.metadata)
