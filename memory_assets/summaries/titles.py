@@ -16,7 +16,7 @@ from memory_assets.session_analysis.commits import (
     says_little,
 )
 from memory_assets.session_analysis.files import touched, weights
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, names, shorten
 from memory_assets.session_analysis.sentences import asks, own_words, plain_text, request_sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import alike, routine, stems
@@ -62,6 +62,8 @@ _CLAUSE_END = re.compile(
 _SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
 """Characters of a clause; a shorter one than the latter stands for too little of its sentence."""
 _PLANS = ".claude/plans/"
+_COMMON_FILES = names("index main mod lib app init __init__ types package")
+"""Names of files that every other project has, too."""
 _FEWEST_WORDS, _LONG_SESSION, _RECENT = 3, 3, 50
 _TYPE_OF_COMMIT = re.compile(
     r"\A(?:feat|fix|chore|docs|refactor|test|perf|ci|build|style)"
@@ -245,7 +247,8 @@ def _told_more(session: SessionTurns, task: _Task) -> RedactedText:
         if _PLANS not in path
     ]
     known = asked.lower()
-    named = [one for one in files if "." in one and one.split(".")[0].lower() not in known]
+    heads = ((one, one.split(".")[0].lower()) for one in files if "." in one)
+    named = [one for one, head in heads if head not in known and head not in _COMMON_FILES]
     most = max(named, key=files.count, default=EMPTY)
     if most and len(asked) < _VAGUE and (short or not _begins(asked)):
         return _clause(compose("{} ({})", asked, most))
