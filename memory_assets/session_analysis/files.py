@@ -38,10 +38,8 @@ _NEW = "new_string|new_str|newString|newText|new_text"
 _OTHER = (
     "file_path|filePath|path|replace_all|replaceAll|expected_replacements|instruction|explanation"
 )
-_EDIT = re.compile(
-    rf"^(?:{_OLD}):(?: |\n)(?P<old>.*?)(?:\n)?^(?:{_NEW}):(?: |\n)?(?P<new>.*?)"
-    rf"(?=^(?:{_OTHER}): |\Z)",
-    re.DOTALL | re.MULTILINE,
+_FIELD = re.compile(
+    rf"^(?:(?P<old>{_OLD}):[ \n]|(?P<new>{_NEW}):[ \n]?|(?P<other>{_OTHER}): )", re.MULTILINE
 )
 _EDITS = re.compile(r"^(?:edits|replacements): (?P<edits>\[.*\])$", re.MULTILINE)
 _SEARCH, _REPLACE = re.compile(r"[<-]{5,9} SEARCH\b"), re.compile(r"[>+]{5,9} REPLACE\b")
@@ -175,11 +173,26 @@ def _weight(turn: Turn) -> float:
 
 def edits_of(call: str) -> list[tuple[str, str]]:
     """Return the old and new texts of a call that edits a file."""
-    pairs = [
-        (match["old"], match["new"].removesuffix("\n" if match.end() < len(call) else ""))
-        for match in _EDIT.finditer(call)
-    ]
-    return pairs or _listed_edits(call) or _searched_edits(call)
+    return _named_edits(call) or _listed_edits(call) or _searched_edits(call)
+
+
+def _named_edits(call: str) -> list[tuple[str, str]]:
+    """Return the old and new texts of a call whose fields have these names: the old text ends
+    where the new one begins, that at another field."""
+    pairs: list[tuple[str, str]] = []
+    old: str | None = None
+    begin: int | None = None
+    for label in _FIELD.finditer(call):
+        if begin is None and label["old"]:
+            begin = label.end()
+        elif begin is not None and old is None and label["new"]:
+            old, begin = call[begin : label.start()].removesuffix("\n"), label.end()
+        elif begin is not None and old is not None and label["other"]:
+            pairs.append((old, call[begin : label.start()].removesuffix("\n")))
+            old = begin = None
+    if begin is not None and old is not None:
+        pairs.append((old, call[begin:]))
+    return pairs
 
 
 def _searched_edits(call: str) -> list[tuple[str, str]]:

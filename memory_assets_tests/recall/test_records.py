@@ -132,6 +132,8 @@ _EDITS = json.dumps([{"oldText": "a\nb", "newText": "a\nc"}, {"oldText": "x", "n
         ("old_string: x\nnew_string:\nkey: y\nz", "@@\n-x\n+key: y\n+z"),
         ("path: a\nold_str:\nx\n\nnew_str: y", "@@\n-x\n+y"),
         ("path: a\noldText: gone\nnewText:", "@@\n-gone"),
+        ("old_str: x\nold_str: y\nnew_str: z\npath: a", "@@\n-x\n-old_str: y\n+z"),
+        ("new_str: x\nold_str: y\nold_str: z", None),
         (f"path: a\nedits: {_EDITS}", "@@\n a\n-b\n+c\n@@\n-x\n+y"),
         ('path: a\nedits: [{"oldText": "<redacted', None),
         ("path: a\nedits: [7]", None),

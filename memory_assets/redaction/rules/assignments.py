@@ -88,7 +88,8 @@ _CERTAIN_LINE = re.compile(
     r"(?=\S{1,60}\d)[^\W_](?:[\w.!#%*+@^~:?/-]|[,;|&'\"`](?=\w)){4,60}"
     r"(?=[ \t]*(?:\r?\n|$|[ \t]#))"
 )
-"""The same, also with quotes inside, for a name that leaves no doubt."""
+"""A value that is alone in the rest of its line, with such signs or quotes inside, for a name that
+leaves no doubt."""
 _DIVIDING = re.compile(r"[,;|&]|['\"`](?=[^'\"`]*$)")
 _LINE_BEGINS = re.compile(r"(?:^|\n)[ \t]*(?:export |- |ENV )?$")
 _LINE_BITS = 20
