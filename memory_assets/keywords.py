@@ -71,7 +71,7 @@ BASE_FORMS = {
 }
 """The base form of each irregular form."""
 # Changes whenever the same text would give other terms.
-TERMS_VERSION = "4"
+TERMS_VERSION = "5"
 
 WEAK = 0.2
 """How much a word of the question counts that is only there to make it one."""
@@ -98,6 +98,8 @@ _ONSET = re.compile(
 """How a German word can begin, in lower case without accents."""
 _SYMBOL = re.compile(r"[(){}\[\]=_;<>:*+/\\|&#\"'`]")
 _TOKEN = re.compile(r"\w+")
+REDACTION_TAG = re.compile(r"<redacted[:-][a-z0-9:-]{1,80}>")
+"""What stands for what was redacted: no word of the text."""
 _COLOUR = re.compile(r"\x1b?\[[\d;]*m")
 _CYRILLIC = re.compile(r"[а-яѐ-џ]+")
 _MONTHS = """
@@ -179,7 +181,10 @@ def _german_terms() -> frozenset[str]:
 
 
 def _compounds(text: str) -> list[str]:
-    """Return the words of a text, in one form, each with all that it is composed of."""
+    """Return the words of a text, in one form, each with all that it is composed of, but for those
+    of redaction tags, which say nothing of what the text is about."""
+    if "<redacted" in text:
+        text = REDACTION_TAG.sub(" ", text)
     text = in_one_form(text)
     return _patterns_for(text).compound.findall(text)
 

@@ -130,7 +130,7 @@ class Searchable(Stores):
             and (session := names.parse_id(hit.later.turn_id).session_id) in ids
             and session != hit.metadata["session_id"]
             else hit
-            for hit in self._searcher.with_later(hits)
+            for hit in self._searcher.with_later(hits, request.query)
         ]
 
     def found(self, request: SearchRequest) -> Answer:

@@ -15,6 +15,7 @@ from typing import Any
 from memory_assets.project_names import short_name
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
+from memory_assets.requests.search import MAX_HITS
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
@@ -117,6 +118,31 @@ def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
         own = session.startswith(hit["id"].removeprefix("session::").split(":")[0])
         where = f"turn {number}" if own else later["turn_id"]
         yield f"{later['how'].capitalize()} in {where}: {later['text']}"
+
+
+def answered_in(hit: Mapping[str, Any]) -> str:
+    """Return the id of the turn that answers what a hit asks; "" if none is known."""
+    later = hit.get("later") or {"how": ""}
+    return str(later["turn_id"]) if later["how"] == "answered" else ""
+
+
+def next_after(
+    hits: Sequence[Mapping[str, Any]], n: int | None, answering: Sequence[str] = ()
+) -> str:
+    """Return the calls that go on from hits with short ids: the full text of the first one and of
+    the turns `answering` it; if there may be more than `n`, for more."""
+    if not hits:
+        return "Try other words, another kind, or fewer filters; status says what is in memory."
+    first = hits[0]
+    ids = ", ".join(f'"{any_id}"' for any_id in (first["id"], *answering))
+    around = f'timeline(anchor="{first.get("turn_id", first["id"])}") for what was around it'
+    if "file_path" in first:
+        around = (
+            f'cross_query(collection="workspace", document="{first["id"]}") for the sessions that '
+            "touched the file"
+        )
+    more = f"; recall(..., n={min(MAX_HITS, 2 * n)}) for more hits" if n and n < MAX_HITS else ""
+    return f"Next: get(ids=[{ids}]) for the full text; {around}{more}."
 
 
 def also_there(metadata: Mapping[str, Any]) -> str:

@@ -29,8 +29,9 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import FEW_HITS, MAX_HITS, CrossQueryRequest, SearchRequest
+from memory_assets.requests.search import FEW_HITS, CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import (
+    answered_in,
     clock,
     correction_lines,
     cross_query_lines,
@@ -39,6 +40,7 @@ from memory_assets.serving.answer_lines import (
     hit_lines,
     how_notes,
     link_line,
+    next_after,
     project_notes,
     record_lines,
     restore_notes,
@@ -167,7 +169,8 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     more = len(hits) == request.n and request.page == len(shown)
     here = shown[request.page - 1]
     hits, project = _of_one_project(hits[here])
-    next_call = _next_after(hits, request.n if more else None)
+    answering = [_short_turn(memory, turn_id) for turn_id in map(answered_in, hits[:1]) if turn_id]
+    next_call = next_after(hits, request.n if more else None, answering)
     if request.page < len(shown):
         next_call += f" Next: recall(..., n={request.n}, page={request.page + 1}) of {len(shown)}."
     kept = {name: value for name, value in payload.items() if name != "hits"}
@@ -186,21 +189,6 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     told = hit_lines(hits, here.start + 1, payload["missing"], brief=brief)
     lines = [*(f"Project {project}" for _ in of), *told]
     return _Answer(structured, lines, after=[*notes, next_call])
-
-
-def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:
-    if not hits:
-        return "Try other words, another kind, or fewer filters; status says what is in memory."
-    first = hits[0]
-    full = f'get(ids=["{first["id"]}"]) for the full text'
-    around = f'timeline(anchor="{first.get("turn_id", first["id"])}") for what was around it'
-    if "file_path" in first:
-        around = (
-            f'cross_query(collection="workspace", document="{first["id"]}") for the sessions that '
-            "touched the file"
-        )
-    more = f"; recall(..., n={min(MAX_HITS, 2 * n)}) for more hits" if n and n < MAX_HITS else ""
-    return f"Next: {full}; {around}{more}."
 
 
 def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
@@ -397,7 +385,7 @@ def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     for name in ("query", "corpus_query", "session_query"):
         payload[name] = snippet(payload[name], _ECHOED)
     turns = [turn for session in payload["sessions"] for turn in session["turns"]]
-    next_call = _next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
+    next_call = next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
     notes = [*_notes(payload["coverage"], payload["degraded"]), *_left_out(left_out, request.n)]
     lines = list(cross_query_lines(payload, SNIPPET))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])

@@ -39,11 +39,10 @@ _OUTSIDE = r"[a-zA-Z0-9_/*]"  # of an operator or a pattern of paths; Chinese ha
 MARKS = re.compile(
     r"(?P<code>`{1,3})(?P<coded>[^`]+)(?P=code)"
     rf"|(?<!{_OUTSIDE})\*\*(?P<strong>(?=\S)[^*]+(?<=\S))\*\*(?!{_OUTSIDE})"
+    r"|(?<![\w!\])])\[(?P<linked>[^\[\]\n]+)\]\((?P<target>[^()\s]+)\)"
 )
-"""Code, and strong words: no blank stands within their marks, and no word or path beside them."""
-_UNMARKED = re.compile(
-    rf"{MARKS.pattern}|(?<![\w!\])])\[(?P<linked>[^\[\]\n]+)\]\((?P<target>[^()\s]+)\)"
-)
+"""Code, strong words (no blank stands within their marks, and no word or path beside them), and
+links."""
 _SHORT_TARGET = 30
 """Characters of a link's target that is shown behind its text."""
 _USED = re.compile(r" \[(?P<tools>[A-Za-z][\w., …-]*)(?:: (?P<files>.+))?\]\Z")
@@ -134,7 +133,7 @@ def unmarked(text: str) -> str:
         if _FENCE.match(line):
             in_code = not in_code
         else:
-            lines.append(line if in_code else _UNMARKED.sub(_inner, HEADING.sub("", line)))
+            lines.append(line if in_code else MARKS.sub(_inner, HEADING.sub("", line)))
     return "\n".join(lines)
 
 
@@ -153,6 +152,11 @@ def unlisted(text: str) -> str:
 
 def _inner(mark: re.Match[str]) -> str:
     if mark["linked"] is None:
-        return mark["coded"] or _UNMARKED.sub(_inner, mark["strong"])
-    text, target = _UNMARKED.sub(_inner, mark["linked"]), mark["target"]
+        return mark["coded"] or MARKS.sub(_inner, mark["strong"])
+    return link_text(mark, MARKS.sub(_inner, mark["linked"]))
+
+
+def link_text(link: re.Match[str], text: str) -> str:
+    """Return what is shown of a link of `MARKS`: its text, a short target behind it."""
+    target = link["target"]
     return text if target == text or len(target) > _SHORT_TARGET else f"{text} ({target})"

@@ -1,7 +1,9 @@
-"""The files that a session read and changed, its searches, and how much was done in each turn."""
+"""The files that a session read and changed, its searches and edits, and how much was done in each
+turn."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -31,6 +33,19 @@ _SCRATCH = Phrase(
     r"^(?:/private)?/(?:tmp|var/folders|dev)/|^nul$|^\$|[*{]|^s(?P<mark>[/|#]).*(?P=mark).*(?P=mark)"
 )
 """Not of the project, or a shell's variable or pattern instead of a path."""
+_OLD = "old_string|old_str|oldString|oldText|old_text"
+_NEW = "new_string|new_str|newString|newText|new_text"
+_OTHER = (
+    "file_path|filePath|path|replace_all|replaceAll|expected_replacements|instruction|explanation"
+)
+_FIELD = re.compile(
+    rf"^(?:(?P<old>{_OLD}):[ \n]|(?P<new>{_NEW}):[ \n]?|(?P<other>{_OTHER}): )", re.MULTILINE
+)
+_EDITS = re.compile(r"^(?:edits|replacements): (?P<edits>\[.*\])$", re.MULTILINE)
+_SEARCH, _REPLACE = re.compile(r"[<-]{5,9} SEARCH\b"), re.compile(r"[>+]{5,9} REPLACE\b")
+_BETWEEN = re.compile(r"={5,9}")
+_PLACE = re.compile(r":(?:start|end)_line: ?\d+|-{5,9}")
+"""What stands before an old text and is no part of it."""
 
 _LONG_REPORT = 1_500
 """Characters of a last message; a longer one weighs no more."""
@@ -154,3 +169,69 @@ def _weight(turn: Turn) -> float:
     prose = [len(one.text) for one in turn.records if one.kind == "assistant_text"]
     report = min(prose[-1] if prose else 0, _LONG_REPORT) / _LONG_REPORT
     return math.log1p(calls) / 2 + report
+
+
+def edits_of(call: str) -> list[tuple[str, str]]:
+    """Return the old and new texts of a call that edits a file."""
+    return _named_edits(call) or _listed_edits(call) or _searched_edits(call)
+
+
+def _named_edits(call: str) -> list[tuple[str, str]]:
+    """Return the old and new texts of a call whose fields have these names: the old text ends
+    where the new one begins, that at another field."""
+    pairs: list[tuple[str, str]] = []
+    old: str | None = None
+    begin: int | None = None
+    for label in _FIELD.finditer(call):
+        if begin is None and label["old"]:
+            begin = label.end()
+        elif begin is not None and old is None and label["new"]:
+            old, begin = call[begin : label.start()].removesuffix("\n"), label.end()
+        elif begin is not None and old is not None and label["other"]:
+            pairs.append((old, call[begin : label.start()].removesuffix("\n")))
+            old = begin = None
+    if begin is not None and old is not None:
+        pairs.append((old, call[begin:]))
+    return pairs
+
+
+def _searched_edits(call: str) -> list[tuple[str, str]]:
+    """Return the old and new texts of blocks between SEARCH and REPLACE, as Cline and Roo Code
+    write them."""
+    pairs: list[tuple[str, str]] = []
+    old: list[str] | None = None
+    new: list[str] | None = None
+    for line in call.split("\n") if "SEARCH" in call else ():
+        if _SEARCH.match(line):
+            old, new = [], None
+        elif old is None or (new is None and not old and _PLACE.fullmatch(line)):
+            continue
+        elif new is None and _BETWEEN.fullmatch(line):
+            new = []
+        elif new is None:
+            old.append(line)
+        elif _REPLACE.match(line):
+            pairs.append(("\n".join(old), "\n".join(new)))
+            old = new = None
+        else:
+            new.append(line)
+    return pairs
+
+
+def _listed_edits(call: str) -> list[tuple[str, str]]:
+    """Return the old and new texts of a call that lists its edits as JSON."""
+    match = _EDITS.search(call)
+    if match is None:
+        return []
+    try:
+        edits = json.loads(match["edits"])
+    except ValueError:  # cut, or changed by redaction
+        return []
+    old, new = set(_OLD.split("|")), set(_NEW.split("|"))
+    return [
+        (str(edit[before]), str(edit[after]))
+        for edit in edits
+        if isinstance(edit, dict)
+        for before in old & edit.keys()
+        for after in new & edit.keys()
+    ]

@@ -47,6 +47,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _SENTENCES_OF_A_REQUEST = 4
+_OF_A_SHELL = re.compile(r"(?:^| )[$\\] ")
 _SMALL_TALK = Phrase(
     r"\W*(?:hi|hey|hello|hallo|yes|yep|yeah|no|ok(?:ay)?|sure|thanks?|thank you|"
     r"great|good|nice|perfect|cool|please|continue|go(?: on| ahead)?|resume last session|"
@@ -261,14 +262,15 @@ def request_sentences(text: RedactedText) -> Sequence[Sentence]:
     return statements
 
 
-def condensed(text: RedactedText, limit: int) -> RedactedText:
-    """Return the first sentences that fit; the first one alone is cut where it is too long."""
+def condensed(text: RedactedText, limit: int, *, filled: bool = False) -> RedactedText:
+    """Return the first sentences that fit; the first one alone is cut where it is too long, and,
+    if it is to be `filled`, one after that which leaves half of the room empty."""
     kept: list[RedactedText] = []
     for sentence in request_sentences(text)[:_SENTENCES_OF_A_REQUEST]:
         used = sum(len(part) + 1 for part in kept)
         if used + len(sentence.text) > limit:
-            if not kept:
-                kept.append(shorten(sentence.text, limit))
+            if not kept or (filled and 2 * used < limit and not _OF_A_SHELL.search(sentence.text)):
+                kept.append(shorten(sentence.text, limit - used))
             break
         kept.append(sentence.text)
     if not kept and text.strip():

@@ -20,7 +20,7 @@ from memory_assets.session_analysis.phrases import (
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import commands
 from memory_assets.session_analysis.statements import all_said, routine, withdrawn
-from memory_assets.summaries import findings, outcomes, prompts
+from memory_assets.summaries import findings, outcomes, prompts, titles
 from memory_assets.summaries.clues import judged
 
 TEXT_LIMIT = 880
@@ -33,7 +33,7 @@ _PART = 300
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-21"
+    summarizer_id = "extractive-22"
     """Changes with every change of a heuristic."""
     reason = ""
 
@@ -52,7 +52,7 @@ class ExtractiveSummarizer:
         left = outcomes.next_steps(session, said)
         learned = findings.learned(session, worth, [done, left])
         fields = {
-            "title": prompts.title(session),
+            "title": titles.title(session),
             "request": prompts.request(session),
             "investigated": findings.investigated(session, files),
             "learned": learned,
@@ -103,7 +103,7 @@ def _text(
 ) -> RedactedText:
     """Return the text to embed and search: most important first, no labels, `TEXT_LIMIT` long."""
     title, asked = fields["title"], fields["request"]
-    if title.rstrip("….") and asked.startswith(title.rstrip("….")):
+    if title.rstrip("….") in asked:
         title = EMPTY
     parts = [
         title,

@@ -125,7 +125,7 @@ def test_an_observation_is_called_by_its_own_title_and_id() -> None:
         (
             "harbor::docs/architecture.md::3",
             "docs/architecture.md",
-            {"file_path": "docs/architecture.md", "line_start": 1, "line_end": 9},
+            {"file_path": "docs/architecture.md", "line_start": 1, "section_heading": ""},
         ),
     ],
 )
@@ -134,7 +134,7 @@ def test_ids_of_no_session_are_whole(any_id: str, session: str, about: dict[str,
     hit = {**_hit("The lamp is lit.", session, **about), "id": any_id, "turn_id": any_id}
     assert any_id in _lines(hit, width=110)[0].split()
     head, *below = _lines(hit, width=41)
-    assert head.startswith("1. The lamp is lit.  3 days ago") == (below[0].strip() == any_id)
+    assert head.endswith("  3 days ago") == (below[0].strip() == any_id)
 
 
 def test_copies_of_a_document_stand_below_its_hit() -> None:
@@ -142,7 +142,7 @@ def test_copies_of_a_document_stand_below_its_hit() -> None:
     about: dict[str, Any] = {
         "file_path": "a.md",
         "line_start": 1,
-        "line_end": 9,
+        "section_heading": "Lamps",
         "copies": ["harbor::b.md::0"],
     }
     assert "   (also harbor::b.md::0)" in _lines(_hit("The lamp is lit.", **about))
@@ -222,16 +222,22 @@ def test_an_exact_hit_says_where_its_line_stands_and_what_prints_the_rest() -> N
     assert then == "memory show aaaaaaaa:4: all of the first one"
 
 
+def test_a_document_is_named_by_its_place() -> None:
+    """Each of several sections of it; its text may be code."""
+    place: dict[str, Any] = {"file_path": "docs/lamp.md", "section_heading": "Oil"}
+    lines = _lines(_hit("{", line_start=3, **place), _hit("}", line_start=9, **place), width=100)
+    assert lines[0].startswith("1. lamp.md:3  Oil") and lines[2].startswith("   2. lamp.md:9  Oil")
+
+
 def test_weak_hits_are_marked_or_announced() -> None:
-    """As in a pipe; after the last that is not, they are announced once."""
+    """As in a pipe: each by the same word where others are sure, once where none is."""
     weak = _hit("It is y.", FLAKY, weak=True, title="y")
     assert _lines(weak, weak)[0] == "Not sure; nearest:"
     nowhere = _lines(weak, weak, missing=["whatsapp"])
     assert nowhere[0] == "Not sure: 'whatsapp' is nowhere in memory. Nearest:"
-    between = [line for line in _lines(_hit("x"), weak, _hit("z", "quay")) if "." in line[:2]]
-    assert [line[:10] for line in between] == ["1. How to ", "2. weak: y", "3. z  3 da"]
-    after = _lines(_hit("x"), weak, weak)
-    assert after[2] == "Less sure:" and after[3].startswith("2. y  3 days")
+    heads = [line for line in _lines(_hit("x"), weak, _hit("z", "quay"), weak) if "." in line[:6]]
+    marks = ["1. How to ", "2. weak: y", "   3. weak:", "4. z  3 da"]
+    assert [line[: len(mark)] for line, mark in zip(heads, marks, strict=True)] == marks
     assert _lines() == ["Nothing found."]
 
 

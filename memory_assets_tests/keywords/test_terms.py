@@ -65,6 +65,15 @@ def test_what_was_said_is_found_by_what_is_asked(said: str, asked: str) -> None:
     assert set(query_terms(asked)) <= set(indexed_terms(said))
 
 
+@pytest.mark.parametrize(
+    "tag", ["<redacted:named-secret:aa09bd8298b8>", "<redacted-file-contents-of-20480-bytes>"]
+)
+def test_the_words_of_a_redaction_tag_are_none_of_the_text(tag: str) -> None:
+    """Neither of what is indexed nor of what is asked."""
+    assert list(indexed_terms(f"key={tag}, said")) == list(indexed_terms("key=, said"))
+    assert query_terms(f"the key {tag}") == query_terms("the key")
+
+
 def test_letters_that_differ_are_not_one() -> None:
     """й is another letter than и, and a word of Thai is more than its letters."""
     assert set(text_terms("йод")) != set(text_terms("иод"))

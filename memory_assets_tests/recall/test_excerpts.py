@@ -218,6 +218,7 @@ def test_fences_and_rules_take_no_room() -> None:
         ("see test_daily_totals.", "test_daily_totals fails", ["test_daily_totals"]),
         ("run day_bounds.", "what does day_bounds do", ["day_bounds"]),
         ("reports/days.py and -x", "days", ["days"]),
+        ("a secret is <<redacted:named-secret:aa09bd8298b8>>", "redacted secret", ["secret"]),
         ("nothing here", "report", []),
     ],
 )

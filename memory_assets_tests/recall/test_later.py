@@ -26,6 +26,7 @@ def turn(number: int, prompt: str, reply: str, *edited: str, commands: str = "")
         ("Three ways:\n1. oil\n2. file\nWhich one?", "2", True),
         ("A is safer, B is faster. Which way would you go?", "let's use B", True),
         ("It is staged. Say the word and I push it.", "ok", True),
+        ("Which would you like:\n1. oil\n2. file", "Never file it. Use oil.", True),
         (ASKED, "what does the hinge cost?", False),
         (ASKED, "I see the same in the other kiln", False),
         (ASKED, "yes. " + "And another thing is the door of the kiln. " * 9, False),
@@ -48,6 +49,70 @@ def test_a_bare_answer_is_told_with_what_was_done() -> None:
     done = turn(1, "yes", "Let me look.\n\nReplaced the hinge of the damper.")
     later = later_of("session::a::turn::0", [turn(0, "go", ASKED), done])
     assert later is not None and later.text == "yes → Replaced the hinge of the damper."
+
+
+def test_what_should_be_is_not_told_as_done() -> None:
+    """A list of it is as short as one of what was done."""
+    done = turn(1, "2", "After that it should be:\n- Opened without a key\n\nI replaced the lock.")
+    later = later_of("session::a::turn::0", [turn(0, "go", ASKED), done])
+    assert later is not None and later.text == "2 → I replaced the lock."
+
+
+STICKS = "why does the damper of the kiln stick"
+CAUSE = "Let me look.\n\nThe cause is the hinge: it is too long, so the damper of the kiln sticks."
+
+
+@pytest.mark.parametrize(
+    ("reply", "turns", "answered_in"),
+    [
+        ("Let me read the plans.", [turn(1, "try again", CAUSE)], 1),
+        ("", [turn(1, "yes", "Let me read."), turn(2, "continue", CAUSE)], 2),
+        ("The plans are here. Now let me read them.", [turn(1, "go on", CAUSE)], 1),
+        ("", [turn(1, f"{STICKS}? It is cold.", "It is too long.")], 1),
+        ("", [turn(1, "it did so yesterday", "Rain."), turn(2, "and today", CAUSE)], 2),
+        ("", [turn(1, "paint the door", "Painted the door.")], None),
+        ("The plans are here. Now let me read them.", [turn(1, "paint the door", CAUSE)], None),
+        ("It is the hinge.", [turn(1, "try again", CAUSE)], None),
+    ],
+)
+def test_what_breaks_off_is_answered_where_it_is_gone_on_with(
+    reply: str, turns: list[Turn], answered_in: int | None
+) -> None:
+    """By a prompt that says nothing else, or the same again; what was not answered at all also by
+    a reply that has its words."""
+    asked = turn(0, STICKS, reply)
+    later = later_of(asked.id, [asked, *turns], "damper")
+    assert (later and later.turn_id) == (answered_in and f"session::a::turn::{answered_in}")
+    assert later is None or later.how == "answered"
+
+
+def test_a_hit_that_says_nothing_shows_the_report_of_its_task(tmp_path: Path) -> None:
+    """As its text, with the turn that gives it, to which the next call leads."""
+    from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
+    from memory_assets.pipeline.indexes.keywords import index_keywords
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.requests.search import SearchRequest
+    from memory_assets.serving.tool_answers import answer_tool
+    from memory_assets_tests.recall.worked import Call, Worked
+
+    worked = Worked(tmp_path)
+    calls = [Call(text=STICKS), Call(said="Let me see."), Call(text="try again"), Call(said=CAUSE)]
+    session = worked.session("a", *calls, cwd="/home/mara/kiln")
+    memory = worked.memory()
+    index_keywords(Components(memory.settings), memory.catalog.projects().pop())
+    asked = SearchRequest(STICKS, n=1)
+    answer = memory.ask(asked)
+    (hit,) = answer["hits"]
+    number = int(hit["turn_id"].rpartition("::")[2])
+    assert hit["later"]["turn_id"] == f"session::{session}::turn::{number + 1}"
+    short = memory.short_ids([session])[session]
+    told = answer_tool(memory, "recall", asked)[1]
+    assert f'get(ids=["{short}:{number}", "{short}:{number + 1}"])' in told
+    (typed,) = what_to_type(memory, answer)
+    assert typed.startswith(f"memory show {short}:{number + 1}:")
+    shown = "\n".join(terminal_lines(memory, answer, width=100, colours=False))
+    for text in (told, shown):
+        assert "The cause is the hinge" in text.split("Answered in")[0]
 
 
 @pytest.mark.parametrize(

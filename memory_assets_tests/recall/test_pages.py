@@ -193,8 +193,7 @@ def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
     shown = prose.said_inline(text, "push")
     assert "<strong>bold</strong>" in shown and "<code>git <mark>push</mark></code>" in shown
     assert (
-        "</code> open [a](http://x) &lt;b&gt;" in shown
-        and "/page/tag/pem-key:0123456789ab" in shown
+        "</code> open a (http://x) &lt;b&gt;" in shown and "/page/tag/pem-key:0123456789ab" in shown
     )
 
 
@@ -203,6 +202,7 @@ def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
     [
         *("2**10 = 1024 and 3**2 = 9", "src/**/a.ts and lib/**/b.ts", "f(**a, **b)"),
         *("2 ** 10", "src/**/x.ts", "src/** only", "a ** b ** c"),
+        *("grep --include=*.tsx --include=*.ts", "__init__.py and _a_ of my_name"),
     ],
 )
 def test_stars_that_are_no_emphasis_stay(text: str) -> None:

@@ -132,6 +132,8 @@ _EDITS = json.dumps([{"oldText": "a\nb", "newText": "a\nc"}, {"oldText": "x", "n
         ("old_string: x\nnew_string:\nkey: y\nz", "@@\n-x\n+key: y\n+z"),
         ("path: a\nold_str:\nx\n\nnew_str: y", "@@\n-x\n+y"),
         ("path: a\noldText: gone\nnewText:", "@@\n-gone"),
+        ("old_str: x\nold_str: y\nnew_str: z\npath: a", "@@\n-x\n-old_str: y\n+z"),
+        ("new_str: x\nold_str: y\nold_str: z", None),
         (f"path: a\nedits: {_EDITS}", "@@\n a\n-b\n+c\n@@\n-x\n+y"),
         ('path: a\nedits: [{"oldText": "<redacted', None),
         ("path: a\nedits: [7]", None),
@@ -154,6 +156,9 @@ CALLS = [
     shell("git commit -am 'Fix the hinge'", "[main 1f2e3d4] Fix the hinge\n 1 file changed"),
     Call(said="The hinge was rusted. It opens now."),
 ]
+
+
+CAUSE = f"## Root cause\n\n{'The hinge of the damper is rusted. ' * 12}".rstrip()
 
 
 def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
@@ -179,6 +184,10 @@ def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
         ([Call(said="It opens.")], "Work on a.\n\nIt opens."),
         ([Call(said="I'll look."), shell("ls")], "Work on a.\n\nI'll look."),
         (
+            [Call(said=CAUSE), shell("oil"), Call(said="It opens.")],
+            f"Work on a.\n\n{CAUSE}\n\nIt opens.",
+        ),
+        (
             [Call(said="I'll test."), shell("make", "error: no rule to make it", failed=True)],
             "Work on a.\n\nI'll test.\n\nFailed last: error: no rule to make it",
         ),
@@ -194,7 +203,8 @@ def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
 def test_a_turn_begins_with_what_was_said_last(
     tmp_path: Path, calls: list[Call], first: str
 ) -> None:
-    """With the failure that it ended with; of commits only what that does not tell already."""
+    """After the report of a cause before the work on it; with the failure that it ended with; of
+    commits only what that does not tell already."""
     worked = Worked(tmp_path)
     worked.session("a", *calls, cwd=HERE)
     memory = worked.memory()

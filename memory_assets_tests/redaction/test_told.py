@@ -10,6 +10,11 @@ from memory_assets.redaction.rules.mentioned import clues
 from memory_assets_tests.sweep import sweep
 
 TOLD = (
+    ("the cabinet lock wants 507183", "507183"),
+    ("the tablet in the hall is locked with 3907", "3907"),
+    ("wifi_psk=m;q7Z&w2K", "m;q7Z&w2K"),
+    ("psk=D'Arcy71k", "D'Arcy71k"),
+    ("DB_PASSWORD=a|b9Z,q1W # old", "a|b9Z,q1W"),
     ("the password for my desk is hippopotamus", "hippopotamus"),
     ('{"note": "my pw is walnut7"}', "walnut7"),
     ('["the wifi password is walrus"]', "walrus"),
@@ -187,6 +192,13 @@ TOLD = (
     ("passphrase: purple passphrase otter walnut", "purple passphrase otter walnut"),
 )
 SAID = (
+    "passphrase refers to a static buffer",
+    "the password points to read-only memory",
+    "password = kebab-case",
+    "password: outlined-button",
+    "Type your password:\nself.attempts=3",
+    "error code: 4042",
+    "the client takes 2500 ms",
     "Marvellous! The login form works now.",
     "Super! 1Password is set up.",
     "Type your master password to unscramble the notes.",

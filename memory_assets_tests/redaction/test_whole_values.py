@@ -31,8 +31,10 @@ def test_what_is_joined_to_a_secret_goes_with_it(text: str, redactor: Redactor) 
         (f"export API_KEY={DRAWN}, and more", ", and more"),
         (f'{{"api_key": "{DRAWN}", "n": 1}}', '", "n": 1}'),
         (f"postgres://bob:{DRAWN}@db.acme.io/shop", "@db.acme.io/shop"),
+        ("**the password is Harbor4711**", "**"),
+        ("use *password: Harbor4711!*", "*"),
     ],
 )
 def test_what_only_follows_it_stays(text: str, rest: str, redactor: Redactor) -> None:
-    """Punctuation, quotes, the host of an address."""
+    """Punctuation, quotes, the host of an address, the end of Markdown's emphasis."""
     assert redactor.redact(text).text.endswith(f">{rest}")

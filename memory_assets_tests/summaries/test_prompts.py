@@ -124,21 +124,28 @@ def test_a_short_order_is_no_small_talk(script: Make, asked: str) -> None:
 def test_a_clause_that_is_short_does_not_stand_for_a_long_sentence(script: Make) -> None:
     """It is cut between words instead."""
     asked = "can it be that running it and then writing to the settings will reset all of the file"
-    title = script().prompt(f"{asked}, or what is it that does this?").summary().title
-    assert title.startswith("can it be that running it and then writing")
+    wish = f"{asked}, or what is it that does this after each of the nights?"
+    assert script().prompt(wish).summary().title == asked.removeprefix("can it be that ")
+    assert script().prompt("is, or why, " + "the loom still stalls " * 9).summary().title[-1] == "…"
 
 
 @pytest.mark.parametrize(
     ("prompt", "title"),
     [
         (
-            "let's rewrite the parser of the weave files, because the old one reads each file "
-            "three times and forgets the colours",
-            "let's rewrite the parser of the weave files",
+            "please, can you rewrite the parser of the weave files, because the old one reads each "
+            "file three times and forgets the colours?",
+            "rewrite the parser of the weave files, because the old one reads each file three "
+            "times and forgets the colours",
+        ),
+        (
+            "let's rewrite the parser of all of the weave files, because the old one reads each "
+            "of the files three times and forgets the colours",
+            "rewrite the parser of all of the weave files",
         ),
         (
             "织机模拟在第三百次引纬时停止，"
-            * 3
+            * 5
             + "因为计数器只有一个字节，所以它在二百五十六处回绕并且永远等待下去，"
             "请把计数器改成两个字节然后再运行一次全部的测试，谢谢",
             "",
@@ -148,16 +155,16 @@ def test_a_clause_that_is_short_does_not_stand_for_a_long_sentence(script: Make)
 def test_a_long_request_is_cut_where_a_clause_ends(script: Make, prompt: str, title: str) -> None:
     """The title is whole, though shorter than the request."""
     found = script().prompt(prompt).summary().title
-    assert len(found) <= 90 and not found.endswith("…")
-    assert prompt.startswith(found) and (found == title or not title)
+    assert len(found) <= 120 and not found.endswith("…")
+    assert found in prompt and (found == title or not title)
 
 
 @pytest.mark.parametrize(
     ("prompt", "title"),
     [
         (
-            "can you look at the picks of the loom (all of them, not only the first ones) so that "
-            "we know which of them the shuttle stalls",
+            "can you look at the picks of the loom (all of them, not only the first ones of it) "
+            "so that we know which of them the shuttle stalls",
             "look at the picks of the loom so that we know which of them the shuttle stalls",
         ),
         (
@@ -173,15 +180,15 @@ def test_a_long_request_is_cut_where_a_clause_ends(script: Make, prompt: str, ti
         ("rename the shuttle to the carrier in the loom", ""),
         (
             "Mend every warp of the loom that runs to the left of the beam and touch no other "
-            "thread of it.\n\nReturn:\n- what you mended of it;\n- what is left.",
+            "thread that the shuttle has put into it before noon.\n\nReturn:\n- what is left.",
             "Mend every warp of the loom that runs to the left of the beam and touch no other "
-            "thread…",
+            "thread that the shuttle has put into…",
         ),
     ],
 )
 def test_a_request_is_titled_by_what_it_asks_for(script: Make, prompt: str, title: str) -> None:
-    """Without how it begins and its asides where it is long, with the sentence that it points to
-    where it is short."""
+    """Without how it begins, without its asides where it is long, with the sentence that it points
+    to where it is short."""
     assert script().prompt(prompt).summary().title == (title or prompt)
 
 
@@ -192,6 +199,44 @@ def test_the_first_commit_of_a_session_titles_it(script: Make) -> None:
     session.run("git commit -am x", "[main 0a2b3c5] fix(loom): picks start at one")
     session.run("git commit -am x", "[main 0a2b3c6] feat: dye the yarn")
     assert session.summary().title == "loom: count picks in two bytes"
+
+
+@pytest.mark.parametrize(
+    "between", ["yes, do that", "the rope still hangs loose", "why did you do it so?", "commit it"]
+)
+def test_two_tasks_of_a_session_both_title_it(script: Make, between: str) -> None:
+    """In the order in which they were asked for; what goes on with one is part of it."""
+    session = script().prompt("can you paint the gate of the harbour red?").say("Painted.")
+    session.prompt("which mole is longest?").say("The northern one.")
+    session.prompt("please hang a bell above the quay").touch("Edit", "bell.py").say("Hung.")
+    session.prompt(between).touch("Edit", "rope.py").say("Done.")
+    assert session.summary().title == (
+        "paint the gate of the harbour red; hang a bell above the quay"
+    )
+
+
+def test_a_commit_is_told_beside_the_other_task_of_a_session(script: Make) -> None:
+    """Which had none, or one with other words; a number is no scope."""
+    session = script().prompt("find out why the lamp of the quay flickers")
+    session.touch("Edit", "wick.py").say("The wick is wet.")
+    session.prompt("paint the gate of the harbour").touch("Edit", "gate.py")
+    session.run("git commit", "[main 4be91c7] docs(14): paint the gate in red").say("Painted.")
+    both = "find out why the lamp of the quay flickers; paint the gate in red"
+    assert session.summary().title == both
+    session.prompt("now hang a bell above the northern quay").touch("Edit", "a.py", "b.py", "c.py")
+    session.run("git commit", "[main 4be91c8] feat(bell): hang it by two ropes").say("Hung.")
+    assert session.summary().title == "paint the gate in red; bell: hang it by two ropes"
+
+
+def test_a_short_request_is_titled_with_the_file_that_was_changed(script: Make) -> None:
+    """Unless it names that, or says more in the sentences after it."""
+    for asked, title in (
+        ("the tests fail :(", "the tests fail :( (bell.py)"),
+        ("mend the bell", "mend the bell"),
+        ("the tests fail. The rope is wet", "the tests fail. The rope is wet"),
+    ):
+        session = script().prompt(asked).touch("Edit", "harbour/bell.py").say("They pass.")
+        assert session.summary().title == title
 
 
 def test_a_session_of_greetings_is_titled_by_them(script: Make) -> None:
@@ -215,7 +260,7 @@ def test_without_a_title_the_first_requests_first_sentence_is_it(script: Make) -
     title = session.summary().title
     assert title.startswith("the nightly job deletes rows")
     assert title.endswith("…")
-    assert len(title) <= 90
+    assert len(title) <= 120
 
 
 def test_a_pasted_plan_is_titled_by_its_heading(script: Make) -> None:
@@ -235,6 +280,16 @@ def test_the_request_is_the_first_real_one_and_the_changes_of_direction(script: 
     assert session.summary().request == (
         "the export is broken in Excel. fix it. Then: instead of a BOM, can we use semicolons?"
     )
+
+
+def test_a_request_that_begins_with_a_few_words_goes_on(script: Make) -> None:
+    """Until its room is full, though the next sentence does not fit; not with what was pasted."""
+    long = "the hinge of the northern gate is bent and the rope of its bell hangs in the water, "
+    session = script().prompt(f"Almost there. {long}{long}{long}mend both of them").say("Done.")
+    assert session.summary().request.startswith("Almost there. the hinge of the northern gate")
+    assert session.summary().request.endswith("…")
+    pasted = script().prompt(f"Almost there. quay $ {'ls -l harbour ' * 30}").say("Done.")
+    assert pasted.summary().request == "Almost there."
 
 
 LOG = "ERROR lamp of the gate: wick wet, oil low, glass dull, hinge bent\n" * 6
@@ -300,7 +355,7 @@ def test_requests_and_titles_stay_short(script: Make, text: str) -> None:
     """Whatever is pasted."""
     summary = script().prompt(text).summary()
     assert len(summary.request) <= 400
-    assert len(summary.title) <= 90
+    assert len(summary.title) <= 120
 
 
 NOISE = "\n".join(f"test_{number} ... ok (noise of line {number})" for number in range(900))
@@ -386,7 +441,7 @@ def test_what_was_only_committed_is_no_request(script: Make) -> None:
     [
         ("Look at the chart", "Hang the bell", "Look at the chart; Hang the bell"),
         ("Look at the chart", "feat(bell): hang it", "Look at the chart; bell: hang it"),
-        ("Bells of the harbour", "Hang the bell", "Bells of the harbour"),
+        ("The bell of the harbour", "Hang the bell", "The bell of the harbour"),
         ("Look at the chart", "chore: bump version", "Look at the chart"),
     ],
 )

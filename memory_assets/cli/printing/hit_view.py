@@ -15,6 +15,7 @@ from memory_assets.recall.sessions.session import asked_in, done_in
 from memory_assets.serving.answer_lines import (
     age,
     also_there,
+    answered_in,
     later_lines,
     place_in_turn,
     project_name,
@@ -57,22 +58,23 @@ def terminal_lines(
     if answer["weak"]:
         yield cut(unsure(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
-    groups = by_session(answer["hits"], by_time=by_time)
-    sure = [rank for group in groups for rank, hit in group if not hit["weak"]]
-    view.last_sure = max(sure, default=0)
-    for group in groups:
+    for group in by_session(answer["hits"], by_time=by_time):
         for at, ranked in enumerate(group):
-            if sure and ranked[0] == view.last_sure + 1:
-                yield "Less sure:"
             yield from view.lines(ranked, again=at > 0)
     if not answer["hits"]:
         yield "Nothing found."
 
 
 def what_to_type(memory: Memory, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the command that shows the first hit of an answer in full."""
+    """Yield the command that shows the first hit of an answer in full, or the turn that answers
+    what it asks."""
     for first in answer["hits"][:1]:
-        shown_id = _shown_id(first, memory.short_ids([_session_of(first)]))
+        short = memory.short_ids([_session_of(first)])
+        if turn_id := answered_in(first):
+            shown_id = _shown_id({**first, "id": turn_id, "turn_id": turn_id}, short)
+            yield f"memory show {shown_id}: all of the turn that answers the first one"
+            return
+        shown_id = _shown_id(first, short)
         records = " --records" if "record" in first["metadata"] else ""
         yield f"memory show {shown_id}{records}: all of the first one"
 
@@ -108,7 +110,6 @@ class HitView:
         full: bool = False,
         now: datetime | None = None,
     ) -> None:
-        self.last_sure = len(answer["hits"])
         self._now = now or datetime.now(UTC)
         self._answer = answer
         self._width = Layout(width).room
@@ -136,10 +137,10 @@ class HitView:
     def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
         """Yield what the turn of a hit did, the title of its session, age and id, then the text
         that answers; `again`, indented below another hit of the session, without its title. A weak
-        one is called so where sure ones follow."""
+        one is called so, unless all are."""
         rank, hit = ranked
         indent = _INDENT if again else ""
-        weak = "weak: " if hit["weak"] and rank <= self.last_sure else ""
+        weak = "weak: " if hit["weak"] and not self._answer["weak"] else ""
         shown_id = printable(_shown_id(hit, self._short))
         room = self._width - len(indent) - len(_INDENT)
         below = shown_id == hit["id"] and cells(shown_id) + 2 + _TITLE_LEAST > room  # a long path
@@ -185,6 +186,9 @@ class HitView:
             yield literal.sub(_as_marked, line) if self._colours else line
 
     def _title(self, hit: Mapping[str, Any], again: bool) -> str:
+        if "file_path" in (row := hit["metadata"]):
+            name = row["file_path"].rpartition("/")[2]  # the id beside it has the whole path
+            return printable(f"{name}:{row['line_start']}  {row['section_heading']}").rstrip()
         own = hit["metadata"].get("title") or self._done.get(hit["turn_id"], "")
         of_session = self._titles.get(hit["metadata"]["session_id"], "")
         if again:

@@ -22,10 +22,9 @@ from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.names import is_absolute
 from memory_assets.recall.names import listed, session_named
 from memory_assets.recall.rows import UNTIMED
-from memory_assets.recall.sessions.records import edits_of
 from memory_assets.requests.questions import RestoreRequest
 from memory_assets.requests.times import spoken_time
-from memory_assets.session_analysis.files import tool_kind
+from memory_assets.session_analysis.files import edits_of, tool_kind
 from memory_assets.session_analysis.shell import Segment, meaningful
 from memory_assets.status import counted
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS

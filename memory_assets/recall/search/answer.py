@@ -25,8 +25,8 @@ MOST_HELD_BACK = 20
 
 @dataclass(frozen=True)
 class Later:
-    """What came of a turn: the later one that `answered` what it asked, `disputed` what it said,
-    `reverted` or `superseded` what it did or `fixed` what it found, and in which words."""
+    """What came of a turn: the later one that `answered` what it asked or was asked, `disputed`
+    what it said, `reverted` or `superseded` what it did or `fixed` what it found, and the words."""
 
     turn_id: str
     how: Literal["answered", "disputed", "reverted", "superseded", "fixed"]
@@ -38,8 +38,8 @@ class Hit:
     """One hit. In hybrid mode, `score` is the weighted sum of the two values in `why` (`words`:
     share of the question's words found, weighted by rarity; `meaning`: cosine of its passages); in
     the other modes it is one of them. `weak`: it is not probable that the hit answers. The first
-    `prompt_length` characters of `text` are the prompt of the turn. `beside`: sentences of
-    other passages of it that may answer. `later`: what came of it."""
+    `prompt_length` characters of `text` are the prompt of the turn. `beside`: sentences that
+    may answer, of its other passages, or of the turn that answered it. `later`: what came of it."""
 
     id: str
     turn_id: str

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from operator import itemgetter
 
-from memory_assets.keywords import indexed_terms, pasted_terms, query_terms
+from memory_assets.keywords import REDACTION_TAG, indexed_terms, pasted_terms, query_terms
 from memory_assets.tool_names import digest_lines
 
 _WORDS, _HEADING = 4.5, 1.6
@@ -46,7 +46,9 @@ _STRONG = "**"
 
 _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?][\"')\]*_`]*\s+|[。！？]")
 _JOINTS = re.compile(r"([-_.]+)")
-_BETWEEN_WORDS = re.compile(r"([\s/\\`\"'“”‘’*()\[\]{}<>|=,;:!?…]+|\.(?=\s|$))")
+_BETWEEN_WORDS = re.compile(
+    rf"({REDACTION_TAG.pattern}|[\s/\\`\"'“”‘’*()\[\]{{}}>|=,;:!?…]+|<|\.(?=\s|$))"
+)
 _FENCE = re.compile(r"\s*(?:`{3,}[^`]*|~~~.*)\Z")
 _OPENS_WITH_ANSWER = re.compile(
     r"\W*(?:yes|no|not|correct|found|confirmed|because|fixed|done|added|summary|unfortunately|so"
@@ -153,6 +155,17 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
 def lists_calls(text: str) -> bool:
     """Return True if a text has a digest of calls and nothing else."""
     return all(sentence.digest for sentence in _sentences(text)) and bool(text.strip())
+
+
+def says_nothing(text: str) -> bool:
+    """Return True if a text says only what will be done next, or has calls alone, or is empty."""
+    return all(sentence.says_nothing for sentence in _sentences(text))
+
+
+def breaks_off(text: str) -> bool:
+    """Return True if a text ends by saying what will be done next, or is empty."""
+    last = _sentences(text)[-1:]
+    return not last or last[0].says_nothing or last[0].text.endswith(":")
 
 
 def beside(passages: Sequence[tuple[str, int]], query: str, *, only_calls: bool = False) -> str:

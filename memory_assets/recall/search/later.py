@@ -13,8 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from memory_assets.recall.search.answer import Hit, Later
+from memory_assets.recall.search.excerpts import (
+    beside,
+    breaks_off,
+    excerpt,
+    says_nothing,
+    share_of_words,
+)
 from memory_assets.session_analysis.statements import CORRECTS
 from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term, unpack_postings
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
@@ -34,7 +42,8 @@ _DIGEST_LINE = re.compile(r"(?P<tool>[A-Za-z_][\w.-]*)(?P<failed> error)?: (?P<t
 _ASKS = re.compile(
     r"\b(?:which (?:one|option|of|would|do|approach|way)|(?:would|do) you (?:like|prefer|want)|"
     r"want me to|should (?:I|we)|shall (?:I|we)|let me know (?:which|whether|if|how)|"
-    r"what do you (?:think|prefer)|thoughts|your call|sound good|proceed)\b[^?]*\?"
+    r"what do you (?:think|prefer)|thoughts|your call|sound good|proceed)\b"
+    r"(?:[^?]*\?|[^?\n]*:\W*\n\W*1\b)"
     r"|\b(?:let me know (?:which|whether|if|how)|say the word|tell me which)\b",
     re.IGNORECASE,
 )
@@ -48,6 +57,19 @@ _PICKS = re.compile(
     r"|\W*(?:yes|yep|yeah|sure|no|nope|go ahead|do it|please do|lgtm)\b|\W*ok(?:ay)?\W*$",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(
+    r"\W*(?:(?:yes|yep|yeah|sure|no|ok(?:ay)?|please|now|then|and|so|just|let'?s|can you|could you|"
+    r"you can|it|this|that|[1-9a-e])\b[\s,.!]*)*"
+    r"(?:(?:(?:try|run|do|check|start) (?:it |this |that )?(?:once )?)?(?:again|more)|retry|next|"
+    r"(?:go|carry|keep) (?:on|going|trying|ahead)|continue|proceed|resume|do (?:it|so|that))?"
+    r"(?: (?:please|now|again|with (?:it|that|this)|where you (?:left off|stopped)|from there))*"
+    r"\W*",
+    re.IGNORECASE,
+)
+"""A prompt that only goes on with what was asked for before."""
+_SOON, _MOST_WORDS = 3, 0.5
+"""Turns after one without an answer that may answer it; they have more than this share of the words
+of its prompt or of the question."""
 _REVERTING = re.compile(r"\bgit (?:revert|restore|checkout --|reset --hard)(?!\S)")
 _TAKES_BACK = re.compile(
     r"\b(?:revert(?:ed|ing)?|undo(?:ne)?|undid|roll(?:ed|ing)? (?:it |this |that )?back|"
@@ -64,7 +86,7 @@ _ASKS_TO_MEND = re.compile(
     re.IGNORECASE,
 )
 _REPORTS = re.compile(r"\W*(?:(?:I|we)(?:'ve| have)? |all )?(?:done|[a-z]+ed)\b", re.IGNORECASE)
-_BARE = 40
+_BARE = 80
 """Characters of an answer up to which it says little without what was done."""
 _SUPERSEDES = re.compile(
     r"\b(?:supersed(?:e[sd]?|ing)|revert(?:ed|s)|undid|undone|rolled back|backed out|"
@@ -101,6 +123,8 @@ _SHORT_COMMIT = 7
 _MOST_ROWS = 100
 """Rows that name a commit, or touched a file, which are read, the last ones."""
 _NAME = re.compile(r"[A-Za-z_]\w*(?:[._/-]\w+)+|\w*[a-z][A-Z]\w*|\w+_\w+|\w+\(\)")
+_ITEM = re.compile(r"\s*(?:[-*•✅✓]|\d+[.)])\s")
+_CODE = re.compile(r"^ *```.*?(?:^ *```|\Z)", re.DOTALL | re.MULTILINE)
 _MARKUP = str.maketrans("", "", "*`")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -123,28 +147,32 @@ class SessionTurn:
         return _ASKS.search(self.reply[-_ENDING:]) is not None
 
 
-def with_later(hits: Sequence[Hit], index: KeywordIndex) -> list[Hit]:
+def with_later(hits: Sequence[Hit], index: KeywordIndex, query: str) -> list[Hit]:
     """Return hits, those that are turns of sessions with what came of them later, where that is
-    known; of the first `_TOLD` hits."""
+    known; of the first `_TOLD` hits. One that says nothing has beside it what the turn that answers
+    says to the query."""
     return [
-        replace(hit, later=_later(hit, index))
-        if place < _TOLD and hit.id.startswith("session::")
-        else hit
+        _told(hit, index, query) if place < _TOLD and hit.id.startswith("session::") else hit
         for place, hit in enumerate(hits)
     ]
 
 
-def _later(hit: Hit, index: KeywordIndex) -> Later | None:
+def _told(hit: Hit, index: KeywordIndex, query: str) -> Hit:
     session = str(hit.metadata["project"]), str(hit.metadata["session_id"])
     first = int(hit.metadata["turn_index"])
     turns = turns_from(index, *session, first)
     if not turns:
-        return None
-    return (
+        return hit
+    later = (
         _reverted_elsewhere(hit, turns[0], index)
-        or later_of(hit.turn_id, turns)
+        or later_of(hit.turn_id, turns, query)
         or _superseded_elsewhere(hit, turns[0], index)
     )
+    if later is None or later.how != "answered" or not says_nothing(turns[0].reply):
+        return replace(hit, later=later)
+    answering = next(turn for turn in turns if turn.id == later.turn_id)
+    said = beside([(_CODE.sub("\n", answering.reply), 0)], query, only_calls=True)
+    return replace(hit, later=later, beside=said)
 
 
 def _reverted_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Later | None:
@@ -223,15 +251,17 @@ def _rows_with(terms: Iterable[str], index: KeywordIndex) -> list[IndexedRow]:
     return [row for row in rows if row is not None and row.id.startswith("session::")]
 
 
-def later_of(turn_id: str, turns: Sequence[SessionTurn]) -> Later | None:
-    """Return what came of a turn, by the turns of its session in order."""
+def later_of(turn_id: str, turns: Sequence[SessionTurn], query: str = "") -> Later | None:
+    """Return what came of a turn, by the turns of its session in order; of what answers a query,
+    the words that do."""
     place = next((at for at, turn in enumerate(turns) if turn.id == turn_id), None)
     if place is None or place == len(turns) - 1:
         return None
     turn, later = turns[place], turns[place + 1 :]
     return (
         _taken_back(turn, later)
-        or _answered(turn, later[0])
+        or _answered(turn, later[0], query)
+        or _gone_on_with(turn, later, query)
         or _disputed(turn, later[0])
         or _mended(turn, later)
     )
@@ -255,14 +285,49 @@ def _taken_back(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None
     return None
 
 
-def _answered(turn: SessionTurn, after: SessionTurn) -> Later | None:
+def _gone_on_with(turn: SessionTurn, later: Sequence[SessionTurn], query: str) -> Later | None:
+    """Return the turn that reports on what was asked in one that breaks off: of those whose prompts
+    only go on with it, or repeat it, the first that ends with a report; of one that says nothing,
+    also the next turn that says something and has its words."""
+    silent = says_nothing(turn.reply)
+    if not silent and not breaks_off(turn.reply):
+        return None
+    going_on = list(takewhile(lambda other: _goes_on(turn.prompt, other.prompt), later))
+    reports = [other for other in going_on if not breaks_off(other.reply)]
+    if silent and not reports:
+        asked = [text for text in (query, turn.prompt) if len(text) >= _SHORTEST]
+        reports = [
+            other
+            for other in (*going_on, *later[:_SOON])
+            if not says_nothing(other.reply)
+            and any(share_of_words(other.reply, text) > _MOST_WORDS for text in asked)
+        ]
+    if not reports:
+        return None
+    return Later(reports[0].id, "answered", _saying(reports[0], query or turn.prompt))
+
+
+def _goes_on(asked: str, prompt: str) -> bool:
+    repeats = len(asked) >= _SHORTEST and prompt.startswith(asked)
+    return repeats or _GOES_ON.fullmatch(prompt) is not None
+
+
+def _saying(turn: SessionTurn, query: str) -> str:
+    """Return what a turn says to a query, without blocks of code."""
+    said = excerpt(_CODE.sub("\n", turn.reply), query, _OUTCOME)
+    return _plain(said.removeprefix("…"))
+
+
+def _answered(turn: SessionTurn, after: SessionTurn, query: str = "") -> Later | None:
     """Return the next turn if its prompt answers the question that this one ends with."""
     prompt = " ".join(after.prompt.split())
     if not turn.asks or not prompt or len(prompt) > _LONGEST_ANSWER or prompt.endswith("?"):
         return None
-    if not _PICKS.match(prompt):
+    if not any(map(_PICKS.match, _SENTENCE.split(prompt))):
         return None
-    done = _reported(after.reply) if len(prompt) <= _BARE else ""
+    done = ""
+    if len(prompt) <= _BARE:
+        done = _reported(after.reply) or _saying(after, query or turn.prompt)
     return Later(after.id, "answered", _cut(f"{prompt} → {done}" if done else prompt))
 
 
@@ -304,10 +369,17 @@ def _sentence(text: str, pattern: re.Pattern[str]) -> str:
 
 
 def _reported(reply: str) -> str:
-    """Return the first sentence of a reply that begins with what was done; "" if there is none."""
-    for sentence in map(_plain, _SENTENCE.split(reply)):
-        is_whole = len(sentence) >= _SHORTEST and not sentence.endswith(":")
-        if is_whole and _REPORTS.match(sentence) and not _NOT_DONE.search(sentence):
+    """Return the first sentence of a reply that begins with what was done, not in a list of what
+    should be; "" if there is none."""
+    heading = ""
+    for part in _SENTENCE.split(reply):
+        sentence = _plain(part)
+        if part.rstrip(" *").endswith(":"):
+            heading = sentence
+        elif part.strip() and not _ITEM.match(part):
+            heading = ""
+        is_told = len(sentence) >= _SHORTEST and _REPORTS.match(sentence)
+        if is_told and not _NOT_DONE.search(f"{heading} {sentence}"):
             return sentence
     return ""
 

@@ -81,12 +81,12 @@ class Searcher:
             return answer
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
 
-    def with_later(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+    def with_later(self, hits: Sequence[Hit], query: str) -> Sequence[Hit]:
         """Return hits with what came of them later; see `later.with_later`."""
         if not hits or self._corpora is None:
             return hits
         with self._corpora.index.reading():
-            return with_later(hits, self._corpora.index)
+            return with_later(hits, self._corpora.index, query)
 
     def _left_out(self, request: SearchRequest) -> int:
         corpora = self._corpora

@@ -3,8 +3,6 @@ output, edits as diffs, and the records of a subagent folded into one entry."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import unified_diff
@@ -22,6 +20,7 @@ from memory_assets.recall.rows import iso, rows_of
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis import session_turns as analysed
+from memory_assets.session_analysis.files import edits_of
 from memory_assets.status import counted
 from memory_assets.stores.lake.rows import rows_from_arrow
 from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS, SESSION_COMMITS
@@ -38,21 +37,6 @@ PAGE_CHARACTERS = 40_000
 """Characters of a page, unless one record alone has more: pages hold whole records."""
 _TABLES = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
 _LOOKING = ("read", "search", "list")
-_OLD = "old_string|old_str|oldString|oldText|old_text"
-_NEW = "new_string|new_str|newString|newText|new_text"
-_OTHER = (
-    "file_path|filePath|path|replace_all|replaceAll|expected_replacements|instruction|explanation"
-)
-_EDIT = re.compile(
-    rf"^(?:{_OLD}):(?: |\n)(?P<old>.*?)(?:\n)?^(?:{_NEW}):(?: |\n)?(?P<new>.*?)"
-    rf"(?=^(?:{_OTHER}): |\Z)",
-    re.DOTALL | re.MULTILINE,
-)
-_EDITS = re.compile(r"^(?:edits|replacements): (?P<edits>\[.*\])$", re.MULTILINE)
-_SEARCH, _REPLACE = re.compile(r"[<-]{5,9} SEARCH\b"), re.compile(r"[>+]{5,9} REPLACE\b")
-_BETWEEN = re.compile(r"={5,9}")
-_PLACE = re.compile(r":(?:start|end)_line: ?\d+|-{5,9}")
-"""What stands before an old text and is no part of it."""
 
 
 def session_turns(
@@ -203,57 +187,6 @@ def as_diff(call: str) -> str | None:
     replaces one text by another."""
     diffs = [diff for old, new in edits_of(call) if (diff := _diff(old, new))]
     return "\n".join(diffs) or None
-
-
-def edits_of(call: str) -> list[tuple[str, str]]:
-    """Return the old and new texts of a call that edits a file."""
-    pairs = [
-        (match["old"], match["new"].removesuffix("\n" if match.end() < len(call) else ""))
-        for match in _EDIT.finditer(call)
-    ]
-    return pairs or _listed_edits(call) or _searched_edits(call)
-
-
-def _searched_edits(call: str) -> list[tuple[str, str]]:
-    """Return the old and new texts of blocks between SEARCH and REPLACE, as Cline and Roo Code
-    write them."""
-    pairs: list[tuple[str, str]] = []
-    old: list[str] | None = None
-    new: list[str] | None = None
-    for line in call.split("\n") if "SEARCH" in call else ():
-        if _SEARCH.match(line):
-            old, new = [], None
-        elif old is None or (new is None and not old and _PLACE.fullmatch(line)):
-            continue
-        elif new is None and _BETWEEN.fullmatch(line):
-            new = []
-        elif new is None:
-            old.append(line)
-        elif _REPLACE.match(line):
-            pairs.append(("\n".join(old), "\n".join(new)))
-            old = new = None
-        else:
-            new.append(line)
-    return pairs
-
-
-def _listed_edits(call: str) -> list[tuple[str, str]]:
-    """Return the old and new texts of a call that lists its edits as JSON."""
-    match = _EDITS.search(call)
-    if match is None:
-        return []
-    try:
-        edits = json.loads(match["edits"])
-    except ValueError:  # cut, or changed by redaction
-        return []
-    old, new = set(_OLD.split("|")), set(_NEW.split("|"))
-    return [
-        (str(edit[before]), str(edit[after]))
-        for edit in edits
-        if isinstance(edit, dict)
-        for before in old & edit.keys()
-        for after in new & edit.keys()
-    ]
 
 
 def _diff(old: str, new: str) -> str:

@@ -43,11 +43,13 @@ _WORD_VALUE = "|".join(
         *(f"[0-9]{{{digits}}}{_BARE_NO_DIGIT}{_BARE}{{{3 - digits}}}" for digits in (1, 2)),
         f"{_BARE_NO_DIGIT}{_BARE}{{3}}",
         "[0-9]{3}",
+        "[A-Za-z0-9]{1,3}[,;|&'\"`][A-Za-z0-9?]",
     )
 )
 _ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
 """The shortest values that `assignments.py` accepts as secrets: four characters, quoted or unquoted
-(unquoted not only digits), or a scheme of three letters before a blank."""
+(unquoted not only digits), up to three before a dividing sign, or a scheme of three letters before
+a blank."""
 _BEGINNING = 3
 """How many letters of a scheme are looked for: with all of them the patterns take twice as long to
 be compiled."""

@@ -398,6 +398,9 @@ _SIGNS = re.compile(r"[!?#$%^*+=~]{1,8}(?=[\s\"'`<>,;)}\]|\\&]|$)")
 _HEAD = re.compile(r"[\w.+~$%^!*\-]{1,64}(?=[\s\"'`(=:,;]|$)")
 _NUMBERS = re.compile(r":[0-9/]{1,40}/[0-9]{1,20}(?=[\s\"'`=])")
 """What precedes a finding, read backwards: characters of tokens, or `7/982/892:`."""
+_EMPHASIS = re.compile(r"(?<![\w*~])(?P<mark>\*{1,3}|~~)(?![\s*~])(?:(?!(?P=mark))[^\n])*\Z")
+"""Markdown that is open where a value begins."""
+_MARKED_LINE = 120
 _BITS = 12
 """Bits of evidence that the rest of a value is drawn, too."""
 
@@ -405,7 +408,8 @@ _BITS = 12
 def whole_value(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the range of the whole value around a secret found from `start` to `end`.
 
-    Signs at its end belong to it, and what is joined to it and looks drawn.
+    Signs at its end belong to it, but not the end of Markdown's emphasis, and what is joined to it
+    and looks drawn.
     """
     rest = _REST.match(text, end)
     if rest is not None:
@@ -418,4 +422,8 @@ def whole_value(text: str, start: int, end: int) -> tuple[int, int]:
     head = _HEAD.match(before) or _NUMBERS.match(before)
     if head is not None and (head.group()[0] == ":" or evidence(head.group()) >= _BITS):
         start -= head.end()
+    if text[end - 1] in "*~":
+        opened = _EMPHASIS.search(text[max(start - _MARKED_LINE, 0) : start])
+        if opened is not None and text.endswith(opened["mark"], start, end):
+            end -= len(opened["mark"])
     return start, end

@@ -18,7 +18,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     spoken_password,
 )
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.given import Place, is_given, is_number
+from memory_assets.redaction.rules.judging.given import Place, is_given, is_name, is_number
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import (
     NameKind,
@@ -84,6 +84,13 @@ _LINE_VALUE = re.compile(
     r"[^\s\"'`=]{4,96}(?<![,;])(?=[,;]?[ \t]*(?:\r?\n|$))"
 )
 """A value with signs that mean something to shells, alone in the rest of its line."""
+_CERTAIN_LINE = re.compile(
+    r"(?=\S{1,60}\d)[^\W_](?:[\w.!#%*+@^~:?/-]|[,;|&'\"`](?=\w)){4,60}"
+    r"(?=[ \t]*(?:\r?\n|$|[ \t]#))"
+)
+"""A value that is alone in the rest of its line, with such signs or quotes inside, for a name that
+leaves no doubt."""
+_DIVIDING = re.compile(r"[,;|&]|['\"`](?=[^'\"`]*$)")
 _LINE_BEGINS = re.compile(r"(?:^|\n)[ \t]*(?:export |- |ENV )?$")
 _LINE_BITS = 20
 _INTERPOLATED = re.compile(r"\{[A-Za-z_][\w.()\[\]]{0,60}\}|\$[{(]|%[sd]|<[\w -]{1,60}>")
@@ -163,7 +170,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return None
     if name.endswith("key") and values.is_key_of_element(around):
         return None
-    span = _value_span(text, first, after.end())
+    span = _value_span(text, first, after.end(), name)
     if span is None:
         return None
     start, end, quoted = span
@@ -405,9 +412,9 @@ def _is_flag(name: str, text: str, start: int) -> bool:
     )
 
 
-def _value_span(text: str, first: int, start: int) -> tuple[int, int, bool] | None:
-    """Return the range of the value of the name at `first`, without quotes and scheme, and whether
-    it is quoted."""
+def _value_span(text: str, first: int, start: int, name: str) -> tuple[int, int, bool] | None:
+    """Return the range of the value of the `name` at `first`, without quotes and scheme, and
+    whether it is quoted."""
     quote = _QUOTE.match(text, start)
     if quote is not None:
         opening = quote.end()
@@ -422,17 +429,27 @@ def _value_span(text: str, first: int, start: int) -> tuple[int, int, bool] | No
     element = _ELEMENT.match(text, start) if text[start - 1] == ">" else None
     if element is not None:
         return start, element.end(), False
-    line = _LINE_VALUE.match(text, start)
-    if (
-        line is not None
-        and _LINE_BEGINS.search(text[max(first - 24, 0) : first]) is not None
-        and is_generated(line.group(), _LINE_BITS)
-    ):
-        return start, line.end(), False
     bare = _BARE.match(text, start)
-    if bare is None:
-        return None
-    return start, start + len(bare.group().rstrip(".:")), False
+    end = start if bare is None else bare.end()
+    if text[end : end + 1].strip():
+        line_end = _end_of_line_value(text, first, start, name)
+        if line_end:
+            return start, line_end, False
+    return (start, start + len(bare.group().rstrip(".:")), False) if bare is not None else None
+
+
+def _end_of_line_value(text: str, first: int, start: int, name: str) -> int:
+    """Return the end of a value with dividing signs or quotes inside that is alone in the rest of
+    its line; 0 if there is none."""
+    line = _LINE_VALUE.match(text, start)
+    certain = _CERTAIN_LINE.match(text, start)
+    if line is certain or _LINE_BEGINS.search(text[max(first - 24, 0) : first]) is None:
+        return 0
+    if line is not None and is_generated(line.group(), _LINE_BITS):
+        return line.end()
+    if certain is None or _DIVIDING.search(certain.group()) is None:
+        return 0
+    return certain.end() if says_secret(name.strip(".-")) else 0
 
 
 def _closing(text: str, opening: int, quote: str) -> int | None:
@@ -477,6 +494,8 @@ def _is_password(value: str, quoted: bool, following: str) -> bool:
     if values.is_code(value):
         return following != "." and is_generated(value, _LETTERS_BITS)
     if values.is_identifier_of_something(value) and not values.is_random(value):
+        return False
+    if not values.has_digit(value) and is_name(value):
         return False
     return len(value) >= 5 and values.is_mixed(value)
 

@@ -11,7 +11,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from memory_assets.serving.visible_text import HEADING, MARKS, visible
+from memory_assets.serving.visible_text import HEADING, MARKS, link_text, visible
 
 _TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
 _DAGSTER_LINK = re.compile(r'<a href="[^"]*"(?: title="[^"]*")? rel="noreferrer">(.*?)</a>')
@@ -83,9 +83,11 @@ _ESCAPED_TAG = re.compile(r"&lt;redacted:([a-z0-9-]{1,60}):([0-9a-f]{12})&gt;")
 _ATTRIBUTES = {"heading_open": {"class": "heading"}, "table_open": {"tabindex": "0"}}
 """A table that is wider than its page scrolls, with keys too."""
 _STARS = re.compile(
-    rf"{MARKS.pattern}|(?P<stars>(?P<half>(?<!\S)\*\*(?=\S)|(?<=[^\s/*])\*\*(?![\w/*]))|\*\*)"
+    rf"{MARKS.pattern}"
+    r"|(?P<stars>(?P<half>(?<!\S)\*\*(?=\S)|(?<=[^\s/*])\*\*(?![\w/*]))|\*\*|(?<!\w)\*(?!\w)|_)"
 )
-"""Code and strong words, and stars that are neither: `half` is one end of strong words."""
+"""Code, strong words and links, and marks that are none: `half` is one end of strong words; a star
+without a word beside it is of a pattern of paths, `_` of a name."""
 _OF_LINE = {"+": "added", "-": "removed", "@": "place"}
 
 
@@ -111,15 +113,18 @@ def prose(text: str, query: str = "") -> Markup:
 
 def said_inline(text: str, query: str = "") -> Markup:
     """Return a stretch of prose on one line as HTML: its emphasis and code, with the words of a
-    query marked; its links and images stay text. A mark without its second half is left out."""
+    query marked; of links their text, images stay as they are. A mark without its second half is
+    left out."""
     if text.count("`") % 2:
         text = "".join(text.rpartition("`")[::2])
     is_open = text.count("**") % 2 == 1
 
     def kept(stars: re.Match[str]) -> str:
+        if stars["linked"]:
+            return link_text(stars, stars["linked"])
         if stars["stars"] is None:
             return stars[0]
-        return "" if is_open and stars["half"] else stars["stars"].replace("*", r"\*")
+        return "" if is_open and stars["half"] else re.sub(r"([*_])", r"\\\1", stars["stars"])
 
     text = _STARS.sub(kept, text)
     parser = _markdown()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from hashlib import blake2b
 from itertools import chain, repeat
@@ -131,9 +132,16 @@ def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
             empty = _empty(table.schema.field(name))
             columns.append(repeat(empty if convert is None else convert(empty), len(arrow)))
             continue
-        values = arrow.column(name).to_pylist()
+        column = arrow.column(name)
+        values = _times(column) if pa.types.is_timestamp(column.type) else column.to_pylist()
         columns.append(values if convert is None else map(convert, values))
     return list(map(table.model, *columns))
+
+
+def _times(column: pa.ChunkedArray[Any]) -> list[datetime | None]:
+    """Return the values of a column of times; `to_pylist` takes seven times as long."""
+    naive: list[datetime | None] = column.to_numpy().tolist()
+    return [at and at.replace(tzinfo=UTC) for at in naive]
 
 
 def conformed(part: pa.Table, schema: pa.Schema) -> pa.Table:

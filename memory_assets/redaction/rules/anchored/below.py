@@ -26,6 +26,7 @@ from memory_assets.redaction.rules.judging.names import (
     name_of_service,
 )
 from memory_assets.redaction.rules.judging.phrases import (
+    OF_CODE,
     is_line_of_words,
     is_mixture,
     is_one_word,
@@ -120,7 +121,7 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
 def _is_listed(value: str, name: str) -> bool:
     """Return True if `value`, in a list under the last words `name` of a name for secrets, is
     one."""
-    if is_technical(value):
+    if is_technical(value) or OF_CODE.search(value) is not None:
         return False
     if name == "pass":  # also a step of a compiler, or of what draws
         return drawn_value(value)

@@ -47,14 +47,14 @@ _OTHER_THINGS = re.compile(
 )
 _NO_VALUE = re.compile(
     r"://|^[./~@#$%+*<({\[&-]|[\\\"'`<>(){}\[\]]|\.{2}|::|->|@[\w-]+\.\w|^[a-z_][\w.-]*@[A-Za-z]|[\ue000-\uf8ff]|(?<!\w)%[sdrvi(]|%[sdrvi]$|^\d+[-./:,]"
-    r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w|[-_.]v\d"
+    r"|\.[a-z]{1,4}\d?$|[A-Za-z]:$|=|^[A-Z]{2,4}-\d+$|^\w+/\w|[-_.]v\d|[a-z]V\d$"
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
 _LONG_WORD = 10
 _LONG_DRAWN, _DRAWN = 14, 8
 
 
-@lru_cache(maxsize=512)  # a value stands in the surroundings of many words
+@lru_cache(maxsize=4_096)  # a session has most of its names in many texts
 def shape(value: str) -> int:
     """Return how much `value`, without quotes, looks like a chosen password: `NOTHING` to
     `CERTAIN`."""
@@ -111,7 +111,8 @@ def _joined(value: str, pieces: list[str], joints: list[str], has_digit: bool) -
         return NOTHING
     told = is_listed if value[0].isupper() else is_told_of
     said = sum(len(word) < 3 or told(word) for word in pieces)
-    if not has_digit and (told(pieces[-1]) or value.isupper() or _HUMP.search(value)):
+    ends = told(pieces[-1]) or (is_type(pieces[-1]) and value.islower())
+    if not has_digit and (ends or value.isupper() or _HUMP.search(value)):
         return NOTHING
     if has_digit:
         if _is_drawn(value):

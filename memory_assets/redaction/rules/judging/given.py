@@ -18,6 +18,7 @@ from memory_assets.redaction.rules.judging.phrases import (
     is_listed,
     is_said,
     is_technical,
+    is_type,
 )
 from memory_assets.redaction.rules.wordlist import word_set
 
@@ -140,7 +141,7 @@ def is_given(value: str, place: Place) -> bool:
             or _LABEL.search(value) is None
             or len(_HUMPS.findall(value)) == 1
         )
-    return not _is_name(value)
+    return not is_name(value)
 
 
 def is_number(value: str) -> bool:
@@ -152,7 +153,7 @@ def is_number(value: str) -> bool:
     )
 
 
-def _is_name(value: str) -> bool:
+def is_name(value: str) -> bool:
     """Return True if `value` is what labels, messages and names in code are made of."""
     humps = [hump.lower() for hump in _HUMPS.findall(value)]
     said = [is_said(hump) or hump in _OF_THINGS for hump in humps]
@@ -164,6 +165,8 @@ def _is_name(value: str) -> bool:
         return False
     if len(humps) == 1:
         return _LABEL.search(value) is not None
+    if is_type(humps[-1]) and value[0].islower():
+        return True
     if "-" in value and "_" not in value and not any(map(str.isupper, value)):
         return _LABEL.search(value) is not None and 2 * sum(said) >= len(said)
     unsure = said[-1] or 2 * sum(said) > len(said) if "_" in value else said[0]

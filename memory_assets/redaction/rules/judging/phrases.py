@@ -67,6 +67,8 @@ _TECHNICAL = word_set(
 _TYPES = word_set(
     "string str text bool boolean int integer number float double bytes byte object array list"
     " dict date char varchar uuid json any void long short"
+    " case style type mode theme variant layout format icon button item class panel modal dialog"
+    " toggle container wrapper header footer"
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _JOINING = word_set(
@@ -136,7 +138,8 @@ def is_technical(value: str) -> bool:
 
 
 def is_type(word: str) -> bool:
-    """Return True if `word` is the name of a type of a field."""
+    """Return True if `word` is the name of a type or, as the last of a name, of a style or a part
+    of a page: `kebab-case`."""
     return word.lower() in _TYPES
 
 
@@ -310,7 +313,9 @@ _LEET_WORD = re.compile(r"[a-z]\d[a-z]{2,}|[a-z]{2,}\d[a-z]")
 OF_CODE = re.compile(
     r"^sys\$|^(?:self|this|cls|opts|options|cfg|config|os|sys|app|ctx|req|res|env|args|props|data)[.?]"
     r"|[a-z][A-Z]\w*\.\w|\w\.\w*(?:_|[a-z][A-Z])"
+    r"|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\w*\])+\W?=|^[a-z_][\w.]*\(.*\)$"
 )
+"""Members of objects, and what is assigned to them, and calls."""
 _MIXED_NOT = re.compile(
     r"(?i)(?:sha|md\d|base\d|utf|argon|pbkdf|bcrypt|oauth|aes|rsa|http|latin|x\d|v\d|python|node|windows"
     r"|ubuntu|debian|ipv|iso|id_|ed\d|secp|pkcs|lib|win\d|log4|k8s|i18n|l10n|h26|mp[34]|s3|ec2|arm\d|web\d|wpa\d|wep\d|risc"

@@ -28,8 +28,8 @@ WEIGHTS = {
     )
 }
 """What each clue weighs, in hundredths: sums of whole numbers do not depend on their order."""
-LEAST = 70
-"""What is taken weighs that: odds of two to one, whose logarithm is 0.69."""
+LEAST = 50
+"""What is taken weighs that: odds of five to three, whose logarithm is 0.51."""
 BASE = "base"
 """The clue that every value has."""
 UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
@@ -57,7 +57,7 @@ ITS = re.compile(
 """Such a phrase, and the sign behind it, or a quote behind `this ...`."""
 CHANGES = re.compile(
     r"\b(?:set|chang|reset|rotat|updat|switch|mov|ge?setzt|änder|geänder|cambi|mud|impost|remis"
-    r"|mis|chang|modifi)\w*"
+    r"|mis|modifi|default|equal|revert|went)\w*"
 )
 STATES = word_set(
     "broken insecure useless stale outdated obsolete gone weird strange ugly terrible horrible"
@@ -67,7 +67,8 @@ STATES = word_set(
     " different unclear uncertain irrelevant important dangerous harmless hashes hardcoded"
     " elsewhere nowhere there here untouched intact pending active inactive alive legacy fake"
     " dummy nonsense garbage rubbish history ungültig gültig unbekannt bekannt geheim sicher"
-    " unsicher kaputt optional pflicht notwendig nötig verbunden getrennt 这是必填项"
+    " unsicher kaputt optional pflicht notwendig nötig verbunden getrennt vergessen eingeben"
+    " wiederholen oublié olvidada dimenticata 这是必填项"
 )
 """Words for what a password is, besides those of `judging/phrases.py`."""
 LETTERS = re.compile(r"[^\W\d_]{3,}")
@@ -75,7 +76,8 @@ OF_OTHERS = words(
     "user users username account host server version versions id named line port file commit branch"
     " node section page room ticket issue table database db package install import hash type class"
     " method function email address url name role group project team instance cluster region zone"
-    " bucket queue topic image model"
+    " bucket queue topic image model nick nickname handle alias tenant mandant role ssid domain"
+    " flag frame case"
 )
 """Words for what is no password and has a name or a number."""
 _CLASSES = {
@@ -159,6 +161,11 @@ class Cue:
         return self.text[self.start : self.end].lower()
 
     @cached_property
+    def atoms(self) -> list[str]:
+        """The words of it, which say nothing more as words before a value."""
+        return atoms_of(self.word)
+
+    @cached_property
     def clues(self) -> list[str]:
         """The clues that all values around share: which word it is, and prose or code."""
         text, position, start, kind = self.text, self.start, self.end, self.kind
@@ -179,7 +186,7 @@ class Cue:
 
 
 def is_password(_text: str, value: Candidate) -> bool:
-    """Return True if the odds that a value of a text is a password are at least two to one."""
+    """Return True if the odds that a value of a text is a password are at least five to three."""
     return score(value.clues) >= LEAST
 
 
@@ -257,7 +264,7 @@ def place_of(text: str, cue: Cue, value: Value, before: Left) -> list[str]:
         f"word={word},{side}",
         *_line(text, value, lines, before.line),
         *(f"between={atom},{side}" for atom in set(atoms_of(gap[:90])[:14])),
-        *(f"before={atom}" for atom in set(before.line)),
+        *(f"before={atom}" for atom in set(before.line).difference(cue.atoms)),
         *(f"behind={atom}" for atom in set(atoms[:7])),
     ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.chosen import UNUSUAL, shape
 from memory_assets.redaction.rules.judging.given import OF_PROGRAMS
 from memory_assets.redaction.rules.judging.phrases import (
@@ -39,7 +40,7 @@ from memory_assets.redaction.rules.mentioned.clues import (
     look_clues,
     place_of,
 )
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.redaction.rules.wordlist import word_set, words
 
 REACH, BACK = 170, 90
 """Characters after and before the word in which values are looked for."""
@@ -50,7 +51,7 @@ _NEAR, _MOST_SIGNS = 60, 3
 """With more signs of code than that so near, a word is none of a sentence."""
 _OF_TOKENS = ("login", "cred", "sudo")
 """Words that code is full of, behind which words and phrases are no values."""
-_OF_STRONG, _OF_OTHERS = 120, 60
+_BEHIND_STRONG, _BEHIND_OTHERS = 120, 60
 """So far behind a word for passwords, and behind another, words and phrases may be values."""
 _RUN = re.compile(rf"[^\s\"'`<>{{}}\[\]|:“”«»„「」→–—{UNSPACED}]{{4,}}")
 _MARK = re.compile(r"\d|[^\W_][^\w\s][^\W_]|_|[a-z][A-Z]|[^\W\d_]{3}[!#$]")
@@ -84,6 +85,8 @@ _NUMBER = re.compile(
 )
 _DIGITS = re.compile(r"\d(?:\d{3}|-\d|\d\d[ -])")
 """Occurs in every such number; searching for it is cheap."""
+_NEARER = words("pass pw kennw contrase senha mdp haslo heslo wachtw")
+"""Beginnings of the words of `NEARER` that are ASCII."""
 _BEGINNING = frozenset(("^", ".", "line"))
 _NEW_SENTENCE = re.compile(r"\s{1,4}[A-Z\d]")
 """What stands before and behind an exclamation."""
@@ -125,6 +128,7 @@ _NO_SIGNS = frozenset("()=\\")
 _GLUED = re.compile(rf"(?![{UNSPACED}])[^\W_]")
 _OPEN_QUOTES = "\"'`*"
 """Quotes behind which a word may go on; others end what is quoted."""
+_HUMPS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _GOES_ON = re.compile(r"[ ]\w")
 
 
@@ -155,7 +159,11 @@ def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
         )
         yield _weighed(text, cue, value, left, near)
     for value in _given(text, cue, end):
-        yield _weighed(text, cue, value, _left(text, cue, value.start), ())
+        left = _left(text, cue, value.start)
+        if left.atoms[-1:] == ["to"] and not _is_changed(text, cue, value.start):
+            continue
+        begins = _begins(text[value.start : value.end]) if value.form == "phrase" else ()
+        yield _weighed(text, cue, value, left, begins)
 
 
 def _end(text: str, cue: Cue) -> int:
@@ -168,14 +176,24 @@ def _end(text: str, cue: Cue) -> int:
         if line_end < 0:
             break
     end = line_end if line_end >= 0 else end
+    same = text[cue.start : cue.end]
+    behind = text[cue.end : end]
+    if same not in behind and behind.isascii() and not _has_nearer(behind.lower()):
+        return end
     quoted = _QUOTED.match(text, cue.end, end)
     start = quoted.end() if quoted is not None else cue.end
     nearer = NEARER.search(text, start, end)
     end = nearer.start() if nearer is not None else end
-    again = text.find(text[cue.start : cue.end], start, end)
+    again = text.find(same, start, end)
     while again > 0 and text[again - 1].isalpha():
-        again = text.find(text[cue.start : cue.end], again + 1, end)
+        again = text.find(same, again + 1, end)
     return again if again >= 0 else end
+
+
+def _has_nearer(text: str) -> bool:
+    """Return whether lower-case ASCII text may have a further word for passwords: looking for its
+    beginning is cheap."""
+    return any(beginning in text for beginning in _NEARER)
 
 
 def _weighed(text: str, cue: Cue, value: Value, left: Left, near: tuple[str, ...]) -> Candidate:
@@ -208,13 +226,19 @@ def _is_none(text: str, cue: Cue, value: Value, left: list[str]) -> bool:
     beside = class_of(left[-1]) if left else "^"
     gives = beside in _GIVING_CLASSES or _at_once(text, cue.end, first)
     if beside == "to":
-        changes = CHANGES.search(text, max(cue.start - 60, 0), first)
-        gives = changes is not None or cue.word.startswith("has")
+        gives = _is_changed(text, cue, first)
     elif beside in ("and", "at"):
         gives |= _PAIRED.search(text, max(cue.start - 60, 0), first) is not None
     return is_named(text, cue.start, (first, value.end), beside, gives=gives) or (
         beside == "line" and _GOES_ON.match(text, value.end) is not None
     )
+
+
+def _is_changed(text: str, cue: Cue, first: int) -> bool:
+    """Return True if what stands behind "to" may be what a password was changed to."""
+    if cue.word.startswith("has"):
+        return True  # for "to" means "is" in Polish
+    return CHANGES.search(text, max(cue.start - 60, 0), first) is not None
 
 
 def _at_once(text: str, start: int, first: int) -> bool:
@@ -296,15 +320,17 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
     if cue.kind not in ("strong", "medium") or cue.word.startswith(_OF_TOKENS):
         return
     seen = set[int]()
-    reach = start + (_OF_STRONG if cue.kind == "strong" else _OF_OTHERS)
+    reach = start + (_BEHIND_STRONG if cue.kind == "strong" else _BEHIND_OTHERS)
     end = min(end, reach)
     for gives in (_FIRST.match(text, start, end), *_GIVES.finditer(text, start, end)):
         at = gives.end("gap") if gives is not None else start
         if at in seen or at == start:
             continue
         seen.add(at)
+        if not text[at : at + 1].isalnum():
+            continue
         word = _WORD.match(text, at, end)
-        if word is not None and _may_be_word(word.group()):
+        if word is not None and _may_be_word(word.group()) and text[at - 3 : at] != "```":
             yield Value(*word.span(), "word", 0, f"word{common(word.group())}")
         phrase = _PHRASE.match(text, at, reach)  # which may have the word for passwords in it
         if phrase is not None:
@@ -317,8 +343,18 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
                 yield Value(*phrase.span(), "phrase", 0, f"phrase{share}")
 
 
+def _begins(phrase: str) -> tuple[str, ...]:
+    """Return the clues of a phrase that begins as a verb may that says what a thing does."""
+    first, second = phrase.lower().split(" ")[:2]
+    does = first.endswith("s") and not first.endswith("ss") and common(first[:-1]) > 1
+    return ("does", f"does={class_of(second)}") if does else ()
+
+
 def _may_be_word(word: str) -> bool:
     """Return True if a word is none of those that are said of passwords."""
     low = word.lower()
+    humps = () if word.islower() or word.istitle() else map(str.lower, _HUMPS.findall(word))
+    if not values.CODE_WORDS.isdisjoint(humps):
+        return False  # a name in code
     said = low in STATES or is_said(word) or is_technical(low)
     return not (said or is_type(word[-3:]) or CUE.search(low))

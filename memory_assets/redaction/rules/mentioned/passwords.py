@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from memory_assets.redaction.rules.anchored.rule import spoken_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.judging.phrases import Look, look_of
+from memory_assets.redaction.rules.judging.phrases import OF_CODE, Look, look_of
 from memory_assets.redaction.rules.wordlist import words
 
 _BEGINNINGS = words(
@@ -246,7 +246,12 @@ def _score(value: str) -> float:
         return 0.0 if len(value) >= _SHORTEST_HEX and not value.isdecimal() else _NEVER
     if values.is_joined(value):
         return 0.0 if _is_joined_by_sign(value) else _JOINED_BITS
-    if _NOT_CHOSEN.search(value) or not spoken_password(value) or not is_generated(value, _NEVER):
+    if (
+        _NOT_CHOSEN.search(value)
+        or OF_CODE.search(value)
+        or not spoken_password(value)
+        or not is_generated(value, _NEVER)
+    ):
         return _NEVER
     classes = sum(any(map(kind, value)) for kind in (str.islower, str.isupper, str.isdigit))
     bits = evidence(value)

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from memory_assets.redaction.rules.judging.chosen import UNUSUAL, shape
+from memory_assets.redaction.rules.judging.given import OF_PROGRAMS
 from memory_assets.redaction.rules.judging.phrases import is_function, is_said, is_technical
 from memory_assets.redaction.rules.mentioned import near
 from memory_assets.redaction.rules.mentioned.clues import (
@@ -31,9 +32,14 @@ TRIGGERS = (
     rb"(?:^|[ \n\"'`(*])[A-Za-z?][A-Za-z?._-]{2,24}[0-9]{1,5}[!?#$]?" + _ENDS,
     rb"[A-Za-z]{2}[!#$&~+][A-Za-z0-9]{2}",
     rb"[g-zG-Z][0-9][a-z]{2}|[a-z]{2}[0-9][g-z]",
+    rb"(?i:(?:keypad|alarm|panel|safe|lock|locker|sim|gate|door|tablet|phone|bios|garage|code"
+    rb"|combination)(?:\W[^\n0-9]{0,38})?(?: is| was|:| =|,| now| to| with| takes| wants)"
+    rb"|wants|wanted|expects|accepts|takes|ask(?:s|ed)? for|enter(?:ing|ed)?|typ(?:e|ing|ed)|dial"
+    rb"|tape[rz]?|tippe?n?|digita|introduce|(?:lock|open|lift|disarm|protect)(?:ed|s)? (?:with|by))"
+    rb" [\"'`*]{0,2}#?[0-9]{4}",
 )
 """What values are or contain that are judged, in the ASCII copy of a text, and mostly what stands
-before and behind them."""
+before and behind them; the last is of numbers that something asks for or that open something."""
 BACK, REACH = 70, 45
 _NEAR, _MOST_SIGNS = 40, 2
 """With more signs of code than that so near, a value is none of a sentence."""
@@ -59,13 +65,15 @@ _HINTS = {
         " takes took want wants wanted accept accepts expect expects open opens try tried use uses"
         " used using eingeben eintippen eintippt tape tapez unlock unlocks unlocked lets gets log"
         " logs logged sign signs signed paste gave gesetzt connect connects connected"
-        " authenticate answer share shares shared ask asks asked einloggen anmelden anmeldest",
+        " authenticate answer share shares shared ask asks asked einloggen anmelden anmeldest"
+        " entering dial taper tippe tippen digita introduce locked opened lifted disarms disarmed"
+        " protected",
         "who": "root admin user users username login logins account accounts benutzer usuario ssh"
         " sudo vpn rcon nas router wifi wlan db database redis mongo postgres grafana jenkins"
         " enable bios vnc ftp sftp ssid keystore alarm panel tresor safe locker creds credentials"
         " zugang zugangsdaten server console",
         "token": "token tokens secret community psk jwt cookie code codes passcode tan pin"
-        " pins puk schlüssel clé",
+        " pins puk schlüssel clé keypad panel sim lock locks gate door garage combination",
         "strong": "password passwords passwort passphrase passwd pw pwd kennwort contraseña"
         " senha mdp heslo hasło haslo",
     }.items()
@@ -172,6 +180,8 @@ def _is_within(text: str, first: int, last: int, look: tuple[str, int, str]) -> 
 @lru_cache(maxsize=1024)  # a text has most of its names more than once
 def _look(value: str) -> tuple[str, int, str] | None:
     """Return the form and looks of a `Value`; None if it does not look like a password."""
+    if value.rstrip("#").isdecimal():
+        return None if value in OF_PROGRAMS else ("number", 0, f"number{min(len(value), 9)}")
     if value.isalpha() and (value.islower() or value.istitle()):
         if value.lower() in STATES or is_said(value) or is_function(value) or is_technical(value):
             return None

@@ -77,8 +77,9 @@ _ABOUT = word_set(
 )
 """Words behind one for passwords, besides those that end names, which make it that of a thing."""
 _GIVING = word_set("change changed reset code line lines entry down")
-_OF_OTHERS = re.compile(
-    rf"(?<![a-z])(?:{'|'.join(clues.OF_OTHERS)}|called|of|via|than|since|until|ids?:|env\w*)"
+_NAMED_OTHER = re.compile(
+    rf"(?<![a-z])(?:{'|'.join(clues.OF_OTHERS)}|login as|called|of|via|than|since|until|ids?:"
+    r"|env\w*)"
     r"(?:[ ](?:is|was|to|with|:|=)){0,2}[ :=]{1,3}[\"'`(]?$"
 )
 _AMOUNT = re.compile(
@@ -86,6 +87,8 @@ _AMOUNT = re.compile(
     r"|delay|rounds|iterations|cost|age|expir\w*|lifetime|duration|_?ms|_?secs?|seconds)"
     r"[\"'`]?(?:[ ]?(?:is|of|to|=|:)){1,2}[ ]?[\"'`]?$"
     r"|\b(?:length|channel|login failed with|review|freeze)[ ][\"'`]?$"
+    r"|\b(?:error|exit|status|return|response|reason|result|zip|postal|area|country) code"
+    r"[^\n]{0,24}$"
 )
 """What stands before a number that a setting has: `timeout: 60000`."""
 _ITS = re.compile(BELONGING + r"[^,.;:]*(?:[:=][ \"'`“„«*]*)?$")
@@ -157,7 +160,9 @@ def find_shaped(text: str, positions: Iterable[int]) -> Iterator[tuple[int, int]
         if position < seen:
             continue  # within the run that was looked at
         seen, value = shaped.candidate(text, position)
-        if value is not None and clues.is_password(text, value):
+        if value is None or not clues.is_password(text, value):
+            continue
+        if text[value.start].isalpha() or not _is_other(text, value.start, value):
             yield value.start, value.end
 
 
@@ -169,7 +174,7 @@ def _is_other(text: str, start: int, value: Candidate) -> bool:
     digit = text[value.start : value.end].lstrip("#")[:1].isdigit()
     if digit and _AMOUNT.search(before) is not None:
         return True
-    return _OF_OTHERS.search(before) is not None and not (
+    return _NAMED_OTHER.search(before) is not None and not (
         start <= value.start and _ITS.match(text, start, value.start)
     )
 
