@@ -79,9 +79,10 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)
     yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items() if size)
-    if versions := current["versions"]:  # there are none before the first ingest has ended
+    versions = current["versions"]
+    if version := versions.get("memory_assets"):  # not before the first ingest has ended
         model = str(versions.get("embedder") or "no vectors").partition("/")[0]
-        yield f"Version: {versions.get('memory_assets', '')}, {model} (--json lists all)"
+        yield f"Version: {version}, {model} (--json lists all)"
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:

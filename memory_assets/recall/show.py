@@ -120,6 +120,9 @@ def whole(memory: Stores, any_id: str) -> dict[str, Any]:
 
 _PROMPT = 600
 """Characters of a prompt that stand before the answer to it; the whole of a longer one follows."""
+_SHORTEST_REPORT = 400
+"""Characters of a message with headings that is a report."""
+_HEADING = re.compile(r"^#{1,4} \S", re.M)
 _DIRECTIVES = re.compile(r"^::git-[a-z-]+\{[^}\n]*\}[^\S\n]*\n?", re.M)
 """What Codex writes for its own window about a commit or push that the message tells of."""
 _CALLS = ("tool_use", "tool_result")
@@ -138,11 +141,13 @@ def turn_parts(
     said = [(record, str(part.text), part) for record, part in spoken(turn)]
     prompt = "\n\n".join(text for _, text, part in said if part.is_prompt)
     closing = _closing(turn.records, {id(record) for record, _, part in said if not part.is_prompt})
-    answer = "\n\n".join(text for record, text, _ in said if id(record) in closing)
-    answer = _DIRECTIVES.sub("", answer).rstrip()
-    on_the_way = [
+    before = [
         text for record, text, part in said if not part.is_prompt and id(record) not in closing
     ]
+    report = [text for text in before if _is_report(text)][-1:]
+    on_the_way = [text for text in before if text not in report]
+    answers = [*report, *(text for record, text, _ in said if id(record) in closing)]
+    answer = _DIRECTIVES.sub("", "\n\n".join(answers)).rstrip()
     calls = [record for record in turn.records if record.kind in _CALLS]
     rows = rows_of(stores.lake, SESSION_COMMITS, project, session_id)
     changed = [
@@ -156,6 +161,12 @@ def turn_parts(
         return None
     parts = {"text": first, "rest": rest}
     return {name: "\n\n".join(filter(None, part)) for name, part in parts.items()}
+
+
+def _is_report(text: str) -> bool:
+    """Return whether a message on the way to the last one is a report, as of a cause before the
+    work on it: it has headings."""
+    return len(text) >= _SHORTEST_REPORT and _HEADING.search(text) is not None
 
 
 def _closing(records: Sequence[RedactedRecord], said: set[int]) -> set[int]:

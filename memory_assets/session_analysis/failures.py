@@ -78,11 +78,11 @@ _TELLING = tuple(
         r"^E\s{2,}(?P<text>\S.*)$",
         r"^(?P<text>(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: .+)?)$",
         r"^(?P<text>.*(?:error TS\d+|error\[E\d+\]).*)$",
-        r"^\s*(?P<text>(?:[Ee]rror|ERROR|fatal|panic|FATAL)(?:\[\w+\])?: .+)$",
+        r"^[^\S\n]*(?P<text>(?:[Ee]rror|ERROR|fatal|panic|FATAL)(?:\[\w+\])?: .+)$",
         r"^(?P<text>.*\w(?:Error|Exception): .+)$",
-        r"^\s*(?P<text>[\w./\\-]+\.\w+:\d+:\d+: (?!note|warning).+)$",
-        r"^\s*(?P<text>(?:npm (?:ERR!|error) (?!code)|ERR_\w+).*)$",
-        r"^\s*(?P<text>(?:--- FAIL|FAIL(?:ED)?)\b(?!.*\[\w+ failed\]).*)$",
+        r"^[^\S\n]*(?P<text>[\w./\\-]+\.\w+:\d+:\d+: (?!note|warning).+)$",
+        r"^[^\S\n]*(?P<text>(?:npm (?:ERR!|error) (?!code)|ERR_\w+).*)$",
+        r"^[^\S\n]*(?P<text>(?:--- FAIL|FAIL(?:ED)?)\b(?!.*\[\w+ failed\]).*)$",
         r"^(?P<text>(?!.*(?:[│|]|task failed$|\[\w+ failed\])).*\b(?:error|failed|not found|denied|"
         r"[Cc]annot|unable to|No such file|refused|undefined|unexpected|invalid|missing|"
         r"timed out)\b.*(?<![{};,]))$",

@@ -4,7 +4,7 @@ A database that its agent writes is read in one transaction, its write-ahead log
 turns may be in it alone. Nothing is written into it. Where nothing can be written beside it, and
 no agent has it open, SQLite reads it without locks, its log included
 (sqlite.org/wal.html#use_of_wal_without_shared_memory); if it changed meanwhile, that is told as
-being held by its agent.
+being held by its agent. What the end of its agent cut off is not read.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ MAX_SECONDS = 120.0
 LENGTH = "octet_length" if sqlite3.sqlite_version_info >= (3, 43) else "length"
 """The function of SQL that measures a value; the first does not read it."""
 _MAGIC = b"SQLite format 3\0"
+_LOGS = 2
+"""The version of a database that has a log, in the bytes after `_MAGIC` and a page's size."""
 _STEPS = 100_000
 _NOT_BESIDE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 """What SQLite says where it may write nothing beside a database."""
@@ -33,6 +35,8 @@ _WITHOUT_LOCKS = "vfs=win32-none" if os.name == "nt" else "vfs=unix-none"
 
 _DAMAGED = "the database is damaged"
 _RESTORE = "let its agent repair it, or restore it; it is read again when it changes"
+_CUT_OFF = "its agent ended while it wrote"
+_START = "start its agent, which takes the change back; it is read again when it changes"
 _NO_DATABASE = "it is no SQLite database"
 _OTHER_SCHEMA = "its tables are not those of a version that is known here"
 _UPDATE = "update memory_assets; the sessions of other stores are read meanwhile"
@@ -50,8 +54,10 @@ def bytes_of(value: str) -> str:
 
 
 def wal_of(path: Path) -> Path:
-    """Return where the write-ahead log of a database is, if it has one."""
-    return path.with_name(f"{path.name}-wal")
+    """Return where the write-ahead log of a database is, if it has one: beside what a link leads
+    to."""
+    real = path.resolve()
+    return real.with_name(f"{real.name}-wal")
 
 
 def token_of(path: Path) -> str:
@@ -112,10 +118,10 @@ def opened(path: Path) -> Iterator[Database]:
         BusyTranscript: its agent holds it.
         DamagedTranscript: it is damaged, or no database.
     """
-    _require_database(path)
     token = token_of(path)
-    connection, is_locked = _connection(path)
-    with closing(connection), _named(path):
+    has_log = _has_log(path)
+    connection, is_locked = _connection(path, has_log)
+    with _unchanged(path, None if is_locked else token), closing(connection), _named(path):
         connection.text_factory = _text
         until = time.monotonic() + MAX_SECONDS
         connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
@@ -123,7 +129,18 @@ def opened(path: Path) -> Iterator[Database]:
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN")
         yield Database(path, connection)
-    if not is_locked and token_of(path) != token:
+
+
+@contextmanager
+def _unchanged(path: Path, token: str | None) -> Iterator[None]:
+    """Raise `BusyTranscript` if a database has another token after the block than this, also for
+    what looks like damage: it is what was half written."""
+    try:
+        yield
+    except DamagedTranscript:
+        if token in (None, token_of(path)):
+            raise
+    if token not in (None, token_of(path)):
         raise BusyTranscript(f"{printable(path)}: {BusyTranscript.reason}")
 
 
@@ -131,8 +148,9 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _connection(path: Path) -> tuple[sqlite3.Connection, bool]:
+def _connection(path: Path, has_log: bool) -> tuple[sqlite3.Connection, bool]:
     """Return a connection to a database, and whether SQLite keeps its writers out."""
+    log = wal_of(path)
     with _named(path):
         connection = _connected(path)
         try:
@@ -141,12 +159,23 @@ def _connection(path: Path) -> tuple[sqlite3.Connection, bool]:
             connection.close()
             if error.sqlite_errorcode & 0xFF not in _NOT_BESIDE:
                 raise
-            connection = _connected(
-                path, _WITHOUT_LOCKS if wal_of(path).exists() else "immutable=1"
-            )
+            if not has_log:
+                raise _refused(path, _CUT_OFF, _START) from None
+            connection = _connected(path, "immutable=1" if _is_empty(log) else _WITHOUT_LOCKS)
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             return connection, False
         return connection, True
+
+
+def _is_empty(log: Path) -> bool:
+    """Return whether no turn is in a log; raise `TranscriptError` if it cannot be read."""
+    try:
+        with log.open("rb") as file:
+            return not file.read(1)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise unreadable(log, error) from error
 
 
 def _connected(path: Path, how: str = "") -> sqlite3.Connection:
@@ -154,15 +183,17 @@ def _connected(path: Path, how: str = "") -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
 
 
-def _require_database(path: Path) -> None:
-    """Raise an error if a file cannot be read, or is no database; an empty one is."""
+def _has_log(path: Path) -> bool:
+    """Return whether a database keeps a write-ahead log; raise an error if it cannot be read, or is
+    no database; an empty file is."""
     try:
         with path.open("rb") as file:
-            head = file.read(len(_MAGIC))
+            head = file.read(len(_MAGIC) + 3)
     except OSError as error:
         raise unreadable(path, error) from error
-    if head and head != _MAGIC:
+    if head and not head.startswith(_MAGIC):
         raise _refused(path, _NO_DATABASE, _RESTORE)
+    return head[-1:] == bytes([_LOGS])
 
 
 @contextmanager

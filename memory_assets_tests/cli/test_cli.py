@@ -196,7 +196,7 @@ def test_project_takes_just_that_project(empty: Cli) -> None:
         assert (covered["vectors"], covered["indexed"]) == (False, 0), kind
     assert current["freshness"]["newest_indexed_at"]
     refused = empty.run("ingest", "--project=nope")
-    assert refused.returncode == 2 and refused.stderr.endswith(", lantern\n")
+    assert refused.returncode == 2 and refused.stderr.endswith(": api, lantern, web\n")
 
 
 def test_status_tells_what_is_there(ingested: tuple[Cli, str]) -> None:

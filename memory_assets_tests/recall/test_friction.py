@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +56,17 @@ def test_an_error_of_three_sessions_is_told_with_what_ended_it(memory: Memory) -
     assert app["changed"] == ["pyproject.toml"] and app["turn_id"].startswith("session::00000001")
 
 
+def test_what_gets_around_an_error_does_not_end_it(tmp_path: Path) -> None:
+    """A commit without the signature that failed says nothing of how to sign."""
+    worked = Worked(tmp_path)
+    error = "Exit code 128\nerror: gpg failed to sign the data"
+    failed = shell("git commit -m x", error, failed=True)
+    for number, then in enumerate(("--no-gpg-sign -m x", "--no-gpg-sign -m y", "-m x")):
+        worked.session(str(number), failed, shell(f"git commit {then}", "[main 1] x"), cwd=APP)
+    (met,) = _friction(worked.memory())["errors"]
+    assert (met["sessions"], met["ended"]) == (3, 1)
+
+
 def test_project_number_of_sessions_and_of_errors_can_be_given(memory: Memory) -> None:
     """Fewer sessions give more errors, those of most sessions first."""
     assert [each["sessions"] for each in _friction(memory, sessions=2)["errors"]] == [4, 2]
@@ -83,10 +95,12 @@ def test_lines_of_one_error_have_one_key(one: str, other: str) -> None:
 
 
 def test_other_errors_have_other_keys_and_a_mere_number_has_none() -> None:
-    """What is left must be two words."""
+    """What is left must be two words that not every failure has."""
     assert error_key("permission denied: x/y") != error_key("no such file: x/y")
     assert error_key("no module named 'tide'") != error_key("no module named 'reef'")
+    assert error_key("error TS2322: not a lamp") != error_key("error TS2345: not a lamp")
     assert error_key("=== 12 ===") == error_key("Error: 500") == ""
+    assert error_key("FAIL example.org/lamp/internal/auth [build failed]") == ""
 
 
 def test_the_lines_say_in_how_many_sessions_and_what_ended_it(memory: Memory) -> None:

@@ -158,6 +158,9 @@ CALLS = [
 ]
 
 
+CAUSE = f"## Root cause\n\n{'The hinge of the damper is rusted. ' * 12}".rstrip()
+
+
 def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
     """The prompt, the last message, what was changed and committed; then the rest."""
     worked = Worked(tmp_path)
@@ -181,6 +184,10 @@ def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
         ([Call(said="It opens.")], "Work on a.\n\nIt opens."),
         ([Call(said="I'll look."), shell("ls")], "Work on a.\n\nI'll look."),
         (
+            [Call(said=CAUSE), shell("oil"), Call(said="It opens.")],
+            f"Work on a.\n\n{CAUSE}\n\nIt opens.",
+        ),
+        (
             [Call(said="I'll test."), shell("make", "error: no rule to make it", failed=True)],
             "Work on a.\n\nI'll test.\n\nFailed last: error: no rule to make it",
         ),
@@ -196,7 +203,8 @@ def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
 def test_a_turn_begins_with_what_was_said_last(
     tmp_path: Path, calls: list[Call], first: str
 ) -> None:
-    """With the failure that it ended with; of commits only what that does not tell already."""
+    """After the report of a cause before the work on it; with the failure that it ended with; of
+    commits only what that does not tell already."""
     worked = Worked(tmp_path)
     worked.session("a", *calls, cwd=HERE)
     memory = worked.memory()

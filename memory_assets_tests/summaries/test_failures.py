@@ -131,6 +131,13 @@ def test_where_codex_says_no_status_the_output_decides(
     assert bool(_met(session)) is failed
 
 
+def test_a_failure_after_thousands_of_blank_lines_is_told(script: Make) -> None:
+    """By its own line, without the blanks before it."""
+    output = "\n" * 19_000 + "  src/a.c:3:9: expected ';'\n"
+    session = script().prompt("build it").run("make app", output, error=True)
+    assert _met(session)[0][0] == "make app: src/a.c:3:9: expected ';'"
+
+
 @pytest.mark.parametrize("lines", [500, 5_000])
 def test_a_failure_at_the_end_of_a_long_output_is_told(script: Make, lines: int) -> None:
     """By its only line, wherever that stands."""

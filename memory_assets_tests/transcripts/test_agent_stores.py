@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.errors import BusyTranscript
+from memory_assets.errors import BusyTranscript, DamagedTranscript, TranscriptError
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts import (
@@ -218,6 +218,69 @@ def test_a_database_that_changes_while_it_is_read_without_locks_is_tried_again(
         assert list(database.rows("SELECT a FROM t")) == []
         os.utime(path, ns=(1, 1))
     tmp_path.chmod(0o700)
+
+
+def test_what_looks_damaged_while_it_changes_is_tried_again(tmp_path: Path) -> None:
+    """Without locks, a page may be read that is half written."""
+    path = tmp_path / "x.db"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE t(a)")
+    tmp_path.chmod(0o500)
+    with without_privileges(), pytest.raises(BusyTranscript), opened(path) as database:
+        path.write_bytes(path.read_bytes()[:4_096] + b"\xff" * 4_096)
+        list(database.rows("SELECT a FROM t"))
+    tmp_path.chmod(0o700)
+
+
+def test_the_log_of_a_database_behind_a_link_is_read(tmp_path: Path) -> None:
+    """SQLite has it beside what the link leads to."""
+    path, link = tmp_path / "x.db", tmp_path / "linked" / "x.db"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE t(a)")
+        writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        token = opening.token_of(link)
+        writer.execute("INSERT INTO t VALUES(1)")
+        assert opening.token_of(link) != token
+        with opened(link) as database:
+            assert list(database.rows("SELECT a FROM t")) == [{"a": 1}]
+
+
+def test_a_change_that_an_agent_did_not_finish_is_not_read(tmp_path: Path) -> None:
+    """Its journal says what the database was, and nobody but its agent may write that back."""
+    path, cut_off = tmp_path / "x.db", tmp_path / "cut" / "x.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA synchronous = OFF")
+        writer.execute("CREATE TABLE t(a)")
+        writer.execute("PRAGMA cache_size = 2")
+        writer.execute("BEGIN")
+        writer.executemany("INSERT INTO t VALUES(?)", [("x" * 4_000,)] * 50)
+        shutil.copytree(tmp_path, cut_off.parent)
+    with (
+        pytest.raises(DamagedTranscript, match="its agent ended while it wrote"),
+        opened(cut_off) as database,
+    ):
+        list(database.rows("SELECT a FROM t"))
+
+
+def test_a_log_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    """The database is not damaged: nobody need restore it."""
+    path = tmp_path / "x.db"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE t(a)")
+    log = opening.wal_of(path)
+    log.write_bytes(b"a log")
+    log.chmod(0)
+    with (
+        without_privileges(),
+        pytest.raises(TranscriptError, match=r"x\.db-wal: cannot be read: permission denied"),
+        opened(path),
+    ):
+        pass
 
 
 @databases

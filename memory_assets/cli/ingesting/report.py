@@ -108,7 +108,7 @@ def print_report(
     for line in _by_agent(components) if is_first else ():
         console.print(rendering.escaped(line))
     for line in _what_to_type(components, _FIRST_QUESTIONS if is_first else 1):
-        console.print(rendering.escaped(line))
+        console.print(rendering.escaped(line), soft_wrap=True)  # to be copied
     return current
 
 

@@ -41,8 +41,8 @@ def open_console(*, stderr: bool = False) -> Console:
     """Return a console that wraps lines on a terminal, but not in a pipe."""
     from rich.console import Console
 
-    # without emoji, because `agent-memory:x:` is a name
-    terminal = Console(stderr=stderr, emoji=False)
+    # without emoji, because `agent-memory:x:` is a name, and colours for parts of dates
+    terminal = Console(stderr=stderr, emoji=False, highlight=False)
     if not terminal.is_terminal:
         terminal.width, terminal.soft_wrap = _PIPED_WIDTH, True
     return terminal

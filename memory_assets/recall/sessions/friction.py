@@ -33,10 +33,17 @@ _COMMAND_LIMIT = 160
 _LISTERS = {"ls", "find", "tree", "pwd", "which"}
 _QUOTES = re.compile(r"[\"'`‘’“”]")
 _PATH = re.compile(r"(?:[a-z]:\\|[~.]{0,2}[/\\]|\w[\w.-]*/)[\w./\\@+~-]*")
-_NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,}\b|<redacted[^>\n]*>|\d+")
+_NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,}\b|<redacted[^>\n]*>|(?<![a-z\d])\d+")
+"""What differs in lines of one error; not the number of a code, as in TS2322."""
 _BLANKS = re.compile(r"[\s.:;,…]+")
 _FEWEST_WORDS = 2
 _WORD = re.compile(r"[a-z]{2,}")
+_OF_ANY_FAILURE = frozenset(
+    {"build", "error", "errors", "exit", "fail", "failed", "failure", "test", "tests"}
+)
+"""Words that tell no error from another."""
+_GETS_AROUND = frozenset({"--no-gpg-sign", "--no-verify"})
+"""Options with which a command works without what failed."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,8 @@ def error_key(line: str) -> str:
     differ. "" if too little is left to tell errors apart."""
     line = _QUOTES.sub("", line.lower())
     line = _BLANKS.sub(" ", _NUMBER.sub("0", _PATH.sub("/", line))).strip()
-    return line if len(_WORD.findall(line)) >= _FEWEST_WORDS else ""
+    telling = [word for word in _WORD.findall(line) if word not in _OF_ANY_FAILURE]
+    return line if len(telling) >= _FEWEST_WORDS else ""
 
 
 def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
@@ -161,7 +169,7 @@ def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> dict[str,
     meanwhile."""
     failed, later = runs[place], runs[place + 1 :]
     success = next((run for run in later if not run.failed and run.covers(failed)), None)
-    if success is None:
+    if success is None or _gets_around(success, failed):
         return None
     between = later[: later.index(success)]
     ran = [
@@ -180,6 +188,11 @@ def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> dict[str,
         "ran": list(dict.fromkeys(ran))[-_LISTED:],
         "changed": [str(path) for path in changed[:_LISTED]],
     }
+
+
+def _gets_around(success: Run, failed: Run) -> bool:
+    words = [run.segment.words if run.segment is not None else () for run in (success, failed)]
+    return not _GETS_AROUND.isdisjoint(set(words[0]) - set(words[1]))
 
 
 def _only_looks(segment: Segment) -> bool:
