@@ -35,7 +35,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.session_cache import ReadRecords
 from memory_assets.pipeline.tables import derive
 from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.redaction import SessionRedactor
+from memory_assets.redaction import Redactor, SessionRedactor
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.catalog.catalog import Catalog
@@ -269,26 +269,45 @@ def test_the_command_line_tells_no_more(
     _assert_nothing_told(workshop, printed.out + printed.err)
 
 
+@pytest.mark.parametrize(
+    ("check", "columns", "value"),
+    [
+        ("no_secrets_remain", ("text",), f"{SENTENCE} export GITHUB_TOKEN={SECRET}"),
+        (
+            "independent_scanner_finds_nothing",
+            ("text",),
+            f"{SENTENCE} export GITHUB_TOKEN={SECRET}",
+        ),
+        ("matches_schema", ("role", "id", "turn_id"), SENTENCE),
+    ],
+)
 def test_a_failing_check_tells_counts_alone(
-    workshop: Workshop, capfd: pytest.CaptureFixture[str]
+    workshop: Workshop,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    check: str,
+    columns: tuple[str, ...],
+    value: str,
 ) -> None:
-    """Rows that break every rule (a secret at rest, a role and an id that quote the record)
-    fail the checks of both scanners and of Great Expectations, and none repeats them."""
+    """Rows that break a rule (a secret at rest, a role and an id that quote the record) fail the
+    check of either scanner or of Great Expectations, and none repeats them. The other scanner
+    is asked where ours overlooks a secret."""
+    if check == "independent_scanner_finds_nothing":
+        monkeypatch.setattr(Redactor, "find", lambda *_: iter(()))
     workshop.go_on()
     workshop.materialize(DERIVED)
     capfd.readouterr()
     lake, chunks = Components(workshop.settings).lake, (TURN_CHUNKS, PROJECT, SESSION)
     kept = rows = lake.read(*chunks)
-    for column in ("role", "id", "text", "turn_id"):
+    for column in columns:
         at = rows.schema.get_field_index(column)
-        values = [f"{SENTENCE} export GITHUB_TOKEN={SECRET}"] * len(rows)
-        rows = rows.set_column(at, rows.schema.field(at), [values])
+        rows = rows.set_column(at, rows.schema.field(at), [[value] * len(rows)])
     altered(lake, *chunks, rows)
     run = workshop.materialize(("turn_chunks",))
     altered(lake, *chunks, kept)
     printed = capfd.readouterr()
-    failed = {check.check_name for check in run.get_asset_check_evaluations() if not check.passed}
-    assert failed >= {"no_secrets_remain", "independent_scanner_finds_nothing", "matches_schema"}
+    failed = {made.check_name for made in run.get_asset_check_evaluations() if not made.passed}
+    assert failed == {check}
     _assert_nothing_told(workshop, printed.out + printed.err)
 
 
