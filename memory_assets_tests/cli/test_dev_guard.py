@@ -75,7 +75,8 @@ def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
         assert len(processes_in(data_dir)) >= 3, processes_in(data_dir)
         assert terminal.since() == ""
         terminal.close()
-        assert running.process.wait(60) == 0
+        # Python ends with 120 where a last line could not be written to the terminal that is gone.
+        assert running.process.wait(60) in (0, 120)
         assert _are_gone(data_dir)
 
 
