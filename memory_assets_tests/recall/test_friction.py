@@ -13,8 +13,8 @@ from memory_assets.requests.questions import FrictionRequest
 from memory_assets.serving.views import AgentText, friction_view
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
-APP, SITE = "/work/app", "/work/site"
-MODULE = "Exit code 1\nModuleNotFoundError: No module named 'tide' at /work/app/{}.py"
+APP, SITE = "/srv/app", "/srv/site"
+MODULE = "Exit code 1\nModuleNotFoundError: No module named 'tide' at src/{}.py"
 
 
 def _broken(file: str, command: str = "pytest tests") -> Call:
@@ -49,7 +49,7 @@ def test_an_error_of_three_sessions_is_told_with_what_ended_it(memory: Memory) -
     assert error["error"].startswith("ModuleNotFoundError: No module named 'tide'")
     assert (error["sessions"], error["ended"]) == (4, 2)
     assert [turn[9:17] for turn in error["turns"]] == [f"{n:08}" for n in (4, 3, 2, 1)]
-    assert error["projects"] == ["-work-app", "-work-site"]
+    assert error["projects"] == ["-srv-app", "-srv-site"]
     site, app = error["endings"]
     assert (site["command"], site["ran"], site["changed"]) == ("npm test", [], [])
     assert (app["command"], app["ran"]) == ("pytest tests", ["pip install -e ."])
