@@ -77,6 +77,12 @@ def of_kind(records: list[Record], kind: str, tool: str = "exec") -> list[Record
         ("const s = 'tools.exec_command({cmd:\"no\"})'; text(s)", []),
         ("const quote = /[\"'`]/; await tools.exec_command({cmd: 'yes'})", ["yes"]),
         ("await tools.exec_command({cmd: built()})", []),
+        ("const o = {cmd: 'ls', n: 1}; await tools.exec_command({...o, n: 2})", ["ls"]),
+        ("await tools.exec_command({cmd: 'a', ...other, ...{cmd: 'b'}})", ["b"]),
+        (
+            "const a = ['x', 'y']; for (const c of [...a, 'z', ...b]) tools.exec_command({cmd: c})",
+            ["x", "y", "z"],
+        ),
         (
             "const t = tools; await t?.exec_command?.({cmd: 'make -j' + 4 + ' all'})",
             ["make -j4 all"],
@@ -217,6 +223,8 @@ def test_no_code_is_too_odd(code: str) -> None:
         (f"a='{'x' * 100_000}'", "`${a}`"),
         (f"a=['{'x' * 100_000}']", "a.join()"),
         (f"a={{{','.join(f'k{n}:1' for n in range(4_000))}}}", "Object.entries(a)"),
+        (f"a={{{','.join(f'k{n}:1' for n in range(4_000))}}}", "{...a}"),
+        (f"a=[{'1,' * 4_000}]", "[...a,...a]"),
     ],
 )
 def test_a_script_that_costs_too_much_is_not_read_to_its_end(data: str, value: str) -> None:

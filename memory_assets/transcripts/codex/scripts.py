@@ -2,7 +2,7 @@
 
 tree-sitter parses the script, and `_Reading` goes through it once in the order in which it would
 run, as far as that can be told: what it knows are literals (strings, templates, arrays, objects,
-`+`, `join`), the names they were given, lists that are looped over and local functions. Conditions
+`...`, `+`, `join`), the names they were given, lists that are looped over and local functions. Conditions
 are not decided: both branches are read, and a loop of an unknown number of passes once. Whatever
 else stands in a text remains as `${...}`. Code that is not understood, lies deeper than `_DEEPEST`,
 or comes after `_MOST_WORK`, gives no call, and never an error.
@@ -160,7 +160,7 @@ class _Reading:
             name = js.text(node)
             return _TOOLS if name == "tools" else self._names.get(name)
         if kind == "array":
-            return [self._value(item) for item in js.items(node)]
+            return self._list(node)
         if kind == "object":
             return self._object(node)
         if kind == "binary_expression":
@@ -314,8 +314,27 @@ class _Reading:
             elif item.type == "shorthand_property_identifier":
                 members[js.text(item)] = self._value(item)
             else:  # code that may call a tool
-                self._value(item)
+                value = self._spread(item)
+                members |= value if isinstance(value, dict) else {}
         return members
+
+    def _list(self, node: Node) -> list[Value]:
+        elements = list[Value]()
+        for item in js.items(node):
+            value = self._spread(item)
+            if item.type == "spread_element" and isinstance(value, list):
+                elements += value
+            else:
+                elements.append(value)
+        return elements
+
+    def _spread(self, item: Node) -> Value:
+        """Go through a piece of a list or object; return its value, of `...value` all of it."""
+        inside = js.items(item) if item.type == "spread_element" else ()
+        value = self._value(inside[0] if inside else item)
+        if inside and isinstance(value, dict | list):
+            self._spend(len(value) * _PIECE)
+        return value
 
     def _joined(self, between: str, values: Iterable[Value]) -> str:
         """Return values as one text."""
