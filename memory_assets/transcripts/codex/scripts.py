@@ -2,10 +2,10 @@
 
 tree-sitter parses the script, and `_Reading` goes through it once in the order in which it would
 run, as far as that can be told: what it knows are literals (strings, templates, arrays, objects,
-`...`, `+`, `join`), the names they were given, lists that are looped over and local functions. Conditions
-are not decided: both branches are read, and a loop of an unknown number of passes once. Whatever
-else stands in a text remains as `${...}`. Code that is not understood, lies deeper than `_DEEPEST`,
-or comes after `_MOST_WORK`, gives no call, and never an error.
+`...`, `+`, `join`), the names they were given, lists that are looped over and local functions.
+Conditions are not decided: both branches are read, and a loop of an unknown number of passes once.
+Whatever else stands in a text remains as `${...}`. Code that is not understood, lies deeper than
+`_DEEPEST`, or comes after `_MOST_WORK`, gives no call, and never an error.
 """
 
 from __future__ import annotations
