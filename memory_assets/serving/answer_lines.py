@@ -171,8 +171,11 @@ def place_in_turn(hit: Mapping[str, Any]) -> str:
     return f"{RECORD_WORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
 
 
-def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:
-    """Yield the hits of a search with the beginning of each text, or with all of it."""
+def search_lines(
+    answer: Mapping[str, Any], named: Callable[[str], str] = str, *, full: bool = False
+) -> Iterator[str]:
+    """Yield the hits of a search with the beginning of each text, or with all of it, and their
+    projects as they are `named`."""
     most = None if full else _SHOWN
     yield from hit_lines(
         [
@@ -180,6 +183,7 @@ def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[s
                 **hit["metadata"],
                 **hit,
                 "time": hit["metadata"].get("timestamp"),
+                "project": named(hit["metadata"].get("project", "")),
                 "text": _begun(hit, most),
             }
             for hit in answer["hits"]
@@ -245,10 +249,14 @@ def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"Searched for {meant} instead of {typed}."
 
 
-def timeline_lines(answer: Mapping[str, Any], cut: Container[str] = ()) -> Iterator[str]:
-    """Yield the sessions of a timeline with their items; the texts of the ids in `cut` go on."""
+def timeline_lines(
+    answer: Mapping[str, Any], named: Callable[[str], str], cut: Container[str] = ()
+) -> Iterator[str]:
+    """Yield the sessions of a timeline, with their projects as they are `named`, and their items;
+    the texts of the ids in `cut` go on."""
     for part in answer["sessions"]:
-        yield f"# {part['session_id']} {part['agent']} {part['project']} {part['title']}"
+        project = named(part["project"])
+        yield f"# {part['session_id']} {part['agent']} {project} {part['title']}"
         for item in part["items"]:
             mark = ">" if item["anchor"] else "-"
             more = f' [cut: get(ids=["{item["id"]}"])]' if item["id"] in cut else ""
@@ -264,10 +272,12 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from answer["missing"].values()
 
 
-def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterator[str]:
+def session_lines(
+    answer: Mapping[str, Any], project: str, there: Mapping[str, int]
+) -> Iterator[str]:
     """Yield a session's summary in order of use, and the first items of each kind, but for commits
     that the summary names and the notes of them; `there` is how many there are."""
-    yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
+    yield f"# {answer['session_id']} {answer['agent']} {project}"
     named: set[str] = set()
     if summary := answer["summary"]:
         branch = f" on {summary['git_branch']}" if summary["git_branch"] else ""
@@ -332,20 +342,15 @@ def shortened(count: int) -> str:
     return str(count)
 
 
-def by_directory(projects: Iterable[str], roots: Mapping[str, str]) -> str:
-    """Return projects as a list of their directories, by name where none is known, and where
-    several have one: it is said from the home directory, which can be two people's."""
-    places = {project: roots.get(project) or project for project in projects}
-    known = Counter(places.values())
-    return ", ".join(place if known[place] == 1 else project for project, place in places.items())
-
-
-def with_directories(
-    answer: Mapping[str, Any], roots: Callable[[], Mapping[str, str]]
+def as_spoken(
+    answer: Mapping[str, Any], spoken_projects: Callable[[], Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Return an answer for a person: of several projects of one name, the directories."""
-    projects = str(answer.get("project") or "").split(", ")
-    return {**answer, "project": by_directory(projects, roots())} if projects[1:] else {**answer}
+    """Return an answer, or its filters, with its projects by the names that readers are told."""
+    if not answer.get("project"):
+        return {**answer}
+    spoken = spoken_projects()
+    names = (spoken.get(project, project) for project in answer["project"].split(", "))
+    return {**answer, "project": ", ".join(names)}
 
 
 def project_notes(answer: Mapping[str, Any]) -> Iterator[str]:

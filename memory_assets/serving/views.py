@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +85,8 @@ class Terminal:
 
 
 class AgentText(Terminal):
-    """What a tool answers to an agent: lines of any width, ids and projects as its structured
-    answer has them, times that name their zone."""
+    """What a tool answers to an agent: lines of any width, ids as its structured answer has them,
+    projects by names that mean one alone."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, Layout(ENDLESS, full=True))
@@ -95,12 +96,16 @@ class AgentText(Terminal):
         return any_id or ""
 
     def project(self, project: str) -> str:
-        """Return a project as it is."""
-        return project
+        """Return what an agent calls a project."""
+        return self._spoken.get(project, project)
 
     def when(self, time: str | None) -> str:
         """Return a time of a row with its zone."""
         return clock(time)
+
+    @cached_property
+    def _spoken(self) -> dict[str, str]:
+        return self.memory.catalog.spoken_projects()
 
 
 def _local(time: str) -> datetime:

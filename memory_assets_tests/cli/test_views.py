@@ -214,3 +214,21 @@ def test_lines_of_code_keep_their_indent() -> None:
     lines = Layout(40).paragraphs("if tide:\n    " + "wade " * 9 + "\n\nswim", 30)
     assert lines[0] == "if tide:" and all(line.startswith("    wade") for line in lines[1:3])
     assert lines[3:] == ["", "swim"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "lock", "--project", "harbor-api"),
+        ("search", "lock", "--project", "harbor-api", "--exact"),
+        ("forget", FLAKY, "--dry-run"),
+        ("export", FLAKY, "--format", "markdown"),
+    ],
+)
+def test_people_read_names_of_projects_that_they_use(
+    ingested: Cli, command: tuple[str, ...]
+) -> None:
+    """On a terminal and in a pipe; the keys of partitions are for programs."""
+    piped = ingested.run(*command)
+    lines = [*on_terminal(ingested, *command, columns=80), piped.stdout, piped.stderr]
+    assert "harbor-api" in "".join(lines) and "-code-harbor-api" not in "".join(lines)
