@@ -79,10 +79,6 @@ class Terminal:
         root = self._roots.get(project, "")
         return printable(project_name({"project": project, "project_root": root}))
 
-    def when(self, time: str | None) -> str:
-        """Return a time of a row on the clock of this machine."""
-        return f"{_local(time):%Y-%m-%d %H:%M}" if time else "no time"
-
 
 class AgentText(Terminal):
     """What a tool answers to an agent: lines of any width, ids as its structured answer has them,
@@ -98,10 +94,6 @@ class AgentText(Terminal):
     def project(self, project: str) -> str:
         """Return what an agent calls a project."""
         return self._spoken.get(project, project)
-
-    def when(self, time: str | None) -> str:
-        """Return a time of a row with its zone."""
-        return clock(time)
 
     @cached_property
     def _spoken(self) -> dict[str, str]:
@@ -168,7 +160,7 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             )
             failed = "failed" if record["is_error"] else ""
             agent = f"subagent {record['agent_id']}" if record["agent_id"] else ""
-            yield from layout.facts("", what.strip(), failed, agent, terminal.when(record["time"]))
+            yield from layout.facts("", what.strip(), failed, agent, clock(record["time"]))
             if record["diff"] is not None:
                 yield from layout.listed("File", record["paths"], "file")
             said = record["text"] if record["kind"] in _SPOKEN else ""
@@ -223,7 +215,7 @@ def _facts(terminal: Terminal, row: Mapping[str, Any]) -> list[str]:
     time = row.get("timestamp") or row.get("started_at") or row.get("ended_at")
     branch = str(row.get("git_branch") or row.get("branch") or "")
     return [
-        terminal.when(time),
+        clock(time),
         terminal.project(row["project"]),
         branch,
         str(row.get("agent") or ""),
@@ -314,13 +306,13 @@ def nothing_on(answer: Mapping[str, Any]) -> str:
 
 def _item_head(item: Mapping[str, Any]) -> str:
     mark = ">" if item["anchor"] else " "
-    clock = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
+    hour = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
     number = "" if item["kind"] in ("summary", "commit") else item["id"].rpartition("::")[2]
-    return f"{mark} {clock}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
+    return f"{mark} {hour}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
 
 
 def _day(item: Mapping[str, Any]) -> str:
-    return f"{_local(item['time']):%A, %d %B %Y}" if item["time"] else "Without a time"
+    return f"{_local(item['time']):%A, %d %B %Y (%Z)}" if item["time"] else "Without a time"
 
 
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -334,7 +326,7 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading(name)
         for command in commands.values():
             yield from layout.hanging("  ", command["command"], style="cyan")
-            last = f"last {terminal.when(command['last'])} {terminal.short(command['turn_id'])}"
+            last = f"last {clock(command['last'])} {terminal.short(command['turn_id'])}"
             yield from layout.hanging("    ", f"{uses(command)}, {last}")
             for failed in command["before"]:
                 yield from layout.hanging("    after ", f"{failed['command']}: {failed['error']}")
@@ -342,7 +334,7 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading("Failed, and did not work later in the session")
     for command in answer["failed"]:
         yield from layout.hanging("  ", command["command"], style="cyan")
-        where = f"{terminal.when(command['time'])} {terminal.short(command['turn_id'])}"
+        where = f"{clock(command['time'])} {terminal.short(command['turn_id'])}"
         yield from layout.hanging("    ", f"{command['error']} ({where})")
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
@@ -359,7 +351,7 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging("  ", error["command"], style="cyan")
         met = f"met in {counted(error['sessions'], 'session')}, {_ended_in(error)}"
         yield from layout.hanging(
-            "  ", f"{met}; last {terminal.when(error['last'])} {terminal.short(error['turns'][0])}"
+            "  ", f"{met}; last {clock(error['last'])} {terminal.short(error['turns'][0])}"
         )
         endings = error["endings"] if layout.full else error["endings"][:2]
         for ending in endings:
@@ -390,7 +382,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         if not commit["sessions"] and len(answer["commits"]) > 1 and not layout.full:
             continue
         lines = f", {counted(len(commit['lines']), 'line')}" if commit["lines"] else ""
-        day = f"{terminal.when(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
+        day = f"{clock(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
         head = f"{commit['commit'][:12]}  {day}"
         yield from layout.hanging(head, f"{commit['subject'] or 'no session is known'}{lines}")
         for session in commit["sessions"]:
@@ -402,7 +394,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f", in {terminal.project(turn['project'])}"
         yield from layout.hanging("", turn["title"] or "(no title)", style="bold")
-        where = f"{terminal.when(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
+        where = f"{clock(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
         yield from layout.hanging("  ", f"{where} changed {turn['path']}{elsewhere}")
     for note in answer["notes"]:
         if not (unknown and note.startswith(UNPROVEN)):  # said above
@@ -422,7 +414,7 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         of = ", ".join(map(terminal.short, row["entities"]))
         sure = f"on {of}" if is_note else f"{row['confidence']:g} sure"
         about = terminal.project(row["project"]) if row["project"] else ""
-        facts = [row["type"], sure, terminal.when(row["ts"]), about]
+        facts = [row["type"], sure, clock(row["ts"]), about]
         facts += [f"archived: {row['archived']}"] if row["archived"] else []
         yield from layout.facts("  ", *facts, short.get(row["memory_id"], row["memory_id"]))
         for other in row["also"]:
@@ -442,7 +434,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [
-            f"ended {terminal.when(session['ended_at'])}, {lasting(session['duration_seconds'])}",
+            f"ended {clock(session['ended_at'])}, {lasting(session['duration_seconds'])}",
             counted(session["turns"], "turn"),
             counted(commits, "commit") if commits else "",
             project_name(session),
@@ -481,7 +473,7 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield from layout.listed("Source", [path, f"{source['state']}; {span}"])
     for change in answer["trail"]:
         of = f" from {', '.join(change['of'])}" if change["of"] else ""
-        made = f"{change['what']} {terminal.when(change['at'])} by {change['who']}{of}"
+        made = f"{change['what']} {clock(change['at'])} by {change['who']}{of}"
         yield from layout.listed("Trail", [f"{made}: {change['why']}"])
     yield from _audited_records(terminal, answer)
     yield from _audited_runs(terminal, answer["runs"])
@@ -538,7 +530,7 @@ def _audited_runs(terminal: Terminal, runs: Sequence[Mapping[str, Any]]) -> Iter
         sound += number
         passed = f"{counted(number, 'check')} passed" if run["checks"] else "-"
         if failed or layout.full:
-            rows.append((run["stage"], terminal.when(run["made_at"]), ", ".join([passed, *failed])))
+            rows.append((run["stage"], clock(run["made_at"]), ", ".join([passed, *failed])))
     yield from layout.table(("made as", "at", "checks"), rows) if rows else ()
     if len(rows) < len(runs):
         yield f"{counted(sound, 'check')} of {counted(len(runs), 'step')} passed; --full lists them"
