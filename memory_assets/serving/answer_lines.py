@@ -26,6 +26,8 @@ _SHOWN = 600
 _COPIES = 3
 _TOLD = 3
 """Hits of a brief answer that are told though they are weak."""
+NOT_SURE = "not sure"
+"""What readers are told of a weak hit, and of an answer whose hits are all weak."""
 _MISSING = 3
 """Words named that occur nowhere."""
 _TIMES = {"since", "until"}
@@ -74,12 +76,13 @@ def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
 
 def unsure(missing: Sequence[str]) -> str:
     """Return what is said above hits that are all weak, with the words that occur nowhere."""
+    said = NOT_SURE.capitalize()
     if not missing:
-        return "Not sure; nearest:"
+        return f"{said}; nearest:"
     words = [f"'{word}'" for word in missing[:_MISSING]]
     if len(words) == 1:
-        return f"Not sure: {words[0]} is nowhere in memory. Nearest:"
-    return f"Not sure: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
+        return f"{said}: {words[0]} is nowhere in memory. Nearest:"
+    return f"{said}: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
 
 
 def hit_lines(
@@ -101,13 +104,13 @@ def hit_lines(
         if brief and hit["weak"] and rank > _TOLD:
             named.append(hit["id"])
             continue
-        mark = "weak  " if hit["weak"] and not weak else ""
+        mark = f"{NOT_SURE}  " if hit["weak"] and not weak else ""
         score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
         yield f"{rank}. {hit['id']}  {score}{_place(hit)}"
         yield f"   {hit['text']}"
         yield from (f"   {line}" for line in later_lines(hit))
     if named:
-        yield f"Also weak: {', '.join(named)}"
+        yield f"Also {NOT_SURE}: {', '.join(named)}"
 
 
 def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
