@@ -17,7 +17,6 @@ from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.search import MAX_HITS
 from memory_assets.requests.times import spoken_time
-from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
@@ -395,26 +394,6 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"
-
-
-def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[str]:
-    """Yield the documents, the sessions with three turns each, and what is alike in both."""
-    for row in answer["documents"]:
-        score = "" if row["score"] is None else f"  {row['score']:.2f}"
-        heading = row["metadata"].get("section_heading") or ""
-        yield f"document {row['id']}{score}  {heading}".rstrip()
-        yield f"   {snippet(row['text'], most)}"
-    for row in answer["sessions"]:
-        head = f"session {row['session_id']}  {', '.join(row['why'])}  {row['project']}"
-        yield f"{head}  {row['title']}".rstrip()
-        yield from (f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in row["turns"][:3])
-    for row in answer["overlap"]:
-        touched = f" (touched {row['touched']})" if row["touched"] else ""
-        touched += " (retrieved)" if row["retrieved"] else ""
-        yield (
-            f"overlap {row['document']} ~ {row['turn_id']}  {row['similarity']:.2f}  "
-            f"{', '.join(row['shared_terms'])}{touched}"
-        )
 
 
 def link_line(link: Mapping[str, Any]) -> str:

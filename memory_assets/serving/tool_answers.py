@@ -35,7 +35,6 @@ from memory_assets.serving.answer_lines import (
     as_spoken,
     clock,
     correction_lines,
-    cross_query_lines,
     filter_lines,
     held_back_notes,
     hit_lines,
@@ -61,6 +60,7 @@ from memory_assets.serving.answer_size import (
 from memory_assets.serving.views import (
     AgentText,
     blame_view,
+    cross_query_view,
     friction_view,
     how_view,
     sessions_view,
@@ -385,7 +385,7 @@ def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     turns = [turn for session in payload["sessions"] for turn in session["turns"]]
     next_call = next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
     notes = [*_notes(payload["coverage"], payload["degraded"]), *_left_out(left_out, request.n)]
-    lines = list(cross_query_lines(payload, SNIPPET))
+    lines = list(cross_query_view(AgentText(memory), payload))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
 
 

@@ -26,7 +26,7 @@ from memory_assets.serving.answer_lines import (
     uses,
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
-from memory_assets.serving.visible_text import printable, unlisted
+from memory_assets.serving.visible_text import printable, snippet, unlisted
 from memory_assets.status import counted, lasting
 from memory_assets.tool_names import digest_lines
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
+_OF_A_DOCUMENT, _OF_A_TURN, _TURNS_EACH, _PAIRS = 240, 160, 3, 5
+"""Of a cross-query: characters of a text, turns of each session, and pairs on a terminal."""
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
     *(("Done", "completed"), ("Next", "next_steps"), ("Notes", "notes")),
@@ -313,6 +315,43 @@ def _item_head(item: Mapping[str, Any]) -> str:
 
 def _day(item: Mapping[str, Any]) -> str:
     return f"{_local(item['time']):%A, %d %B %Y (%Z)}" if item["time"] else "Without a time"
+
+
+def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the documents, the sessions with three turns each, and what is alike in both."""
+    layout = terminal.layout
+    if answer["documents"]:
+        yield layout.styled("Documents", "cyan")
+    for row in answer["documents"]:
+        score = "" if row["score"] is None else f"{row['score']:.2f}"
+        heading = row["metadata"].get("section_heading") or "Document"
+        yield from layout.hanging("", heading, style="bold")
+        yield from layout.facts("  ", row["id"], score)
+        yield from layout.hanging("  ", snippet(layout.prose(row["text"]), _OF_A_DOCUMENT))
+    if answer["sessions"]:
+        yield layout.styled("Sessions", "cyan")
+    for row in answer["sessions"]:
+        yield from layout.hanging("", row["title"] or "(no title)", style="bold")
+        shown_id = terminal.short(f"session::{row['session_id']}")
+        facts = (", ".join(row["why"]), terminal.project(row["project"]), shown_id)
+        yield from layout.facts("  ", *facts)
+        for turn in row["turns"][:_TURNS_EACH]:
+            said = snippet(layout.prose(turn["text"]), _OF_A_TURN)
+            yield from layout.hanging(f"  {terminal.short(turn['id'])}  ", said)
+    pairs = answer["overlap"]
+    shown = pairs if layout.width == ENDLESS else pairs[:_PAIRS]
+    if pairs:
+        yield layout.styled("Alike in both", "cyan")
+    for row in shown:
+        touched = f" (touched {row['touched']})" if row["touched"] else ""
+        touched += " (retrieved)" if row["retrieved"] else ""
+        alike = f"{row['similarity']:.2f}  {', '.join(row['shared_terms'])}{touched}".rstrip()
+        pair = f"{row['document']} ~ {terminal.short(row['turn_id'])}"
+        yield from layout.hanging("  ", f"{pair}  {alike}")
+    if len(shown) < len(pairs):
+        yield f"  … {counted(len(pairs), 'pair')} in all; --json lists them"
+    if not answer["documents"] and not answer["sessions"]:
+        yield "Nothing found."
 
 
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
