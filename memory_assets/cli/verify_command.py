@@ -219,8 +219,10 @@ def _counted(sources: SourceCount, spoken: Mapping[str, str]) -> Iterator[str]:
     yield (
         f"{counted(sources.files, 'file')} of {counted(sources.sessions, 'session')} "
         f"({sources.bytes / 1e6:.1f} MB) read again; "
-        f"{counted(sources.archived, 'session')} skipped, whose file is gone."
+        f"{counted(sources.archived, 'session')} skipped, whose file is gone, "
+        f"{sources.without_main} of subagents alone."
     )
+    yield "  Turns with a prompt, once where forks repeat it; `memory status` counts all there are."
     for name, count in sources.sets.items():
         present = ", ".join(f"{count.found[place]} in {place}" for place in PLACES)
         unit = "sessions" if name == "summaries" else "turns"
