@@ -74,7 +74,7 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     yield from _runs(current["runs"])
     yield from _watcher(current["watcher"])
     if follower := current["workspaces_watcher"]:
-        yield f"Workspaces: watched by process {follower['pid']} since {follower['since']}."
+        yield f"Workspaces: watched by process {follower['pid']} since {clock(follower['since'])}."
     yield from named_documents(current["stages"].get("workspace_chunks", {}).get("by_name") or 0)
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
@@ -122,7 +122,7 @@ def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
         yield "Watcher: none (`memory ingest --watch`)."
         return
     yield (
-        f"Watcher: process {state['pid']} since {state['since']}, {state['mode']}, "
+        f"Watcher: process {state['pid']} since {clock(state['since'])}, {state['mode']}, "
         f"{counted(state['runs'], 'run')}, {counted(state['waiting'], 'project')} waiting."
     )
     for directory, reason in state["notes"].items():

@@ -44,7 +44,7 @@ def test_a_brief_answer_names_weak_hits_after_the_third_alone() -> None:
     ]
     *told, last = hit_lines(hits, brief=True)
     assert [line[:6] for line in told[::2]] == ["1. a:0", "2. a:1", "3. a:2", "5. a:4"]
-    assert last == "Also weak: a:3, a:5"
+    assert last == "Also not sure: a:3, a:5"
     assert len(list(hit_lines(hits))) == 12
 
 
