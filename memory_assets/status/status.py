@@ -222,12 +222,14 @@ def _failed(catalog: Catalog, data_dir: Path) -> Iterator[str]:
     if failed:
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         project, check = failed[0]
-        yield f"A check failed: {check} of {project}{more}. `memory verify` says what it found."
+        of = catalog.spoken_projects().get(project, project)
+        yield f"A check failed: {check} of {of}{more}. `memory verify` says what it found."
     if (data_dir / LEDGER).exists():
         with closing(ledger_of(data_dir)) as ledger:
             failing = ledger.failing()
         if failing:
-            of = f" of {failing[-1]}" if failing[-1] else ""
+            spoken = catalog.spoken_projects()
+            of = f" of {spoken.get(failing[-1], failing[-1])}" if failing[-1] else ""
             yield f"The last ingest{of} failed; run `memory ingest`, which says why."
 
 
