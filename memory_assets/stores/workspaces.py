@@ -91,10 +91,8 @@ class Workspaces:
         try:
             return self.of_file(Path(text).expanduser().resolve())
         except NotFound:
-            known_names = ", ".join(known) or "none, run `memory index ROOT`"
-            raise UnknownName(
-                f"no workspace {text!r} on record; there are: {known_names}"
-            ) from None
+            names = ", ".join(known) or "none, run `memory index ROOT`"
+            raise UnknownName(f"no workspace {text!r} on record; there are: {names}") from None
 
     def of_root(self, root: Path) -> Workspace:
         """Return the workspace of a directory, whether noted already or not. A second directory of

@@ -178,8 +178,8 @@ def _remove_from(components: Components, memory: StoredMemory, forgotten: _Forgo
     that it contradicts, and wordings that no other entry names."""
     journal = components.journal
     before = journal.trail(memory.memory_id)
-    changed = (forgotten.without_forgotten(memory.project, step) for step in before)
-    trail = [step for step in changed if step is not None]
+    steps = (forgotten.without_forgotten(memory.project, step) for step in before)
+    trail = [step for step in steps if step is not None]
     named = {name for entry in trail if entry.what == "merged" for name in entry.of}
     fingerprint = redaction_for(components, EVERYWHERE).fingerprint
 
@@ -189,13 +189,11 @@ def _remove_from(components: Components, memory: StoredMemory, forgotten: _Forgo
     contradicts = tuple(
         contradict for contradict in memory.contradicts if not forgotten.has_memory(contradict)
     )
-    changed_memory = replace(
-        memory, also=tuple(filter(is_named, memory.also)), contradicts=contradicts
-    )
+    kept = replace(memory, also=tuple(filter(is_named, memory.also)), contradicts=contradicts)
     with journal.transaction():
         journal.replace_trail(memory.memory_id, trail)
-        if changed_memory != memory:
-            journal.put_memories([changed_memory])
+        if kept != memory:
+            journal.put_memories([kept])
 
 
 def _forgotten_names(keys: Collection[SessionKey]) -> _Forgotten:

@@ -162,12 +162,8 @@ def _journal_products(
         states = journal.conversation_states(project)
     else:
         states_of = journal.memory_states if derived is MEMORIES else journal.trail_states
-        states = {
-            name.removeprefix(MEMORY_HEAD): state for name, state in states_of(project).items()
-        }
-    return {
-        name: Product(_JOURNAL, partition, name, state, state) for name, state in states.items()
-    }
+        states = {key.removeprefix(MEMORY_HEAD): state for key, state in states_of(project).items()}
+    return {key: Product(_JOURNAL, partition, key, state, state) for key, state in states.items()}
 
 
 def _is_made_with(before: Product | None, version: str) -> bool:

@@ -117,13 +117,11 @@ def _merge(components: Engines, project: str) -> int:
     for number, memory in enumerate(memories):
         older = next(
             (
-                candidate
-                for candidate in distinct
-                if memories[candidate].type == memory.type
-                and comparable(memory, memories[candidate])
-                and relation(
-                    memory.text, memories[candidate].text, float(cosines[number, candidate])
-                )
+                other
+                for other in distinct
+                if memories[other].type == memory.type
+                and comparable(memory, memories[other])
+                and relation(memory.text, memories[other].text, float(cosines[number, other]))
                 == "same"
             ),
             None,

@@ -146,10 +146,8 @@ def _redaction_jobs(components: Components, task: Task) -> Iterator[Job]:
         size = sum(file.size for file in files)
         make = partial(_read_and_redact, changed=files, rows=unchanged)
         yield Job((project, name), make, size / BYTES_A_SECOND, size)
-    changed_sessions, state = (
-        {file.session_id for file in changed},
-        DueSessions.of(components, project),
-    )
+    changed_sessions = {file.session_id for file in changed}
+    state = DueSessions.of(components, project)
     for session in session_files(components, project):
         expected = session.input_hash(components.ruleset_version)
         if session.session_id not in changed_sessions and state.is_due(session, expected):

@@ -276,17 +276,15 @@ def with_retained(
 ) -> list[SessionFiles]:
     """Return the sessions, with retained ones marked: those of `retain`, and those retained before
     that are still older than the policy or have lost their main file."""
-    retained_facts = components.catalog.products.facts_with(
-        REDACTED_RECORDS.name, RETAINED, project
-    )
-    if not (retained_facts or retain):
+    retained = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
+    if not (retained or retain):
         return sessions
     stored = (
         components.catalog.products.of_project(REDACTED_RECORDS.name, project) if retain else {}
     )
     result = []
     for session in sessions:
-        facts: RecordFacts | None = retained_facts.get((project, session.session_id))
+        facts: RecordFacts | None = retained.get((project, session.session_id))
         if session.session_id in retain:
             facts = stored[session.session_id].facts
         elif facts is not None and not (session.main_gone or is_over(components, session)):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -130,9 +129,10 @@ def _source_rows(
         by_file.setdefault(row["agent_id"] or "", []).append(row)
     for agent_id, own in by_file.items():
         counted: ProductFacts = product.facts if not agent_id else {}
-        ids = [
-            (identity.id_of(row["record_uuid"]), _milliseconds(row["timestamp"]), 0) for row in own
-        ]
+        ids = []
+        for row in own:
+            milliseconds = int(row["timestamp"].timestamp() * 1000) if row["timestamp"] else 0
+            ids.append((identity.id_of(row["record_uuid"]), milliseconds, 0))
         records = np.array(ids, dtype=RECORD_DTYPE)
         if not agent_id:
             records = np.append(records, removed[~np.isin(removed["id"], records["id"])])
@@ -158,7 +158,3 @@ def _source_rows(
             },
             records=records.tobytes(),
         )
-
-
-def _milliseconds(moment: datetime | None) -> int:
-    return int(moment.timestamp() * 1000) if moment is not None else 0

@@ -58,12 +58,10 @@ def forget_lost_rows(
     for project, tables in sorted(changed.items()):
         if not is_locked(lake.lock_path(project)):  # else its writer will note the new rows
             with components.project_lock(project):
-                _compare_with_products(components, project, tables)
+                _compare_products(components, project, tables)
 
 
-def _compare_with_products(
-    components: Components, project: str, tables: Mapping[Table, int]
-) -> None:
+def _compare_products(components: Components, project: str, tables: Mapping[Table, int]) -> None:
     """Compare the rows in tables of a project with its products, and note the tables' states."""
     catalog, lake = components.catalog, components.lake
     forgotten = tombstones(components).forgotten("done")

@@ -193,13 +193,11 @@ def look_at(components: Components, workspace: Workspace, *paths: str) -> bool:
         walk_again(components, workspace)
         return files_of(components, workspace).files != files
     exclusion = _Exclusion(components, workspace)
-    differing = [
-        path for path in changed if _update_path(components, workspace, path, files, exclusion)
-    ]
+    differing = [path for path in changed if _update(components, workspace, path, files, exclusion)]
     return bool(differing)
 
 
-def _update_path(
+def _update(
     components: Components,
     workspace: Workspace,
     path: str,

@@ -109,11 +109,8 @@ class AgentJournal(SqliteStore):
                 )
             if self.cut_turns.holds(turn):
                 return False
-            project = self.project_of(turn.conversation_id)
-            values = {
-                **_column_values(turn),
-                "project": turn.project if project is None else project,
-            }
+            owner = self.project_of(turn.conversation_id)
+            values = {**_column_values(turn), "project": turn.project if owner is None else owner}
             self.put("turns", **values, changed=number)
         return True
 

@@ -60,7 +60,7 @@ CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
 """`changed` is the number of the write, so that a conversation's greatest one tells its state."""
-_CUT_SUMMARIES_SCHEMA = """
+_CUTS_SCHEMA = """
 CREATE {kind} TABLE IF NOT EXISTS cut_summaries (
     summary_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, project TEXT NOT NULL,
     last_turn INTEGER NOT NULL, row TEXT NOT NULL
@@ -75,13 +75,11 @@ def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
     for file in (path, copy_of(path)):
         if (reading := connect_read_only(file, seconds)) is not None:
             if reading.execute(_HAS_CUT_SUMMARIES).fetchone() is None:  # of a version before
-                reading.executescript(_CUT_SUMMARIES_SCHEMA.format(kind="TEMP"))
+                reading.executescript(_CUTS_SCHEMA.format(kind="TEMP"))
             return reading
     if not is_writable(path.parent):
         empty = connect(IN_MEMORY)
-        empty.executescript(
-            f"{_SCHEMA}{_CUT_SUMMARIES_SCHEMA.format(kind='')} PRAGMA query_only = 1;"
-        )
+        empty.executescript(f"{_SCHEMA}{_CUTS_SCHEMA.format(kind='')} PRAGMA query_only = 1;")
         return empty
     _restore_copy(path)
     require_journal(path)
@@ -89,7 +87,7 @@ def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
     if connection.execute(_HAS_CUT_SUMMARIES).fetchone() is None:
         require_own(path, connection, _SCHEMA)
         connection.execute("PRAGMA journal_mode=WAL")
-        script = f"{_SCHEMA}{_CUT_SUMMARIES_SCHEMA.format(kind='')}"
+        script = f"{_SCHEMA}{_CUTS_SCHEMA.format(kind='')}"
         connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
     connection.execute("PRAGMA synchronous=FULL")
     return connection

@@ -51,23 +51,21 @@ class TextAccount:
 
     def sentence(self) -> str:
         """Return what is missing, as one line; "" if nothing is."""
-        sentences = []
+        lines = []
         if self.missing:
             number = sum(size > 0 for _, size in self.sessions.values())
-            sentences.append(
+            lines.append(
                 f"{_amount(self.missing)} of text in {number} session{'s' * (number != 1)} are in "
                 f"places that no reader knows: {self.places(_SHOWN)}"
             )
         if self.beyond:
-            sentences.append(
-                f"{_amount(self.beyond)} of text in large transcripts were not compared"
-            )
+            lines.append(f"{_amount(self.beyond)} of text in large transcripts were not compared")
         if self.uncounted:
-            sentences.append(
+            lines.append(
                 f"{self.uncounted} transcript{'s' * (self.uncounted != 1)} read without an account "
                 "of their text: run `memory ingest`"
             )
-        return "; ".join(sentences)
+        return "; ".join(lines)
 
     def kinds_sentence(self) -> str:
         """Return which kinds of records no reader knows, as one line; "" if there are none."""

@@ -253,9 +253,7 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
     log = data_dir / _LOG_FILE
     # -P: the working directory is the data directory, from which nothing may be imported.
     command = [sys.executable, "-P", "-m", PROCESS, str(data_dir.resolve()), str(idle_seconds)]
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("CHROMA_")
-    }
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("CHROMA_")}
     log.unlink(missing_ok=True)  # it may be a link to another file
     with log.open("wb") as output:
         process = subprocess.Popen(

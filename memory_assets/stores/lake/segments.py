@@ -226,9 +226,7 @@ def next_path(directory: Path) -> Path:
 def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> None:
     """Write a segment of these sessions to `path`, which is a new one."""
     directory = [
-        _directory_entry(
-            session.session_id, sum(map(len, session.parts)), session.stamp, session.footer
-        )
+        _entry(session.session_id, sum(map(len, session.parts)), session.stamp, session.footer)
         for session in sessions
     ]
     parts = (part for session in sessions for part in session.parts)
@@ -239,7 +237,7 @@ def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
     """Replace a segment by one without these sessions; runs of remaining neighbours are copied
     whole."""
     directory = [
-        _directory_entry(name, entry.rows, entry.stamp, entry.footer)
+        _entry(name, entry.rows, entry.stamp, entry.footer)
         for name, entry in segment.entries.items()
         if name not in session_ids
     ]
@@ -266,9 +264,7 @@ def runs_without(segment: Segment, session_ids: Set[str]) -> list[tuple[int, int
     return runs
 
 
-def _directory_entry(
-    session_id: str, rows: int, stamp: str, footer: Mapping[str, str]
-) -> dict[str, object]:
+def _entry(session_id: str, rows: int, stamp: str, footer: Mapping[str, str]) -> dict[str, object]:
     """Return a session's entry in a directory, as it is written."""
     return {"session_id": session_id, "rows": rows, "stamp": stamp, "footer": footer}
 
