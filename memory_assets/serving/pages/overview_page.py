@@ -16,7 +16,7 @@ from memory_assets.requests.questions import AuditRequest, UsageGroup, UsageRequ
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import is_within
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.serving.answer_lines import usage_notes, with_directories
+from memory_assets.serving.answer_lines import as_spoken, usage_notes
 from memory_assets.serving.pages.charts import (
     heat_map,
     hours_of_week,
@@ -166,9 +166,7 @@ def _answers(memory: Memory, usage_request: UsageRequest, *, chosen: bool) -> Ma
         "answer": answers[0],
         "answers": answers,
         "heat": heat_map(days, last_day(days), "tokens"),
-        "notes": list(
-            usage_notes(with_directories(answers[0], memory.catalog.sources.project_roots))
-        ),
+        "notes": list(usage_notes(as_spoken(answers[0], memory.catalog.spoken_projects))),
     }
 
 
