@@ -71,6 +71,8 @@ _PASSED = re.compile(
 )
 _PIPEFAIL = re.compile(r"\bpipefail\b")
 _FOLLOWS = re.compile(r"\s*(?:\)\s*)*(&&|\|\||[|;&\n]|$)")
+_LOGGED = re.compile(r"\b(?:LOG|INFO|DEBUG|WARN)\b|\blevel\W{,3}(?:info|debug|warn)\b")
+"""What a program says while it runs, on a line of its log."""
 _ERROR_LINES = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -83,11 +85,13 @@ _ERROR_LINES = tuple(
         r"^[^\S\n]*(?P<text>[\w./\\-]+\.\w+:\d+:\d+: (?!note|warning).+)$",
         r"^[^\S\n]*(?P<text>(?:npm (?:ERR!|error) (?!code)|ERR_\w+).*)$",
         r"^[^\S\n]*(?P<text>(?:--- FAIL|FAIL(?:ED)?)\b(?!.*\[\w+ failed\]).*)$",
-        r"^(?P<text>(?!.*(?:[│|]|task failed$|\[\w+ failed\])).*\b(?:error|failed|not found|denied|"
-        r"[Cc]annot|unable to|No such file|refused|undefined|unexpected|invalid|missing|"
-        r"timed out)\b.*(?<![{};,]))$",
+        rf"^(?P<text>(?!.*(?:[│|]|task failed$|\[\w+ failed\]|{_LOGGED.pattern}))"
+        r".*\b(?:error|failed|not found|denied|[Cc]annot|unable to|No such file|refused|"
+        r"undefined|unexpected|invalid|missing|timed out)\b.*(?<![{};,]))$",
     )
 )
+_GOES_ON = re.compile(r":\s*\n\s*\S.*")
+"""Behind a line that only says that something failed, the one that says what."""
 _EXACT = names("-c -e -")
 _SINGLE = names(
     "pytest tox nox jest vitest mocha playwright phpunit rspec tsc eslint ruff mypy pyright biome "
@@ -304,6 +308,10 @@ def _head(text: RedactedText) -> RedactedText:
     scanned = head_and_tail(text, _SCANNED_CHARACTERS, _SCANNED_CHARACTERS)
     for pattern in _ERROR_LINES:
         if hit := pattern.search(scanned):
-            return shorten(scanned.cut(*hit.span("text")).squeezed(), _HEAD_LIMIT)
-    own = (line for line in scanned.lines() if not _WRAPPING.match(line))
+            start, end = hit.span("text")
+            further = _GOES_ON.match(scanned, end - 1)
+            line = scanned.cut(start, further.end() if further else end)
+            return shorten(line.squeezed(), _HEAD_LIMIT)
+    lines = scanned.lines()
+    own = (line for line in lines if not (_WRAPPING.match(line) or _LOGGED.search(line)))
     return shorten(next(own, EMPTY).squeezed(), _HEAD_LIMIT)

@@ -378,8 +378,8 @@ def writing(path: Path, project: str) -> Iterator[None]:
 def _all_entries(all_segments: Sequence[Segment]) -> dict[str, Entry]:
     """Return the entry of each session in segments, newest first."""
     entries: dict[str, Entry] = {}
-    for segment in all_segments:
-        entries = {**segment.entries, **entries}
+    for segment in reversed(all_segments):
+        entries |= segment.entries
     return entries
 
 
