@@ -26,7 +26,6 @@ from memory_assets.requests.questions import (
 from memory_assets.requests.search import CrossQueryRequest
 from memory_assets.serving.answer_lines import (
     clock,
-    cross_query_lines,
     link_line,
     page_note,
     sessions_notes,
@@ -37,6 +36,7 @@ from memory_assets.serving.answer_lines import (
 from memory_assets.serving.views import (
     audit_view,
     blame_view,
+    cross_query_view,
     nothing_on,
     records_view,
     rows_view,
@@ -127,7 +127,7 @@ def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
     The documents are those of workspaces, or of a collection of your own in the same Chroma. Prints
     them, the sessions that match, and pairs of the two that are about one subject.
     """
-    answer = answered(asked, as_json, lines=cross_query_lines)
+    answer = answered(asked, as_json, view=cross_query_view)
     require(answer["documents"], answer["sessions"])
 
 

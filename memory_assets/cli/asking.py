@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.requests.arguments import Arguments
-from memory_assets.serving.answer_lines import with_directories
+from memory_assets.serving.answer_lines import as_spoken
 from memory_assets.serving.views import Terminal, View
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def answered(
     finally:
         gc.freeze()  # nor is any of it looked at again before the process ends
         gc.enable()
-    told = notes(with_directories(answer, memory.catalog.sources.project_roots))
+    told = notes(as_spoken(answer, memory.catalog.spoken_projects))
     if view is not None and not as_json:
         full, paged = getattr(asked, "full", False), getattr(asked, "pager", True)
         print_view(view, memory, answer, full=full, paged=paged)

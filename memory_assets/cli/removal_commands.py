@@ -80,7 +80,8 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         listed = [_without(text, row) for row in listed]
     answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
     if not as_json:
-        rendering.print_lines(_selected(answer["sessions"], cut=asked.cut))
+        spoken = components.catalog.spoken_projects()
+        rendering.print_lines(_selected(answer["sessions"], spoken, cut=asked.cut))
         rendering.print_lines([_WHOLE.format(part)] if part else ())
     if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
         rendering.print_answer(answer, as_json, ["Nothing was removed."])
@@ -317,11 +318,13 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
     }
 
 
-def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]:
+def _selected(
+    sessions: Sequence[dict[str, Any]], spoken: Mapping[str, str], *, cut: bool
+) -> Iterator[str]:
     rows = sum(sum(session["rows"].values()) for session in sessions)
     what = "The text would be cut out of" if cut else "To be forgotten:"
     yield f"{what} {_in_words(sessions)}, {counted(rows, 'row')}."
-    yield from listed(map(_in_lines, sessions))
+    yield from listed(_in_lines(session, spoken) for session in sessions)
 
 
 def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
@@ -335,15 +338,17 @@ def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
-def _in_lines(session: Mapping[str, Any]) -> str:
-    rows = session["rows"]
+def _in_lines(session: Mapping[str, Any], spoken: Mapping[str, str]) -> str:
+    rows, project = session["rows"], session["project"]
     if (kind := session["kind"]) in ("conversation", "memory"):
         size = counted(rows.get("agent_history", 0), "turn") if kind == "conversation" else kind
     else:
         records, chunks = rows.get("redacted_records", 0), rows.get("turn_chunks", 0)
         size = f"{counted(records, 'record')}, {counted(chunks, 'chunk')}"
     start = f"  {session['session_id']}  {snippet(session['title'], _TITLE)}".rstrip()
-    return f"{start}\n    {clock(session['last_record_at'])}  {size}, {session['project']}"
+    return (
+        f"{start}\n    {clock(session['last_record_at'])}  {size}, {spoken.get(project, project)}"
+    )
 
 
 def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict[str, Any]:
@@ -475,7 +480,8 @@ def retain(dry_run: bool, json: bool) -> None:
         {"project": session[0], "session_id": session[1]} for session in sorted(due.sessions)
     ]
     if dry_run:
-        rendering.print_answer(answer, json, _due(answer))
+        lines = _due(answer, components.catalog.spoken_projects())
+        rendering.print_answer(answer, json, lines)
         return
     components.catalog.close()
     answer |= _retained(settings, console)
@@ -530,10 +536,11 @@ def _brought_up_to_date(
     return result
 
 
-def _due(answer: dict[str, Any]) -> Iterator[str]:
+def _due(answer: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
     sessions = answer["sessions"]
     yield (
         f"{counted(len(sessions), 'session')} older than {counted(answer['days'], 'day')} "
         f"would keep only prompts and summary; {answer['waiting']} more need `memory ingest` first."
     )
-    yield from listed(f"  {session['session_id']}  {session['project']}" for session in sessions)
+    named = ((session["session_id"], session["project"]) for session in sessions)
+    yield from listed(f"  {session}  {spoken.get(project, project)}" for session, project in named)

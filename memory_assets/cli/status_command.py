@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from memory_assets import __version__
 from memory_assets import status as overview
 from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
@@ -81,7 +82,7 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     yield from _runs(current["runs"])
     yield from _watcher(current["watcher"])
     if follower := current["workspaces_watcher"]:
-        yield f"Workspaces: watched by process {follower['pid']} since {follower['since']}."
+        yield f"Workspaces: watched by process {follower['pid']} since {clock(follower['since'])}."
     yield from named_documents(current["stages"].get("workspace_chunks", {}).get("by_name") or 0)
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
@@ -91,6 +92,11 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     if version := versions.get("memory_assets"):  # not before the first ingest has ended
         model = str(versions.get("embedder") or "no vectors").partition("/")[0]
         yield f"Version: {version}, {model} (--json lists all)"
+        if version != __version__:
+            yield (
+                f"This program is version {__version__}: the next `memory ingest` redoes what it "
+                "reads, redacts or cuts in another way."
+            )
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
@@ -124,7 +130,7 @@ def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
         yield "Watcher: none (`memory ingest --watch`)."
         return
     yield (
-        f"Watcher: process {state['pid']} since {state['since']}, {state['mode']}, "
+        f"Watcher: process {state['pid']} since {clock(state['since'])}, {state['mode']}, "
         f"{counted(state['runs'], 'run')}, {counted(state['waiting'], 'project')} waiting."
     )
     for directory, reason in state["notes"].items():

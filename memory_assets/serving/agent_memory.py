@@ -206,10 +206,10 @@ class AgentMemory:
         if not (work or remembers):
             return nothing
         if len(about) > 1:
-            from memory_assets.serving.answer_lines import by_directory
+            from memory_assets.serving.answer_lines import as_spoken, project_notes
 
-            roots = engines.catalog.sources.project_roots()
-            work.insert(0, f"Of several projects of that name: {by_directory(about, roots)}.")
+            of = as_spoken({"project": ", ".join(about)}, engines.catalog.spoken_projects)
+            work = [*project_notes(of), *work]
         return self._calls.context(
             about,
             asked.conversation or "",

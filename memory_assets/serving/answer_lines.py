@@ -17,7 +17,6 @@ from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.search import MAX_HITS
 from memory_assets.requests.times import spoken_time
-from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
@@ -26,6 +25,8 @@ _SHOWN = 600
 _COPIES = 3
 _TOLD = 3
 """Hits of a brief answer that are told though they are weak."""
+NOT_SURE = "not sure"
+"""What readers are told of a weak hit, and of an answer whose hits are all weak."""
 _MISSING = 3
 """Words named that occur nowhere."""
 _TIMES = {"since", "until"}
@@ -74,12 +75,13 @@ def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
 
 def unsure(missing: Sequence[str]) -> str:
     """Return what is said above hits that are all weak, with the words that occur nowhere."""
+    said = NOT_SURE.capitalize()
     if not missing:
-        return "Not sure; nearest:"
+        return f"{said}; nearest:"
     words = [f"'{word}'" for word in missing[:_MISSING]]
     if len(words) == 1:
-        return f"Not sure: {words[0]} is nowhere in memory. Nearest:"
-    return f"Not sure: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
+        return f"{said}: {words[0]} is nowhere in memory. Nearest:"
+    return f"{said}: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
 
 
 def hit_lines(
@@ -87,13 +89,13 @@ def hit_lines(
     first: int = 1,
     missing: Sequence[str] = (),
     *,
+    weak: bool = False,
     brief: bool = False,
 ) -> Iterator[str]:
     """Yield hits of an answer, best first, each with its rank (that of the first one is given),
-    its id and its text; weak ones are marked, or announced where all are weak, with the words that
-    are `missing`. If it shall be `brief`, weak ones after the third are named by their ids alone:
-    of 264 questions with an answer 2 have it there alone."""
-    weak = bool(hits) and all(hit["weak"] for hit in hits)
+    its id and its text; weak ones are marked, or announced where the answer is `weak`, with the
+    words that are `missing`. If it shall be `brief`, weak ones after the third are named by their
+    ids alone: of 264 questions with an answer 2 have it there alone."""
     if weak:
         yield unsure(missing)
     named: list[str] = []
@@ -101,13 +103,13 @@ def hit_lines(
         if brief and hit["weak"] and rank > _TOLD:
             named.append(hit["id"])
             continue
-        mark = "weak  " if hit["weak"] and not weak else ""
+        mark = f"{NOT_SURE}  " if hit["weak"] and not weak else ""
         score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
         yield f"{rank}. {hit['id']}  {score}{_place(hit)}"
         yield f"   {hit['text']}"
         yield from (f"   {line}" for line in later_lines(hit))
     if named:
-        yield f"Also weak: {', '.join(named)}"
+        yield f"Also {NOT_SURE}: {', '.join(named)}"
 
 
 def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
@@ -171,8 +173,11 @@ def place_in_turn(hit: Mapping[str, Any]) -> str:
     return f"{RECORD_WORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
 
 
-def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:
-    """Yield the hits of a search with the beginning of each text, or with all of it."""
+def search_lines(
+    answer: Mapping[str, Any], named: Callable[[str], str] = str, *, full: bool = False
+) -> Iterator[str]:
+    """Yield the hits of a search with the beginning of each text, or with all of it, and their
+    projects as they are `named`."""
     most = None if full else _SHOWN
     yield from hit_lines(
         [
@@ -180,11 +185,13 @@ def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[s
                 **hit["metadata"],
                 **hit,
                 "time": hit["metadata"].get("timestamp"),
+                "project": named(hit["metadata"].get("project", "")),
                 "text": _begun(hit, most),
             }
             for hit in answer["hits"]
         ],
         missing=answer["missing"],
+        weak=answer["weak"],
     )
     if not answer["hits"]:
         yield "Nothing found."
@@ -245,10 +252,14 @@ def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"Searched for {meant} instead of {typed}."
 
 
-def timeline_lines(answer: Mapping[str, Any], cut: Container[str] = ()) -> Iterator[str]:
-    """Yield the sessions of a timeline with their items; the texts of the ids in `cut` go on."""
+def timeline_lines(
+    answer: Mapping[str, Any], named: Callable[[str], str], cut: Container[str] = ()
+) -> Iterator[str]:
+    """Yield the sessions of a timeline, with their projects as they are `named`, and their items;
+    the texts of the ids in `cut` go on."""
     for part in answer["sessions"]:
-        yield f"# {part['session_id']} {part['agent']} {part['project']} {part['title']}"
+        project = named(part["project"])
+        yield f"# {part['session_id']} {part['agent']} {project} {part['title']}"
         for item in part["items"]:
             mark = ">" if item["anchor"] else "-"
             more = f' [cut: get(ids=["{item["id"]}"])]' if item["id"] in cut else ""
@@ -264,10 +275,12 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from answer["missing"].values()
 
 
-def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterator[str]:
+def session_lines(
+    answer: Mapping[str, Any], project: str, there: Mapping[str, int]
+) -> Iterator[str]:
     """Yield a session's summary in order of use, and the first items of each kind, but for commits
     that the summary names and the notes of them; `there` is how many there are."""
-    yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
+    yield f"# {answer['session_id']} {answer['agent']} {project}"
     named: set[str] = set()
     if summary := answer["summary"]:
         branch = f" on {summary['git_branch']}" if summary["git_branch"] else ""
@@ -332,20 +345,15 @@ def shortened(count: int) -> str:
     return str(count)
 
 
-def by_directory(projects: Iterable[str], roots: Mapping[str, str]) -> str:
-    """Return projects as a list of their directories, by name where none is known, and where
-    several have one: it is said from the home directory, which can be two people's."""
-    places = {project: roots.get(project) or project for project in projects}
-    known = Counter(places.values())
-    return ", ".join(place if known[place] == 1 else project for project, place in places.items())
-
-
-def with_directories(
-    answer: Mapping[str, Any], roots: Callable[[], Mapping[str, str]]
+def as_spoken(
+    answer: Mapping[str, Any], spoken_projects: Callable[[], Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Return an answer for a person: of several projects of one name, the directories."""
-    projects = str(answer.get("project") or "").split(", ")
-    return {**answer, "project": by_directory(projects, roots())} if projects[1:] else {**answer}
+    """Return an answer, or its filters, with its projects by the names that readers are told."""
+    if not answer.get("project"):
+        return {**answer}
+    spoken = spoken_projects()
+    names = (spoken.get(project, project) for project in answer["project"].split(", "))
+    return {**answer, "project": ", ".join(names)}
 
 
 def project_notes(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -387,26 +395,6 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"
-
-
-def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[str]:
-    """Yield the documents, the sessions with three turns each, and what is alike in both."""
-    for row in answer["documents"]:
-        score = "" if row["score"] is None else f"  {row['score']:.2f}"
-        heading = row["metadata"].get("section_heading") or ""
-        yield f"document {row['id']}{score}  {heading}".rstrip()
-        yield f"   {snippet(row['text'], most)}"
-    for row in answer["sessions"]:
-        head = f"session {row['session_id']}  {', '.join(row['why'])}  {row['project']}"
-        yield f"{head}  {row['title']}".rstrip()
-        yield from (f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in row["turns"][:3])
-    for row in answer["overlap"]:
-        touched = f" (touched {row['touched']})" if row["touched"] else ""
-        touched += " (retrieved)" if row["retrieved"] else ""
-        yield (
-            f"overlap {row['document']} ~ {row['turn_id']}  {row['similarity']:.2f}  "
-            f"{', '.join(row['shared_terms'])}{touched}"
-        )
 
 
 def link_line(link: Mapping[str, Any]) -> str:

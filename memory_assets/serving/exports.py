@@ -24,7 +24,7 @@ from markupsafe import Markup
 
 from memory_assets.recall.rows import one_line
 from memory_assets.requests.questions import MAX_SESSIONS, ExportFormat, SessionsRequest
-from memory_assets.serving.answer_lines import clock
+from memory_assets.serving.answer_lines import clock, project_name
 from memory_assets.serving.pages.prose import without_tag_links
 from memory_assets.serving.pages.rendering import framed, lineage_links, rendered, static_file
 from memory_assets.serving.visible_text import visible, visible_payload
@@ -219,8 +219,9 @@ def session_lines(conversation: Conversation, title: str, only: int | None = Non
     line each."""
     if only is None:
         yield f"# {_line(title)}\n"
-        session_id = conversation.session_id
-        yield f"{conversation.agent}, project {conversation.project}, session {session_id}\n"
+        project = project_name(conversation.summary or {"project": conversation.project})
+        about = f"{_line(project)}, session {conversation.session_id}"
+        yield f"{conversation.agent}, project {about}\n"
     for turn in conversation.turns:
         if only in (None, turn.index):
             yield f"## Turn {turn.index}, {clock(turn.time)}\n"

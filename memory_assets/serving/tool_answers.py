@@ -10,7 +10,7 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.files.names import directory_of
-from memory_assets.recall.names import end_of_project, parse_id, session_named, shortened
+from memory_assets.recall.names import parse_id, session_named, shortened
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole
@@ -32,9 +32,9 @@ from memory_assets.requests.questions import (
 from memory_assets.requests.search import FEW_HITS, CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import (
     answered_in,
+    as_spoken,
     clock,
     correction_lines,
-    cross_query_lines,
     filter_lines,
     held_back_notes,
     hit_lines,
@@ -60,6 +60,7 @@ from memory_assets.serving.answer_size import (
 from memory_assets.serving.views import (
     AgentText,
     blame_view,
+    cross_query_view,
     friction_view,
     how_view,
     sessions_view,
@@ -175,7 +176,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         next_call += f" Next: recall(..., n={request.n}, page={request.page + 1}) of {len(shown)}."
     kept = {name: value for name, value in payload.items() if name != "hits"}
     notes = [
-        *filter_lines(payload["filters"]),
+        *filter_lines(as_spoken(payload["filters"], memory.catalog.spoken_projects)),
         *correction_lines(payload),
         *_notes(payload["coverage"], payload["degraded"]),
     ]
@@ -186,7 +187,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     of = {"project": project} if project else {}
     structured = {**kept, **of, "hits": hits, "next": next_call}
     brief = request.n <= FEW_HITS
-    told = hit_lines(hits, here.start + 1, payload["missing"], brief=brief)
+    told = hit_lines(hits, here.start + 1, payload["missing"], weak=payload["weak"], brief=brief)
     lines = [*(f"Project {project}" for _ in of), *told]
     return _Answer(structured, lines, after=[*notes, next_call])
 
@@ -218,7 +219,7 @@ def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
     _keep_nearest(payload, items)
     kept = [item for part in payload["sessions"] for item in part["items"]]
     ends = [(item["time"] or "", item["id"]) for item in kept]
-    lines = list(timeline_lines(payload, cut))
+    lines = list(timeline_lines(payload, AgentText(memory).project, cut))
     next_call = _next_on_timeline(payload["more"], sorted(ends), request)
     notes = [f"No {kind}: {why}." for kind, why in payload["missing"].items()]
     return _Answer({**payload, "next": next_call}, lines, "Nothing there.", [*notes, next_call])
@@ -330,15 +331,12 @@ def _on_page(
 def _with_short_ids(memory: Memory, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return hits or items with the shortest ids and projects that every tool takes, without what
     these ids name besides."""
-    known = memory.catalog.projects()
-    ends: dict[str, str] = {}
+    spoken = memory.catalog.spoken_projects()
     shortened_rows = []
     for row in rows:
         short = dict(row)
         if project := short.get("project"):
-            if project not in ends:
-                ends[project] = end_of_project(known, project)
-            short["project"] = ends[project]
+            short["project"] = spoken.get(project, project)
         if session_id := str(short.pop("session_id", "") or ""):
             short |= _short_item(memory, short, session_id)
             if row["id"].startswith("session::"):
@@ -387,7 +385,7 @@ def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     turns = [turn for session in payload["sessions"] for turn in session["turns"]]
     next_call = next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
     notes = [*_notes(payload["coverage"], payload["degraded"]), *_left_out(left_out, request.n)]
-    lines = list(cross_query_lines(payload, SNIPPET))
+    lines = list(cross_query_view(AgentText(memory), payload))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
 
 
@@ -408,7 +406,8 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
                 f'; timeline(anchor="{turns[-1]["id"]}", before=0, after=20) for more turns'
             )
         next_call += "."
-    lines = list(session_lines(shown, {kind: len(payload[kind]) for kind in kinds}))
+    project = AgentText(memory).project(shown["project"])
+    lines = list(session_lines(shown, project, {kind: len(payload[kind]) for kind in kinds}))
     return _Answer({**shown, "next": next_call}, lines, after=[next_call])
 
 
@@ -418,7 +417,11 @@ def _how(memory: Memory, request: HowRequest) -> _Answer:
     ids = [command["turn_id"] for command in [*payload["commands"], *payload["failed"]]]
     next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
     lines = list(how_view(AgentText(memory), payload)) if ids else []
-    notes = [*how_notes(payload), *_left_out(left_out, request.n), next_call]
+    notes = [
+        *how_notes(as_spoken(payload, memory.catalog.spoken_projects)),
+        *_left_out(left_out, request.n),
+        next_call,
+    ]
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
 
@@ -426,7 +429,8 @@ def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
     payload, left_out = fitting(_with_short_turns(memory, memory.ask(request)), ("errors",))
     turns = [error["turns"][0] for error in payload["errors"]]
     next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
-    notes = [*project_notes(payload), *_left_out(left_out, request.n), next_call]
+    of = project_notes(as_spoken(payload, memory.catalog.spoken_projects))
+    notes = [*of, *_left_out(left_out, request.n), next_call]
     lines = list(friction_view(AgentText(memory), payload)) if turns else []
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
@@ -444,7 +448,7 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
         next_call = f'Next: summarize_session(session="{listed[0]["short_id"]}") for what was done.'
     older = payload["total"] - len(listed)
     notes = [
-        *project_notes(payload),
+        *project_notes(as_spoken(payload, memory.catalog.spoken_projects)),
         *([f"{counted(older, 'more session')}: ask for more with n, or narrower."] * bool(older)),
         next_call,
     ]
@@ -454,7 +458,10 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
 
 def _usage(memory: Memory, request: UsageRequest) -> _Answer:
     payload, left_out = fitting(memory.ask(request), ("groups",))
-    notes = [*usage_notes(payload), *_left_out(left_out, 0)]
+    notes = [
+        *usage_notes(as_spoken(payload, memory.catalog.spoken_projects)),
+        *_left_out(left_out, 0),
+    ]
     return _Answer(payload, list(usage_lines(payload)), after=notes)
 
 
@@ -543,6 +550,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         "held_back": len(payload["quarantined"]) + len(payload["unlisted"]),
         "held_back_reasons": held[:_LISTED_HELD_BACK],
     }
+    named = AgentText(memory).project
     covered, sessions = payload["coverage"]["sessions"], SessionCounts(**payload["sessions"])
     shares = f" ({sessions.shares()})" if sessions.shares() else ""
     lines = [
@@ -555,7 +563,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         *chroma_notes(payload),
         *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
         "Projects (sessions): "
-        + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items())
+        + ", ".join(f"{named(name)} ({n})" for name, n in structured["projects"].items())
         + (f", and {more} more" if (more := len(projects) - _LISTED_PROJECTS) > 0 else ""),
     ]
     return _Answer(structured, lines)

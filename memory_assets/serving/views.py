@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from memory_assets.serving.answer_lines import (
     uses,
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
-from memory_assets.serving.visible_text import printable, unlisted
+from memory_assets.serving.visible_text import printable, snippet, unlisted
 from memory_assets.status import counted, lasting
 from memory_assets.tool_names import digest_lines
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
+_OF_A_DOCUMENT, _OF_A_TURN, _TURNS_EACH, _PAIRS = 240, 160, 3, 5
+"""Of a cross-query: characters of a text, turns of each session, and pairs on a terminal."""
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
     *(("Done", "completed"), ("Next", "next_steps"), ("Notes", "notes")),
@@ -78,14 +81,10 @@ class Terminal:
         root = self._roots.get(project, "")
         return printable(project_name({"project": project, "project_root": root}))
 
-    def when(self, time: str | None) -> str:
-        """Return a time of a row on the clock of this machine."""
-        return f"{_local(time):%Y-%m-%d %H:%M}" if time else "no time"
-
 
 class AgentText(Terminal):
-    """What a tool answers to an agent: lines of any width, ids and projects as its structured
-    answer has them, times that name their zone."""
+    """What a tool answers to an agent: lines of any width, ids as its structured answer has them,
+    projects by names that mean one alone."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, Layout(ENDLESS, full=True))
@@ -95,12 +94,12 @@ class AgentText(Terminal):
         return any_id or ""
 
     def project(self, project: str) -> str:
-        """Return a project as it is."""
-        return project
+        """Return what an agent calls a project."""
+        return self._spoken.get(project, project)
 
-    def when(self, time: str | None) -> str:
-        """Return a time of a row with its zone."""
-        return clock(time)
+    @cached_property
+    def _spoken(self) -> dict[str, str]:
+        return self.memory.catalog.spoken_projects()
 
 
 def _local(time: str) -> datetime:
@@ -163,7 +162,7 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             )
             failed = "failed" if record["is_error"] else ""
             agent = f"subagent {record['agent_id']}" if record["agent_id"] else ""
-            yield from layout.facts("", what.strip(), failed, agent, terminal.when(record["time"]))
+            yield from layout.facts("", what.strip(), failed, agent, clock(record["time"]))
             if record["diff"] is not None:
                 yield from layout.listed("File", record["paths"], "file")
             said = record["text"] if record["kind"] in _SPOKEN else ""
@@ -218,7 +217,7 @@ def _facts(terminal: Terminal, row: Mapping[str, Any]) -> list[str]:
     time = row.get("timestamp") or row.get("started_at") or row.get("ended_at")
     branch = str(row.get("git_branch") or row.get("branch") or "")
     return [
-        terminal.when(time),
+        clock(time),
         terminal.project(row["project"]),
         branch,
         str(row.get("agent") or ""),
@@ -309,13 +308,50 @@ def nothing_on(answer: Mapping[str, Any]) -> str:
 
 def _item_head(item: Mapping[str, Any]) -> str:
     mark = ">" if item["anchor"] else " "
-    clock = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
+    hour = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
     number = "" if item["kind"] in ("summary", "commit") else item["id"].rpartition("::")[2]
-    return f"{mark} {clock}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
+    return f"{mark} {hour}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
 
 
 def _day(item: Mapping[str, Any]) -> str:
-    return f"{_local(item['time']):%A, %d %B %Y}" if item["time"] else "Without a time"
+    return f"{_local(item['time']):%A, %d %B %Y (%Z)}" if item["time"] else "Without a time"
+
+
+def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the documents, the sessions with three turns each, and what is alike in both."""
+    layout = terminal.layout
+    if answer["documents"]:
+        yield layout.styled("Documents", "cyan")
+    for row in answer["documents"]:
+        score = "" if row["score"] is None else f"{row['score']:.2f}"
+        heading = row["metadata"].get("section_heading") or "Document"
+        yield from layout.hanging("", heading, style="bold")
+        yield from layout.facts("  ", row["id"], score)
+        yield from layout.hanging("  ", snippet(layout.prose(row["text"]), _OF_A_DOCUMENT))
+    if answer["sessions"]:
+        yield layout.styled("Sessions", "cyan")
+    for row in answer["sessions"]:
+        yield from layout.hanging("", row["title"] or "(no title)", style="bold")
+        shown_id = terminal.short(f"session::{row['session_id']}")
+        facts = (", ".join(row["why"]), terminal.project(row["project"]), shown_id)
+        yield from layout.facts("  ", *facts)
+        for turn in row["turns"][:_TURNS_EACH]:
+            said = snippet(layout.prose(turn["text"]), _OF_A_TURN)
+            yield from layout.hanging(f"  {terminal.short(turn['id'])}  ", said)
+    pairs = answer["overlap"]
+    shown = pairs if layout.width == ENDLESS else pairs[:_PAIRS]
+    if pairs:
+        yield layout.styled("Alike in both", "cyan")
+    for row in shown:
+        touched = f" (touched {row['touched']})" if row["touched"] else ""
+        touched += " (retrieved)" if row["retrieved"] else ""
+        alike = f"{row['similarity']:.2f}  {', '.join(row['shared_terms'])}{touched}".rstrip()
+        pair = f"{row['document']} ~ {terminal.short(row['turn_id'])}"
+        yield from layout.hanging("  ", f"{pair}  {alike}")
+    if len(shown) < len(pairs):
+        yield f"  … {counted(len(pairs), 'pair')} in all; --json lists them"
+    if not answer["documents"] and not answer["sessions"]:
+        yield "Nothing found."
 
 
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -329,7 +365,7 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading(name)
         for command in commands.values():
             yield from layout.hanging("  ", command["command"], style="cyan")
-            last = f"last {terminal.when(command['last'])} {terminal.short(command['turn_id'])}"
+            last = f"last {clock(command['last'])} {terminal.short(command['turn_id'])}"
             yield from layout.hanging("    ", f"{uses(command)}, {last}")
             for failed in command["before"]:
                 yield from layout.hanging("    after ", f"{failed['command']}: {failed['error']}")
@@ -337,7 +373,7 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading("Failed, and did not work later in the session")
     for command in answer["failed"]:
         yield from layout.hanging("  ", command["command"], style="cyan")
-        where = f"{terminal.when(command['time'])} {terminal.short(command['turn_id'])}"
+        where = f"{clock(command['time'])} {terminal.short(command['turn_id'])}"
         yield from layout.hanging("    ", f"{command['error']} ({where})")
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
@@ -354,7 +390,7 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging("  ", error["command"], style="cyan")
         met = f"met in {counted(error['sessions'], 'session')}, {_ended_in(error)}"
         yield from layout.hanging(
-            "  ", f"{met}; last {terminal.when(error['last'])} {terminal.short(error['turns'][0])}"
+            "  ", f"{met}; last {clock(error['last'])} {terminal.short(error['turns'][0])}"
         )
         endings = error["endings"] if layout.full else error["endings"][:2]
         for ending in endings:
@@ -385,7 +421,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         if not commit["sessions"] and len(answer["commits"]) > 1 and not layout.full:
             continue
         lines = f", {counted(len(commit['lines']), 'line')}" if commit["lines"] else ""
-        day = f"{terminal.when(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
+        day = f"{clock(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
         head = f"{commit['commit'][:12]}  {day}"
         yield from layout.hanging(head, f"{commit['subject'] or 'no session is known'}{lines}")
         for session in commit["sessions"]:
@@ -397,7 +433,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f", in {terminal.project(turn['project'])}"
         yield from layout.hanging("", turn["title"] or "(no title)", style="bold")
-        where = f"{terminal.when(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
+        where = f"{clock(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
         yield from layout.hanging("  ", f"{where} changed {turn['path']}{elsewhere}")
     for note in answer["notes"]:
         if not (unknown and note.startswith(UNPROVEN)):  # said above
@@ -417,7 +453,7 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         of = ", ".join(map(terminal.short, row["entities"]))
         sure = f"on {of}" if is_note else f"{row['confidence']:g} sure"
         about = terminal.project(row["project"]) if row["project"] else ""
-        facts = [row["type"], sure, terminal.when(row["ts"]), about]
+        facts = [row["type"], sure, clock(row["ts"]), about]
         facts += [f"archived: {row['archived']}"] if row["archived"] else []
         yield from layout.facts("  ", *facts, short.get(row["memory_id"], row["memory_id"]))
         for other in row["also"]:
@@ -437,7 +473,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [
-            f"ended {terminal.when(session['ended_at'])}, {lasting(session['duration_seconds'])}",
+            f"ended {clock(session['ended_at'])}, {lasting(session['duration_seconds'])}",
             counted(session["turns"], "turn"),
             counted(commits, "commit") if commits else "",
             project_name(session),
@@ -476,7 +512,7 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield from layout.listed("Source", [path, f"{source['state']}; {span}"])
     for change in answer["trail"]:
         of = f" from {', '.join(change['of'])}" if change["of"] else ""
-        made = f"{change['what']} {terminal.when(change['at'])} by {change['who']}{of}"
+        made = f"{change['what']} {clock(change['at'])} by {change['who']}{of}"
         yield from layout.listed("Trail", [f"{made}: {change['why']}"])
     yield from _audited_records(terminal, answer)
     yield from _audited_runs(terminal, answer["runs"])
@@ -533,7 +569,7 @@ def _audited_runs(terminal: Terminal, runs: Sequence[Mapping[str, Any]]) -> Iter
         sound += number
         passed = f"{counted(number, 'check')} passed" if run["checks"] else "-"
         if failed or layout.full:
-            rows.append((run["stage"], terminal.when(run["made_at"]), ", ".join([passed, *failed])))
+            rows.append((run["stage"], clock(run["made_at"]), ", ".join([passed, *failed])))
     yield from layout.table(("made as", "at", "checks"), rows) if rows else ()
     if len(rows) < len(runs):
         yield f"{counted(sound, 'check')} of {counted(len(runs), 'step')} passed; --full lists them"

@@ -87,7 +87,7 @@ def objects_in(value: Any) -> list[dict[str, Any]]:
 def count_field(record: dict[str, Any], name: str) -> int:
     """Return a field that is a count, 0 if it is none."""
     value = record.get(name)
-    return value if isinstance(value, int) and 0 < value < _MOST_COUNTED else 0
+    return value if type(value) is int and 0 < value < _MOST_COUNTED else 0  # no bool
 
 
 def parse_time(value: object) -> datetime | None:

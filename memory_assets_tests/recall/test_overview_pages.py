@@ -24,7 +24,13 @@ from memory_assets.requests.agent_memory import RememberRequest
 from memory_assets.requests.questions import UsageRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.pages import origin_pages
-from memory_assets.serving.pages.charts import agent_mark, heat_map, span_bar, stacked_weeks
+from memory_assets.serving.pages.charts import (
+    agent_mark,
+    heat_map,
+    hours_of_week,
+    span_bar,
+    stacked_weeks,
+)
 from memory_assets.serving.pages.site import build_site
 from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
@@ -58,6 +64,8 @@ def test_charts_say_in_words_what_they_show() -> None:
     assert 'aria-label="101 turns on 2 days, 2025-04-07 to 2026-04-07"' in chart
     assert re.search(r'class="heat-1"[^>]*><title>1 turns on 2026-04-06', chart)
     assert re.search(r'class="heat-4"[^>]*><title>100 turns on 2026-04-07', chart)
+    assert ">0</text>" in chart and ">100 turns a day</text>" in chart  # what colours stand for
+    assert ">7 turns</text>" in hours_of_week(Counter({(0, 9): 7}), "turns")
     bars = stacked_weeks({"harbor": Counter({date(2026, 4, 6): 4})}, last, "sessions").image
     assert 'height="80.0"' in bars and "at most 4 in one" in bars and ">4</text>" in bars
     assert 'aria-label="bytes 10 to 20 of 40"' in span_bar(10, 20, 40)

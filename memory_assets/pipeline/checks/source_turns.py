@@ -70,6 +70,8 @@ class SourceCount:
     bytes: int = 0
     sessions: int = 0
     archived: int = 0
+    without_main: int = 0
+    """Sessions of which only files of subagents are there; they are not compared."""
     sets: dict[str, SetCount] = field(default_factory=lambda: {name: SetCount() for name in SETS})
     gaps: list[Gap] = field(default_factory=list)
     unlisted: list[Unlisted] = field(default_factory=list)
@@ -130,6 +132,7 @@ def count_sources(
         for source in files:
             if source.agent_id is not None:
                 of_agents[source.session_id].append(source)
+        count.without_main += len(of_agents.keys() - main)
         for source in files:
             count.files += 1
             count.bytes += source.size

@@ -34,7 +34,8 @@ def heat_map(
     shown = {day: count for day, count in counts.items() if monday <= day <= last}
     label = f"{sum(shown.values())} {noun} on {len(shown)} days, {monday} to {last}"
     parts = [*_months(monday), *_names(), *_squares(shown, monday, last, noun, address)]
-    return _image(label, _TOP + 7 * _STEP, parts, leads=address is not None)
+    parts += _scale(_TOP + 7 * _STEP + _SIDE // 2, max(shown.values(), default=0), f"{noun} a day")
+    return _image(label, _TOP + 8 * _STEP + _SIDE // 2, parts, leads=address is not None)
 
 
 def hours_of_week(counts: Counter[tuple[int, int]], noun: str) -> Markup:
@@ -59,10 +60,11 @@ def hours_of_week(counts: Counter[tuple[int, int]], noun: str) -> Markup:
         )
         for hour in range(24)
     )
+    scale = _image(f"darkest: {most} {noun}", _SIDE, [*_scale(0, most, noun)])
     return Markup(
         '<table class="hours"><caption class="unseen">{} {} by weekday and hour</caption>'
-        "<thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>"
-    ).format(counts.total(), noun, hours, Markup("").join(rows))
+        "<thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>{}"
+    ).format(counts.total(), noun, hours, Markup("").join(rows), scale)
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,18 @@ def _months(monday: date) -> Iterator[Markup]:
 def _names() -> Iterator[Markup]:
     for number in (0, 2, 4):
         yield _label(0, _TOP + number * _STEP + _SIDE - 2, day_abbr[number])
+
+
+def _scale(y: int, most: int, unit: str) -> Iterator[Markup]:
+    """Yield what the colours stand for: none of `unit`, and up to `most`."""
+    yield _label(_LEFT, y + _SIDE - 2, "0")
+    for level in range(_LEVELS + 1):
+        yield Markup('<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2"/>').format(
+            level, _LEFT + _SIDE + level * _STEP, y, _SIDE, _SIDE
+        )
+    yield _label(
+        _LEFT + _SIDE + (_LEVELS + 1) * _STEP + _GAP, y + _SIDE - 2, f"{shortened(most)} {unit}"
+    )
 
 
 def _label(x: int, y: int, text: str) -> Markup:

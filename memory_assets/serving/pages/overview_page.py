@@ -16,7 +16,7 @@ from starlette.responses import Response
 from memory_assets.requests.questions import UsageGroup, UsageRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import is_within
-from memory_assets.serving.answer_lines import usage_notes, with_directories
+from memory_assets.serving.answer_lines import as_spoken, usage_notes
 from memory_assets.serving.pages.charts import heat_map, hours_of_week, stacked_weeks
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
 from memory_assets.serving.pages.project_pages import last_day
@@ -149,7 +149,5 @@ def _answers(memory: Memory, asked: UsageRequest, *, chosen: bool) -> Mapping[st
         "answer": answers[0],
         "answers": answers,
         "heat": heat_map(days, last_day(days), "tokens"),
-        "notes": list(
-            usage_notes(with_directories(answers[0], memory.catalog.sources.project_roots))
-        ),
+        "notes": list(usage_notes(as_spoken(answers[0], memory.catalog.spoken_projects))),
     }

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
+    as_spoken,
     later_lines,
     project_name,
     search_notes,
@@ -85,13 +86,14 @@ def _answered(
     del shown["status"]  # the page is there, whatever is wrong with what was typed
     if (answer := shown["answer"]) is None:
         return shown
+    spoken = {**answer, "filters": as_spoken(answer["filters"], memory.catalog.spoken_projects)}
     return {
         **shown,
         **({} if given else newest_listed(memory)),
         "hits": by_session(shown_hits(memory, answer)),
         "found": len(answer["hits"]),
         "machine": answer["machine"],
-        "notes": [note for note in search_notes(answer) if "--" not in note],
+        "notes": [note for note in search_notes(spoken) if "--" not in note],
         "older": _older(request, asked, answer["hits"]),
     }
 

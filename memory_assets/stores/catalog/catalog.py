@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from memory_assets.project_names import spoken_names
 from memory_assets.stores.catalog.connection import CatalogConnection, now
 from memory_assets.stores.catalog.known_secrets import KnownSecrets, Redactions
 from memory_assets.stores.catalog.products import STAGES, Products, Quarantine
@@ -56,6 +57,10 @@ class Catalog:
     def projects(self) -> set[str]:
         """Return every project that has a source file or a product."""
         return {str(row[0]) for row in self._connection.rows(_PROJECTS)}
+
+    def spoken_projects(self) -> dict[str, str]:
+        """Return by project what people and agents are told, and what means it alone."""
+        return spoken_names(dict.fromkeys(self.projects(), "") | self.sources.project_roots())
 
     def require_key(self, recognised_by: int) -> None:
         """Note by what the key is recognised under which records are known. Where it is
