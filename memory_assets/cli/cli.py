@@ -22,7 +22,6 @@ from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.private_files import create_private_files, keep_temporary_files
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import counted
 
 _GROUPS = {
     "Ingest and maintain": {
@@ -169,6 +168,8 @@ def _run() -> None:
 
 def _what_to_type(settings: Settings) -> Iterator[str]:
     """Yield lines for somebody who does not know what to type."""
+    from memory_assets.status import counted
+
     yield "memory: search what your coding agents did before."
     yield ""
     sessions = _sessions(settings)
