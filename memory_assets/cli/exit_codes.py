@@ -28,9 +28,6 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt as stopped:
         _fail(str(stopped) or "Stopped.", INTERRUPTED, as_error=False)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(ERROR)
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         _fail(str(unexpected(error)), ERROR)
 
