@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -305,7 +306,7 @@ _CONTENT = re.compile(
 )
 _RANGE = re.compile(r"^(?:offset|limit|view_range|start_line|end_line): ", re.MULTILINE)
 _EVERYWHERE = re.compile(r"^replace_?[aA]ll: true$", re.MULTILINE)
-_NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|: )(.*)", re.DOTALL)
+_NUMBERED = re.compile(r"\s*(\d{1,6})(?:→|\t|: )(.*)", re.DOTALL)
 _REMINDER = re.compile(r"\n*<system-reminder>.*", re.DOTALL)
 _OUTPUT = re.compile(
     r"(?:(?:Chunk ID|Wall time|Process exited|Original token|Exit code)[^\n]*\n)+Output:\n"
@@ -411,19 +412,21 @@ def _uncut(text: str) -> str | None:
     return None if _CUT.search(text) else text
 
 
-def _read_event(output: str, at: _At, *, whole: bool, first: int = 1) -> FileEvent:
-    """Return what was read: the whole file, or some of its lines. Lines are numbered by the tool,
-    or from `first`."""
-    if _CUT.search(output):
-        return FileEvent("read", *at)
+def _read_event(
+    output: str, at: _At, *, whole: bool, first: int = 1, numbered: bool | None = None
+) -> FileEvent:
+    """Return what was read: the whole file, or some of its lines, which are `numbered` (None:
+    perhaps, then without a gap), or stand there from `first` on."""
     rows = output.removesuffix("\n").split("\n")
-    matches = [_NUMBERED.fullmatch(row) for row in rows]
-    if all(matches):
-        lines = tuple((int(match[1]), match[2]) for match in matches if match is not None)
-    else:
-        lines = tuple(enumerate(rows, first))
-    gapless = [number for number, _ in lines] == list(range(1, len(lines) + 1))
-    if whole and gapless and len(lines) < _MOST_READ:
+    matches = [_NUMBERED.fullmatch(row) for row in rows] if numbered is not False else []
+    lines = tuple((int(match[1]), match[2]) for match in matches if match is not None)
+    if len(lines) < len(rows) or any(
+        after - before != 1 for (before, _), (after, _) in pairwise(lines)
+    ):
+        lines = () if numbered else tuple(enumerate(rows, first))
+    if _CUT.search(output) or not lines:
+        return FileEvent("read", *at)
+    if whole and lines[0][0] == 1 and len(lines) < _MOST_READ:
         return FileEvent("read", *at, text="\n".join(line for _, line in lines))
     return FileEvent("read", *at, lines=lines)
 
@@ -452,11 +455,11 @@ def _shell_events(
     shown = _SED.fullmatch(next((str(word) for word in parts[0].arguments), ""))
     alone = len(parts) == 1 and "|" not in call.command
     if parts[0].program == "cat" and alone and len(parts[0].words) == 2:
-        yield _read_event(output, at, whole=True)
+        yield _read_event(output, at, whole=True, numbered=False)
     elif parts[0].program == "sed" and alone and "-n" in parts[0].words and shown:
-        yield _read_event(output, at, whole=False, first=int(shown[1]))
+        yield _read_event(output, at, whole=False, first=int(shown[1]), numbered=False)
     elif parts[0].program == "nl" and all(_SED.fullmatch(str(word)) for word in piped):
-        yield _read_event(output, at, whole=not piped)
+        yield _read_event(output, at, whole=not piped, numbered=True)
 
 
 def _patch_events(patch: str, directory: str, file: str, at: _At) -> Iterator[FileEvent]:
