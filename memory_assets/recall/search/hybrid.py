@@ -35,6 +35,7 @@ from memory_assets.recall.search.pasted import holds_literally, pasted_shares, w
 from memory_assets.recall.search.ranking import (
     KeywordScores,
     best,
+    best_passages,
     keyword_scores,
     meaning_scores,
     meaning_weight,
@@ -63,6 +64,8 @@ alone say less of a chunk, so they count .72 then."""
 _READ_HITS, _WITH_WORDS, _LAST, _FIRST = 3, 3, 3, 3
 """The first hits beside which stands what other passages of the turn say: of those with most words
 of the question and the last ones. Beside any hit that lists calls alone, of the first ones, too."""
+_SAYS_SOMETHING = 2
+"""Terms of a turn from which on it can be a hit without a word of the question."""
 _OF_RELATIONS = 0.3
 """What it is worth that a chunk states the relation that is asked for."""
 _OF_HUBS = 0.1
@@ -170,7 +173,11 @@ def _find_kind(
         ranking, copies = _of_documents(request, ranking, words, corpus, corpora.index, allowed)
         field = ranking if field is before else field
     nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
-    turns = list(copies)[: request.n] if kind == "workspace" else nearest[: request.n]
+    if kind == "workspace":
+        turns = list(copies)[: request.n]
+    else:
+        saying = _among(_saying(corpus, words), _among(allowed, ranking.scores))
+        turns = best(saying, request.n).tolist() or nearest[: request.n]
     judged: Sequence[Confidence | None] = [None] * len(turns)
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
@@ -196,6 +203,13 @@ def _find_kind(
         # A kind with one of the question's words is not the equal of one with all of them.
         hits = [replace(hit, score=hit.score * words.occurring) for hit in hits]
     return hits, vectors is not None
+
+
+def _saying(corpus: Corpus, words: KeywordScores) -> Mask:
+    """Return which turns say something: those of more than one word, such as "/" or "hi", or of one
+    that is asked for."""
+    asked = best_passages(corpus, words.covered) > 0
+    return asked | (corpus.length >= _SAYS_SOMETHING)
 
 
 def _among(allowed: Mask | None, scores: Floats) -> Floats:

@@ -91,7 +91,7 @@ def keyword_scores(
     for _, held in occurring[:_RAREST]:
         rarest += (held > 0) / np.float32(min(_RAREST, len(occurring)))
     of_passage = np.where(corpus.passages > 1, np.float32(_OF_PASSAGE), np.float32(0))
-    turns += of_passage * (_best_passages(corpus, rows) - turns)
+    turns += of_passage * (best_passages(corpus, rows) - turns)
     return KeywordScores(turns / highest, rows / highest, covered / asked, rarest, rarities, of_all)
 
 
@@ -141,7 +141,7 @@ def best(scores: Floats, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return places[np.argsort(-scores[places], kind="stable")]
 
 
-def _best_passages(corpus: Corpus, rows: Floats) -> Floats:
+def best_passages(corpus: Corpus, rows: Floats) -> Floats:
     """Return the highest value among the rows of each turn."""
     starts = np.cumsum(corpus.passages) - corpus.passages
     highest: Floats = np.maximum.reduceat(rows, starts)
