@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from memory_assets import __version__
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.rendering import layout_of_output
 from memory_assets.serving.answer_lines import LISTED, clock, told_apart
@@ -83,6 +84,11 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     if version := versions.get("memory_assets"):  # not before the first ingest has ended
         model = str(versions.get("embedder") or "no vectors").partition("/")[0]
         yield f"Version: {version}, {model} (--json lists all)"
+        if version != __version__:
+            yield (
+                f"This program is version {__version__}: the next `memory ingest` redoes what it "
+                "reads, redacts or cuts in another way."
+            )
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:

@@ -89,13 +89,13 @@ def hit_lines(
     first: int = 1,
     missing: Sequence[str] = (),
     *,
+    weak: bool = False,
     brief: bool = False,
 ) -> Iterator[str]:
     """Yield hits of an answer, best first, each with its rank (that of the first one is given),
-    its id and its text; weak ones are marked, or announced where all are weak, with the words that
-    are `missing`. If it shall be `brief`, weak ones after the third are named by their ids alone:
-    of 264 questions with an answer 2 have it there alone."""
-    weak = bool(hits) and all(hit["weak"] for hit in hits)
+    its id and its text; weak ones are marked, or announced where the answer is `weak`, with the
+    words that are `missing`. If it shall be `brief`, weak ones after the third are named by their
+    ids alone: of 264 questions with an answer 2 have it there alone."""
     if weak:
         yield unsure(missing)
     named: list[str] = []
@@ -191,6 +191,7 @@ def search_lines(
             for hit in answer["hits"]
         ],
         missing=answer["missing"],
+        weak=answer["weak"],
     )
     if not answer["hits"]:
         yield "Nothing found."

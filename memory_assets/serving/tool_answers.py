@@ -187,7 +187,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     of = {"project": project} if project else {}
     structured = {**kept, **of, "hits": hits, "next": next_call}
     brief = request.n <= FEW_HITS
-    told = hit_lines(hits, here.start + 1, payload["missing"], brief=brief)
+    told = hit_lines(hits, here.start + 1, payload["missing"], weak=payload["weak"], brief=brief)
     lines = [*(f"Project {project}" for _ in of), *told]
     return _Answer(structured, lines, after=[*notes, next_call])
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from memory_assets.agents import AGENTS
+from memory_assets.errors import printable
 
 _DESKTOP = "written by file managers, editors and version control"
 _OF_ALL = ((".DS_Store", _DESKTOP), ("Thumbs.db", _DESKTOP), ("*~", _DESKTOP), (".git/*", _DESKTOP))
@@ -28,10 +30,11 @@ _SHOWN = 5
 @dataclass
 class OtherFiles:
     """How many files are left out, by reason, and how many nobody knows, by agent and kind
-    (`codex *.jsonl.zst`)."""
+    (`codex *.jsonl.zst`), with the `first` of each kind."""
 
     left_out: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
 
     def add(self, agent: str, root: Path, path: str, *, is_copy: bool = False) -> None:
         """Add a file, or a directory too deep to be looked into (it ends with "/"), below an
@@ -39,11 +42,17 @@ class OtherFiles:
         if reason := _COPY if is_copy else _reason(agent, root, path):
             self.left_out[reason] += 1
         else:
-            self.unknown[f"{agent} {_kind(path)}"] += 1
+            kind = f"{agent} {_kind(path)}"
+            self.unknown[kind] += 1
+            self.first.setdefault(kind, printable(path))
 
-    def to_dict(self) -> dict[str, dict[str, int]]:
-        """Return the counts as JSON has them."""
-        return {"files_left_out": dict(self.left_out), "files_unknown": dict(self.unknown)}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, and the first unknown files, as JSON has them."""
+        return {
+            "files_left_out": dict(self.left_out),
+            "files_unknown": dict(self.unknown),
+            "files_unknown_first": self.first,
+        }
 
     def sentence(self) -> str:
         """Return which files nobody knows, as one line; "" if there are none."""

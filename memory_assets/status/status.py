@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from memory_assets.errors import NotFound, StoreError
-from memory_assets.paths import NO_EMBEDDER
+from memory_assets.paths import NO_EMBEDDER, WHERE_ROOTS_ARE_SET, places_in_words
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, look, roots_to_read, sample_beside_own
@@ -44,6 +44,8 @@ RETENTION_FILE = "retention.begun"
 HISTORY_FILE = "history.jsonl"
 """Name of the sources that hold prompts and nothing else (`transcripts/claude/history.py`)."""
 
+_STRANGE = 2
+"""So many files of no known kind are named."""
 _COLLECTIONS = {kind.asset for kind in SEARCH_KINDS.values()}
 
 
@@ -200,9 +202,17 @@ def coverage(
 
 
 def _unread(text: TextAccount, disk: Disk) -> Iterator[str]:
-    """Yield a line if text or files are in places that no reader knows."""
+    """Yield a line if text or files are in places that no reader knows, and one that names files
+    which another agent may have written."""
     if sentence := "; ".join(filter(None, (text.sentence(), disk.others.sentence()))):
         yield f"{sentence}. `memory status --json` lists all (`account`)."
+    if strange := [*text.strange, *disk.others.first.values()]:
+        more = f" and {len(strange) - _STRANGE} more" if len(strange) > _STRANGE else ""
+        yield (
+            f"Of no known kind: {places_in_words(list(map(Path, strange[:_STRANGE])))}{more}. If "
+            "another agent wrote them, move them to its directory, or name a directory that has "
+            f"only such files in {WHERE_ROOTS_ARE_SET}."
+        )
 
 
 def _failed(catalog: Catalog, data_dir: Path) -> Iterator[str]:

@@ -277,7 +277,7 @@ class _About:
         subject = _fifths(bag, self._subjects) if self._subjects else "none"
         others = sum(self._frequency[stem] - 1 for stem in bag) / max(len(bag), 1)
         return [
-            f"code={min(len(_CODE.findall(one.plain)), 3)}",
+            f"code={min(len(_CODE.findall(one.plain[:_LOOKED_AT])), 3)}",
             f"number={_DIGIT.search(one.plain) is not None}",
             f"file={any(name in one.plain for name in self._files)}",
             f"words={min(len(bag) // 3, 6)}",

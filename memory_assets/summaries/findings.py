@@ -42,7 +42,7 @@ _MAY_CHANGE = Phrase(
     r"so far|empty|hard-?coded|silently|undocumented|unauthenticated)\b"
 )
 """What says that something is amiss, or only how it is for now."""
-_FILES = re.compile(r"[\w./@-]*\w\.[A-Za-z]\w{0,8}\b")
+_FILES = re.compile(r"(?<![\w./@-])[\w./@-]*\w\.[A-Za-z]\w{0,8}\b")
 _IDENTIFIERS = re.compile(r"\b(?:[a-z]\w*[a-z][A-Z]\w+|(?:[A-Z][a-z]+){3}\w*|\w{3,}(?=\(\)))")
 _REPLACED = re.compile(
     r"(?i)^\W*old_?(?:string|str|text)\b[\s\S]*?(?=\bnew_?(?:str|text)|\Z)|^-.+", re.MULTILINE

@@ -48,6 +48,13 @@ def test_a_brief_answer_names_weak_hits_after_the_third_alone() -> None:
     assert len(list(hit_lines(hits))) == 12
 
 
+def test_weak_hits_on_a_later_page_are_no_answer_that_is_unsure() -> None:
+    """The answer says whether it is, not the hits of one page."""
+    hits = [{"id": "a:0", "score": 0.5, "weak": True, "time": None, "text": "It opens."}]
+    assert next(hit_lines(hits, 11)).startswith("11. a:0  0.50  weak  ")
+    assert next(hit_lines(hits, 11, weak=True)) == "Not sure; nearest:"
+
+
 def test_a_search_says_what_its_answer_lacks_and_how_it_was_filtered(asked: Asked) -> None:
     """Times with their zone."""
     answer = asked.memory.search("lamp", agent="Pi", since="2026-01-01T00:00Z").to_dict()

@@ -251,8 +251,6 @@ def test_an_open_memory_sees_what_was_added_since(copied: Callable[..., Memory])
     assert session_id not in {
         hit.metadata["session_id"] for hit in memory.search(QUESTION, n=200).hits
     }
-    for kind in keywords.KINDS:
-        components.catalog.products.drop(keywords.stage_of(kind), project, session_id)
     keywords.index_keywords(components, project)
     after = memory.search(QUESTION, n=200)
     assert [hit.id for hit in after.hits] == [hit.id for hit in before.hits]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from memory_assets.errors import printable
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.schema import SourceRow
 
@@ -21,7 +22,9 @@ class TextAccount:
     places that no reader knows, by path of keys with the agent's versions. By session (project,
     id) its text and what is unexplained of it. `uncounted` files were read by an earlier version,
     without an account. `kinds` counts the records, and the parts of them, of kinds that no reader
-    knows, by kind; the text of an unknown tag ("tag/...") is on record all the same."""
+    knows, by kind; the text of an unknown tag ("tag/...") is on record all the same. `strange` are
+    the paths of transcripts that gave no prompt and of whose text most is unexplained, or that gave
+    nothing and have lines that are no JSON objects."""
 
     text: int = 0
     beyond: int = 0
@@ -29,6 +32,7 @@ class TextAccount:
     unexplained: dict[str, tuple[int, set[str]]] = field(default_factory=dict)
     sessions: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
+    strange: list[str] = field(default_factory=list)
 
     @property
     def missing(self) -> int:
@@ -82,6 +86,7 @@ class TextAccount:
             "not_compared": self.beyond,
             "transcripts_without_account": self.uncounted,
             "unknown_kinds": dict(self.kinds),
+            "transcripts_unknown": self.strange,
             "unexplained": {
                 path: {"bytes": size, "versions": sorted(versions, key=version_key)}
                 for path, (size, versions) in self.unexplained.items()
@@ -94,11 +99,11 @@ def account_of(rows: Iterable[SourceRow]) -> TextAccount:
     account = TextAccount()
     for row in rows:
         if row.gone_at is None:
-            _add(account, (row.project, row.session_id), row.facts)
+            _add(account, row, row.facts)
     return account
 
 
-def _add(account: TextAccount, session: tuple[str, str], facts: SourceFacts) -> None:
+def _add(account: TextAccount, row: SourceRow, facts: SourceFacts) -> None:
     account.kinds.update(facts.get("unknown_types", {}))
     if "text_bytes" not in facts:
         account.uncounted += 1
@@ -108,8 +113,12 @@ def _add(account: TextAccount, session: tuple[str, str], facts: SourceFacts) -> 
         before, known = account.unexplained.get(path, (0, set()))
         account.unexplained[path] = (before + int(size), known | {*map(str, versions)})
         missing += int(size)
+    session = (row.project, row.session_id)
     text, unexplained = account.sessions.get(session, (0, 0))
     account.sessions[session] = (text + count(facts, "text_bytes"), unexplained + missing)
+    no_lines = count(facts, "bad_lines") > 0 and not count(facts, "blocks")
+    if no_lines or (not count(facts, "prompts") and missing > count(facts, "text_bytes") / 2):
+        account.strange.append(printable(row.path))
     account.text += count(facts, "text_bytes")
     account.beyond += count(facts, "text_beyond")
 

@@ -372,8 +372,8 @@ def writing(path: Path, project: str) -> Iterator[None]:
 def _all_entries(held: Sequence[Segment]) -> dict[str, Entry]:
     """Return the entry of each session in segments, newest first."""
     entries: dict[str, Entry] = {}
-    for segment in held:
-        entries = {**segment.entries, **entries}
+    for segment in reversed(held):
+        entries |= segment.entries
     return entries
 
 

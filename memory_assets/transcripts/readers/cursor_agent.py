@@ -250,7 +250,7 @@ class CursorCliReader(DatabaseReader):
     """Reads the chats of Cursor's command line."""
 
     agent = "cursor"
-    version = "1"
+    version = "2"
     session = CursorCliSession
     known = (Columns("meta", "key value"), Columns("blobs", "id data"))
 
