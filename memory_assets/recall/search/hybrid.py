@@ -35,6 +35,7 @@ from memory_assets.recall.search.pasted import holds_literally, pasted_shares, w
 from memory_assets.recall.search.ranking import (
     KeywordScores,
     best,
+    best_passages,
     keyword_scores,
     meaning_scores,
     meaning_weight,
@@ -63,6 +64,8 @@ without meaning. Words alone count .72 then."""
 _HITS_READ, _WORD_PASSAGES, _LAST, _FIRST_PASSAGES = 3, 3, 3, 3
 """Hits whose other passages are read too: those with most words of the question and the last ones
 of the turn. For any hit that lists calls alone, also the first ones."""
+_MEANINGFUL_TERMS = 2
+"""Terms of a turn from which on it can be a hit without a word of the question."""
 _RELATION_WEIGHT = 0.3
 """Score of a chunk that states the relation which the question asks for."""
 _HUB_WEIGHT = 0.1
@@ -170,7 +173,13 @@ def _find_kind(
         ranking, copies = _rank_documents(request, ranking, words, corpus, corpora.index, allowed)
         field = ranking if field is before else field
     nearest = best(_mask_scores(allowed, ranking.scores), max(request.n, FIELD)).tolist()
-    turns = list(copies)[: request.n] if kind == "workspace" else nearest[: request.n]
+    if kind == "workspace":
+        turns = list(copies)[: request.n]
+    else:
+        meaningful = _mask_scores(
+            _meaningful_turns(corpus, words), _mask_scores(allowed, ranking.scores)
+        )
+        turns = best(meaningful, request.n).tolist() or nearest[: request.n]
     verdicts: Sequence[Confidence | None] = [None] * len(turns)
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
@@ -196,6 +205,13 @@ def _find_kind(
         # A kind with one of the question's words is not the equal of one with all of them.
         hits = [replace(hit, score=hit.score * words.occurring) for hit in hits]
     return hits, vectors is not None
+
+
+def _meaningful_turns(corpus: Corpus, words: KeywordScores) -> Mask:
+    """Return which turns can be hits: those of more than one word, unlike "/" or "hi", or of one
+    that is asked for."""
+    asked = best_passages(corpus, words.covered) > 0
+    return asked | (corpus.length >= _MEANINGFUL_TERMS)
 
 
 def _mask_scores(allowed: Mask | None, scores: Floats) -> Floats:

@@ -91,7 +91,7 @@ def keyword_scores(
     for _, counts_by_turn in occurring[:_RAREST]:
         rarest += (counts_by_turn > 0) / np.float32(min(_RAREST, len(occurring)))
     passage_weight = np.where(corpus.passages > 1, np.float32(_PASSAGE_WEIGHT), np.float32(0))
-    turns += passage_weight * (_best_passages(corpus, rows) - turns)
+    turns += passage_weight * (best_passages(corpus, rows) - turns)
     return KeywordScores(
         turns / highest, rows / highest, covered / total_rarity, rarest, rarities, share_occurring
     )
@@ -143,7 +143,7 @@ def best(scores: Floats, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return places[np.argsort(-scores[places], kind="stable")]
 
 
-def _best_passages(corpus: Corpus, rows: Floats) -> Floats:
+def best_passages(corpus: Corpus, rows: Floats) -> Floats:
     """Return the highest value among the rows of each turn."""
     starts = np.cumsum(corpus.passages) - corpus.passages
     highest: Floats = np.maximum.reduceat(rows, starts)
