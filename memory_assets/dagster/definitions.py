@@ -26,7 +26,7 @@ from memory_assets.dagster.assets.sources import (
     redacted_records,
     workspace_documents,
 )
-from memory_assets.dagster.assets.step import TABLES
+from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.batch import ingest_batch
 from memory_assets.dagster.ingests import ingests_sensor, record_ingests
 from memory_assets.dagster.jobs import (

@@ -15,12 +15,7 @@ from typing import Any
 
 import dagster as dg
 
-from memory_assets.dagster.metadata import (
-    SEARCHED_FIRST,
-    checked,
-    definition_metadata,
-    materialized,
-)
+from memory_assets.dagster.metadata import SEARCHED_FIRST, checked, materialized
 from memory_assets.dagster.op_events import OpEvents
 from memory_assets.dagster.partitions import agent_memory, partitions_of, projects, workspaces
 from memory_assets.dagster.resources import MemoryParam, MemoryResource, WorkersParam
@@ -33,7 +28,6 @@ from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import written
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stages import STAGES
 from memory_assets.stores.workspaces import Workspaces
 
 # Partitioned checks are new in 1.13 and marked as preview; without them a check of a
@@ -240,22 +234,3 @@ def step_asset(
         yield from run_steps(context, memory, workers, (name,))
 
     return asset
-
-
-TABLES = [
-    step_asset(
-        stage.table.name,
-        stage.description,
-        group=stage.group,
-        kinds={"parquet", *stage.reads},
-        searched=stage.searched,
-        metadata=definition_metadata(stage.table),
-    )
-    for stage in STAGES
-]
-"""The tables that are made of redacted_records, and their vectors: an asset for each stage.
-
-Vectors are assets of their own, not a part of the collections: embedding is nine tenths of the cost
-of an ingest, so they are kept in the lake, where a damaged or moved Chroma is rebuilt from them in
-minutes, and where their model is recorded row by row.
-"""

@@ -64,8 +64,8 @@ without meaning. Words alone count .72 then."""
 _HITS_READ, _WORD_PASSAGES, _LAST, _FIRST_PASSAGES = 3, 3, 3, 3
 """Hits whose other passages are read too: those with most words of the question and the last ones
 of the turn. For any hit that lists calls alone, also the first ones."""
-_MEANINGFUL_TERMS = 2
-"""Terms of a turn from which on it can be a hit without a word of the question."""
+_MIN_TERMS = 2
+"""A turn of fewer terms is a hit only by a word of the question."""
 _RELATION_WEIGHT = 0.3
 """Score of a chunk that states the relation which the question asks for."""
 _HUB_WEIGHT = 0.1
@@ -172,14 +172,13 @@ def _find_kind(
             ranking = _demote_hubs(ranking, corpus, corpora.index, vectors, allowed)
         ranking, copies = _rank_documents(request, ranking, words, corpus, corpora.index, allowed)
         field = ranking if field is before else field
-    nearest = best(_mask_scores(allowed, ranking.scores), max(request.n, FIELD)).tolist()
+    scores = _mask_scores(allowed, ranking.scores)
+    nearest = best(scores, max(request.n, FIELD)).tolist()
     if kind == "workspace":
         turns = list(copies)[: request.n]
     else:
-        meaningful = _mask_scores(
-            _meaningful_turns(corpus, words), _mask_scores(allowed, ranking.scores)
-        )
-        turns = best(meaningful, request.n).tolist() or nearest[: request.n]
+        content = _mask_scores(_turns_with_content(corpus, words), scores)
+        turns = best(content, request.n).tolist() or nearest[: request.n]
     verdicts: Sequence[Confidence | None] = [None] * len(turns)
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
@@ -191,12 +190,7 @@ def _find_kind(
         told = model_knows or cosines is None
         judged = confidences(turns, evidence, request.least) if told else unknown(turns)
         turns = turns[: len(judged)]
-        if pasted is not None:
-            judged = [
-                confidence.made_sure() if pasted[turn] else confidence
-                for turn, confidence in zip(turns, judged, strict=True)
-            ]
-        verdicts = judged
+        verdicts = _sure_if_pasted(turns, judged, pasted)
     # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
     excerpt_query = "" if request.mode == "semantic" or copies else request.query
     hits = _hits(turns, verdicts, ranking, corpus, corpora, copies, excerpt_query)
@@ -207,11 +201,23 @@ def _find_kind(
     return hits, vectors is not None
 
 
-def _meaningful_turns(corpus: Corpus, words: KeywordScores) -> Mask:
+def _sure_if_pasted(
+    turns: Sequence[int], verdicts: Sequence[Confidence], pasted: Floats | None
+) -> Sequence[Confidence]:
+    """Return the verdicts on turns, those sure that hold a pasted line."""
+    if pasted is None:
+        return verdicts
+    return [
+        verdict.made_sure() if pasted[turn] else verdict
+        for turn, verdict in zip(turns, verdicts, strict=True)
+    ]
+
+
+def _turns_with_content(corpus: Corpus, words: KeywordScores) -> Mask:
     """Return which turns can be hits: those of more than one word, unlike "/" or "hi", or of one
     that is asked for."""
-    asked = best_passages(corpus, words.covered) > 0
-    return asked | (corpus.length >= _MEANINGFUL_TERMS)
+    has_asked_word = best_passages(corpus, words.covered) > 0
+    return has_asked_word | (corpus.length >= _MIN_TERMS)
 
 
 def _mask_scores(allowed: Mask | None, scores: Floats) -> Floats:
