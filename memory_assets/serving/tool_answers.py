@@ -380,7 +380,8 @@ def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     for name in ("query", "corpus_query", "session_query"):
         payload[name] = snippet(payload[name], _MOST_ECHOED)
     turns = [turn for session in payload["sessions"] for turn in session["turns"]]
-    next_call = next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
+    short = [_short_turn(memory, turn["id"]) for turn in turns[:1]]
+    next_call = next_after([{"id": turn_id} for turn_id in short], None)
     notes = [*_notes(payload["coverage"], payload["degraded"]), *_rest_note(left_out, request.n)]
     lines = list(cross_query_view(AgentText(memory), payload))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])

@@ -83,15 +83,11 @@ class Terminal:
 
 
 class AgentText(Terminal):
-    """What a tool answers to an agent: lines of any width, ids as its structured answer has them,
-    projects by names that mean one alone."""
+    """What a tool answers to an agent: lines of any width, and projects by names that mean one
+    alone."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, Layout(ENDLESS, full=True))
-
-    def short(self, any_id: str | None) -> str:
-        """Return an id as it is."""
-        return any_id or ""
 
     def project(self, project: str) -> str:
         """Return what an agent calls a project."""

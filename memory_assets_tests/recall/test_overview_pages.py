@@ -62,7 +62,7 @@ def test_charts_say_in_words_what_they_show() -> None:
     last = date(2026, 4, 7)
     chart = heat_map(Counter({last: 100, last - timedelta(days=1): 1}), last, "turns")
     assert 'aria-label="101 turns on 2 days, 2025-04-07 to 2026-04-07"' in chart
-    assert re.search(r'class="heat-1"[^>]*><title>1 turns on 2026-04-06', chart)
+    assert re.search(r'class="heat-1"[^>]*><title>1 turn on 2026-04-06', chart)
     assert re.search(r'class="heat-4"[^>]*><title>100 turns on 2026-04-07', chart)
     assert ">0</text>" in chart and ">100 turns a day</text>" in chart  # what colours stand for
     assert ">7 turns</text>" in hours_of_week(Counter({(0, 9): 7}), "turns")
