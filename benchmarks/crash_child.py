@@ -26,10 +26,12 @@ STAGES = {
     "redact": ("memory_assets.pipeline.redact.redacted_records", ("redact_project",)),
     "publish": ("memory_assets.stores.lake.lake", ("Batch.publish",)),
     "compact": ("memory_assets.stores.lake.lake", ("Batch.compact",)),
+    "move": ("memory_assets.stores.lake.lake", ("Lake.move_own_files",)),
     "chunk": ("memory_assets.pipeline.tables.turn_chunks", ("chunk_project",)),
     "prompts": ("memory_assets.pipeline.tables.turn_chunks", ("extract_prompts",)),
     "summaries": ("memory_assets.pipeline.tables.whole_sessions", ("summarise_project",)),
     "embed": ("memory_assets.pipeline.tables.embeddings", ("embed_project",)),
+    "keywords": ("memory_assets.pipeline.indexes.keywords", ("index_keywords",)),
     "checks": (
         "memory_assets.pipeline.checks.verify",
         (
@@ -62,7 +64,6 @@ told as "redact", as all redaction is."""
 INDEX_STAGES = {
     "documents": ("memory_assets.pipeline.workspace.documents", ("read_documents",)),
     "cut": ("memory_assets.pipeline.workspace.chunks", ("chunk_documents",)),
-    "keywords": ("memory_assets.pipeline.indexes.keywords", ("index_keywords",)),
 }
 """Of `memory index`, beside those that all tables have."""
 AGENT_STAGES = {

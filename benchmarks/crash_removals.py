@@ -50,20 +50,20 @@ def run_rounds(name: str, world: World, rounds: int) -> Outcomes:
 
     world.take_home()
     transcripts, base = world.directory / "transcripts", world.directory / "base"
-    _write_transcripts(world, transcripts)
-    ingest, command = ["ingest"], _arguments(name)
-    Command(_environment(world, base, transcripts), ingest).to_the_end()
+    write_transcripts(world, transcripts)
+    ingest, command = ["ingest"], arguments(name)
+    Command(environment(world, base, transcripts), ingest).to_the_end()
     before = state_of(base, transcripts)
     chroma_server.stop(base)
     reference = world.directory / "reference"
     shutil.copytree(base, reference)
-    usual = Command(_environment(world, reference, transcripts), command).to_the_end()
-    Command(_environment(world, reference, transcripts), ingest).to_the_end()
+    usual = Command(environment(world, reference, transcripts), command).to_the_end()
+    Command(environment(world, reference, transcripts), ingest).to_the_end()
     wanted = state_of(reference, transcripts)
     chroma_server.stop(reference)
     draw = random.Random(world.seed)
-    needles = _only_in(before, wanted, draw)
-    held, left = _found(base, needles), _found(reference, needles)
+    needles = only_in(before, wanted, draw)
+    held, left = still_there(base, needles), still_there(reference, needles)
     removed = len(before.keys() - wanted.keys())
     print(f"{removed} rows go; of {len(needles)} lines of theirs {held} stood in Chroma and the "
           f"keyword index, {left} do after an undisturbed run", flush=True)  # fmt: skip
@@ -73,18 +73,18 @@ def run_rounds(name: str, world: World, rounds: int) -> Outcomes:
         data_dir = world.directory / f"round-{number}"
         shutil.copytree(base, data_dir)
         and_server = draw.random() < 1 / 3
-        killed = Command(_environment(world, data_dir, transcripts), command)
+        killed = Command(environment(world, data_dir, transcripts), command)
         where = aim_and_kill(killed, aim, draw, usual, data_dir, and_server)
         outcomes.hit[where] += 1
         order = (ingest, command, ingest) if number % 2 else (command, ingest)
         errors = [
-            Command(_environment(world, data_dir, transcripts), again).finish(_fine(again))
+            Command(environment(world, data_dir, transcripts), again).finish(_fine(again))
             for again in order
         ]
         error = next(filter(None, errors), "")
         found = {} if error else state_of(data_dir, transcripts)
         chroma_server.stop(data_dir)
-        if left := _found(data_dir, needles):
+        if left := still_there(data_dir, needles):
             error = error or f"{left} lines are left"
         line = (
             f"{number:3} aimed {aim:10} hit {where:10} {server_word(aim, and_server)} then "
@@ -94,7 +94,8 @@ def run_rounds(name: str, world: World, rounds: int) -> Outcomes:
     return outcomes
 
 
-def _arguments(name: str) -> list[str]:
+def arguments(name: str) -> list[str]:
+    """Return the command that lets go of the old sessions."""
     if name == "retain":
         return ["retain"]
     return ["forget", "--before", _OLD_UNTIL.isoformat(), "--yes"]
@@ -104,12 +105,13 @@ def _fine(arguments: list[str]) -> tuple[int, ...]:
     return (0, _FORGOTTEN_BEFORE) if arguments[0] == "forget" else (0,)
 
 
-def _environment(world: World, data_dir: Path, transcripts: Path) -> dict[str, str]:
+def environment(world: World, data_dir: Path, transcripts: Path) -> dict[str, str]:
+    """What a command sees, of which `retain` keeps all but the old sessions."""
     days = (datetime.now(UTC).date() - _OLD_UNTIL).days
     return {**world.environment(data_dir, transcripts), "MEMORY_RETENTION": f"{days}d"}
 
 
-def _write_transcripts(world: World, directory: Path) -> None:
+def write_transcripts(world: World, directory: Path) -> None:
     """Write generated transcripts and the sample's; two of three are a year older. A subagent
     is as old as its session."""
     world.write_transcripts(directory, 1)
@@ -125,7 +127,7 @@ def _write_transcripts(world: World, directory: Path) -> None:
             file.write_text(file.read_text().replace('"2026-0', '"2025-0'))
 
 
-def _only_in(before: dict[str, Any], wanted: dict[str, Any], draw: random.Random) -> list[bytes]:
+def only_in(before: dict[str, Any], wanted: dict[str, Any], draw: random.Random) -> list[bytes]:
     """Return some lines that no row of the wanted state holds, of those that had them."""
 
     def lines(state: dict[str, Any]) -> set[str]:
@@ -141,7 +143,7 @@ def _only_in(before: dict[str, Any], wanted: dict[str, Any], draw: random.Random
     return [line.encode() for line in draw.sample(gone, min(_NEEDLES, len(gone)))]
 
 
-def _found(data_dir: Path, needles: list[bytes]) -> int:
+def still_there(data_dir: Path, needles: list[bytes]) -> int:
     """Return how many of the lines stand in any file."""
     left = set(needles)
     for path in sorted(data_dir.rglob("*")):

@@ -2,6 +2,7 @@
 
     python benchmarks/crash_safety.py [--rounds 50] [--seed 7] [--megabytes 1.5]
                                       [--command ingest|retain|forget|index|remember|processes]
+    python benchmarks/crash_safety.py --command upgrade --from COMMIT
 
 Each round begins with an empty memory or (every other one) with a memory of the first two
 thirds of the transcripts, so that sessions grow and new ones come. The whole process group
@@ -11,8 +12,9 @@ files change. A round may miss its stage by a moment: so rounds are added until 
 hit as often as it was aimed at. After each kill a plain `memory ingest`, and nothing else, and
 every table, collection and a set of searches is compared. Exits with 1 if anything differs.
 The rounds of `retain` and `forget` are in `crash_removals.py`, those of `index` in
-`crash_index.py`, those of `remember` in `crash_memory.py`, and those of `processes`, in
-which several processes ingest, in `crash_processes.py`.
+`crash_index.py`, those of `remember` in `crash_memory.py`, those of `processes`, in which
+several processes ingest, in `crash_processes.py`, and those of `upgrade`, in which the memory
+of an earlier version is taken over, in `crash_upgrade.py`.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import crash_index, crash_memory, crash_processes, crash_removals
+from benchmarks import crash_index, crash_memory, crash_processes, crash_removals, crash_upgrade
 from benchmarks.crash_world import (
     Command,
     Outcomes,
@@ -120,20 +122,23 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=1.5)
     parser.add_argument(
         "--command",
-        choices=("ingest", "retain", "forget", "index", "remember", "processes"),
+        choices=("ingest", "retain", "forget", "index", "remember", "processes", "upgrade"),
         default="ingest",
     )
+    parser.add_argument("--from", dest="commit", default="3e9381fe", help="of the earlier code")
     given = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="crash-safety-"))
     started = time.monotonic()
     world = World(directory, given.seed, int(given.megabytes * 1e6))
-    rounds = {
+    rounds: dict[str, Callable[[World, int], Outcomes]] = {
         "ingest": run_rounds,
         "index": crash_index.run_rounds,
         "remember": crash_memory.run_rounds,
         "processes": crash_processes.run_rounds,
-    }.get(given.command) or partial(crash_removals.run_rounds, given.command)
-    outcomes = rounds(world, given.rounds)
+        "upgrade": partial(crash_upgrade.run_rounds, given.commit),
+    }
+    of_command = rounds.get(given.command) or partial(crash_removals.run_rounds, given.command)
+    outcomes = of_command(world, given.rounds)
     hit = outcomes.hit
     print("moments hit:", dict(hit))
     took = time.monotonic() - started

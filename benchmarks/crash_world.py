@@ -82,9 +82,14 @@ class World:
 class Command:
     """One `memory` command in a process group of its own, and the stages that it tells."""
 
-    def __init__(self, environment: dict[str, str], arguments: Sequence[str] = ("ingest",)) -> None:
+    def __init__(
+        self,
+        environment: dict[str, str],
+        arguments: Sequence[str] = ("ingest",),
+        code: Path = ROOT,
+    ) -> None:
         reading, writing = os.pipe()
-        child = str(ROOT / "benchmarks" / "crash_child.py")
+        child = str(code / "benchmarks" / "crash_child.py")
         self.process = subprocess.Popen(
             [sys.executable, child, str(writing), *arguments],
             env=environment,
@@ -119,6 +124,12 @@ class Command:
                 took = time.monotonic() - self._began[stage]
                 self.seconds.setdefault(stage, []).append(took)
         return bool(data)
+
+    def listen_for(self, seconds: float) -> None:
+        """Take in what is told within so many seconds, or until the end."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and self.listen(left):
+            pass
 
     def finish(self, fine: Sequence[int] = (0,)) -> str:
         """Wait for its end, and return what it said if its exit code is none of `fine`."""

@@ -1,17 +1,18 @@
 """Parts of a data directory that are gone, older, flipped, or of another machine; then one ingest.
 
-    python benchmarks/damage_sweep.py [--values 40] [--kinds delete,older,flip,whole]
-        [--seconds 600] [--results FILE]
+    python benchmarks/damage_sweep.py [--values 40] [--kinds delete,one,older,flip,whole]
+        [--seconds 600] [--seed 7] [--results FILE]
 
 A memory is a week old (what was remembered and indexed then, too), goes on, and forgets a session.
 In a copy of it each part (a table of the lake, a database, Chroma's files, ...) is deleted, or
-replaced by what it was a week ago, or one byte in it is flipped at `--values` places; or the whole
+replaced by what it was a week ago, or one byte in it is flipped at `--values` places; or one of its
+files is deleted, which the seed chooses as it does the places and the transcripts; or the whole
 directory comes back from a week ago, was written under a clock that is a day wrong, or is mixed
-with that of another machine. Then `search`, `status`, `doctor`, `verify`, `ingest` and `verify`
-run, and where that does not help, what they advise: files that are named as damaged are moved away,
-and `ingest --full` follows. None may end with a traceback or hang; afterwards all rows, searches
-and memories must be as they were, or a command must say what is not so. What was forgotten may not
-come back.
+with that of another machine. Then `search`, `status`, `doctor`, `verify --deep`, `ingest` and
+`verify --deep` run, and where that does not help, what they advise: files that are named as damaged
+are moved away, and `ingest --full` follows. None may end with a traceback or hang; afterwards all
+rows, searches and memories must be as they were, or a command must say what is not so. What was
+forgotten may not come back.
 
 With `--results` it goes on with a file of JSON lines, as `fault_sweep.py` does.
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import re
 import shutil
 import sys
@@ -33,17 +35,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.crash_world import World, differences
-from benchmarks.fault_sweep import Sweep, evenly, left_over, places, stop_server, wrong_saying
+from benchmarks.fault_sweep import Sweep, evenly, left_over, stop_server, wrong_saying
 from memory_assets.paths import tombstones_copy
 
-_LOOKS = (("search", "ledger"), ("status",), ("doctor",), ("verify",))
+_VERIFY = ("verify", "--deep")
+_LOOKS = (("search", "ledger"), ("status",), ("doctor",), _VERIFY)
 _FOUND_NOTHING = 3
 _DAMAGED = re.compile(r"(/\S+) is damaged")
 _COMPLAINT = re.compile(r"^wrong|^FAILED|^failed|^error|fail|damaged|missing|Run `|cannot|gone")
 _DAY = 86_400
 _WRITTEN = ("agent_memory/", "journal/", "memory_trail/", "search/memory/")
 """Rows of what agents wrote: what is not in a backup of it is lost, and is not compared."""
-KINDS = ("delete", "older", "flip", "whole")
+KINDS = ("delete", "one", "older", "flip", "whole")
 
 
 @dataclass
@@ -72,8 +75,9 @@ class Damage(NamedTuple):
 class Memories:
     """One memory now and a week ago, and the transcripts, which are those of now."""
 
-    def __init__(self, directory: Path) -> None:
-        self.sweep = Sweep(directory)
+    def __init__(self, directory: Path, seed: int) -> None:
+        self.sweep = Sweep(directory, seed)
+        self.seed = seed
         self.directory = directory
         self.week_ago, self.now = directory / "week-ago", directory / "now"
 
@@ -139,10 +143,10 @@ def take_older(part: str, week_ago: Path, data_dir: Path) -> None:
         shutil.copy2(week_ago / name, data_dir / name)
 
 
-def flip(files: Sequence[Path], place: int, values: int, data_dir: Path) -> None:
-    """Flip all bits of one byte of a part."""
+def flip(files: Sequence[Path], at: float, data_dir: Path) -> None:
+    """Flip all bits of one byte of a part, at so much of it (0 to 1)."""
     sizes = [(data_dir / name).stat().st_size for name in files]
-    at = (places(sum(sizes), values)[place]) - 1
+    at = int(at * sum(sizes))
     for name, size in zip(files, sizes, strict=True):
         if at < size:
             with (data_dir / name).open("r+b") as file:
@@ -156,14 +160,19 @@ def flip(files: Sequence[Path], place: int, values: int, data_dir: Path) -> None
 
 def damages(memories: Memories, kinds: Sequence[str], values: int) -> Iterator[Damage]:
     """Yield the damages of these kinds."""
+    draw = random.Random(memories.seed)
     for part, files in parts_of(memories.now).items():
         if "delete" in kinds:
             yield Damage("delete", part, 0, partial(delete, files))
+        if "one" in kinds and len(files) > 1:
+            for place, file in enumerate(draw.sample(files, min(len(files), values))):
+                yield Damage("one", part, place, partial(delete, [file]))
         if "older" in kinds:
             yield Damage("older", part, 0, partial(take_older, part, memories.week_ago))
         size = sum((memories.now / name).stat().st_size for name in files)
         for place in range(min(size, values)) if "flip" in kinds else ():
-            yield Damage("flip", part, place, partial(flip, files, place, values))
+            at = (place + draw.random()) / values
+            yield Damage("flip", part, place, partial(flip, files, at))
     if "whole" in kinds:
         for name, change in _whole(memories).items():
             yield Damage("whole", name, 0, change)
@@ -242,7 +251,7 @@ def try_damage(memories: Memories, damage: Damage) -> Result:
             if code not in (0, _FOUND_NOTHING):
                 said_by.append(f"{command[0]}: {_complaints(said)}")
 
-    run(*_LOOKS, ("ingest",), ("ingest",), ("verify",), ("search", "ledger"))
+    run(*_LOOKS, ("ingest",), ("ingest",), _VERIFY, ("search", "ledger"))
     from_backup = damage.kind == "whole" or damage[:2] == ("older", "agent_memory.db")
     differs, outcome = _differs(memories, data_dir, from_backup), "same"
     if differs:
@@ -252,8 +261,8 @@ def try_damage(memories: Memories, damage: Damage) -> Result:
             for name in damaged:
                 Path(name).unlink(missing_ok=True)
             moved |= damaged
-            run(("ingest",), ("verify",))
-        run(("ingest", "--full"), ("ingest",), ("verify",))
+            run(("ingest",), _VERIFY)
+        run(("ingest", "--full"), ("ingest",), _VERIFY)
         differs = _differs(memories, data_dir, from_backup)
     if differs:
         outcome = "told"
@@ -310,6 +319,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--values", type=int, default=4, help="places at which a part is flipped")
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing after that")
     parser.add_argument("--results", type=Path, help="file of JSON lines to go on with")
     given = parser.parse_args()
@@ -317,7 +327,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="damages-") as directory:
         results = given.results or Path(directory) / "results.jsonl"
         results.touch()
-        memories = Memories(Path(directory))
+        memories = Memories(Path(directory), given.seed)
         try:
             memories.make()
             before = read_results(results)

@@ -213,10 +213,11 @@ class Sweep:
     """Where transcripts and memories are."""
 
     directory: Path
+    seed: int = 7
 
     def __post_init__(self) -> None:
         self.failing = FailingCalls(self.directory)
-        self.world = World(self.directory, 7, 60_000, projects=2)
+        self.world = World(self.directory, self.seed, 60_000, projects=2)
         self.world.take_home()
         for name, share in (("before", 0.6), ("after", 1.0)):
             self.world.write_transcripts(self.directory / name, share)

@@ -10,7 +10,8 @@ import os
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +53,29 @@ def short_name(project: str, directory: str) -> str:
     if work_tree := _WORK_TREE.search(place):
         return "/".join(work_tree.groups())
     return place.rpartition("/")[2] or project.rpartition("-")[2]
+
+
+def spoken_names(directories: Mapping[str, str]) -> dict[str, str]:
+    """Return by project what readers are told, and what means it when they say it: the last name
+    of its directory, or as many of its names as tell it from all others; of one without a directory
+    ("") or beside another in two homes, the project itself."""
+    ends = {project: _ends(project, directory) for project, directory in directories.items()}
+    times = Counter(folded(end) for of_one in ends.values() for end in of_one)
+    return {
+        project: next(
+            (end for end in of_one if times[folded(end)] == 1 and end not in directories), project
+        )
+        for project, of_one in ends.items()
+    }
+
+
+def _ends(project: str, directory: str) -> list[str]:
+    """Return what a directory may be called, the shortest first; a home alone is everybody's."""
+    names = directory.replace("\\", "/").strip("/").split("/")
+    if names in ([""], ["~"]):
+        return []
+    whole = ("/".join(names[-count:]) for count in range(1, len(names) + 1))
+    return list(dict.fromkeys([short_name(project, directory), *whole]))
 
 
 def folded(name: str) -> str:

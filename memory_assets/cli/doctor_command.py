@@ -38,6 +38,7 @@ from memory_assets.paths import (
     user_cache_dir,
     user_config_dir,
 )
+from memory_assets.requests.times import spoken_time
 from memory_assets.settings import Settings
 from memory_assets.status import counted, in_words
 from memory_assets.stores.catalog.catalog import CATALOG_FILE
@@ -408,7 +409,7 @@ def _agents_memory(name: str, settings: Settings) -> Finding:
 
     path = settings.data_dir / FILE_NAME
     at = copied_at(path)
-    copied = "no copy yet" if at is None else f"copied {datetime.fromtimestamp(at):%Y-%m-%d %H:%M}"
+    copied = "no copy yet" if at is None else f"copied {spoken_time(datetime.fromtimestamp(at))}"
     if wrong := damage_of(path):
         remedy = f"{path} is set aside for its copy by `memory ingest`; end what writes it first."
         if at is None:

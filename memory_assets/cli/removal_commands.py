@@ -11,14 +11,11 @@ from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.asking import takes
+from memory_assets.cli.commands import JSON, command, flag, takes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json
 from memory_assets.cli.run_traces import erase_traces, require_idle
 from memory_assets.cli.shard_commands import push_forgotten
 from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, UnknownName
@@ -58,7 +55,7 @@ _WHOLE = (
 )
 
 
-@takes(ForgetRequest)
+@takes(ForgetRequest, "memory forget --project app --before 90d --dry-run")
 def forget(asked: ForgetRequest, as_json: bool) -> None:
     """Delete sessions, documents of workspaces, or memories of agents for good.
 
@@ -83,11 +80,12 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         listed = [_without(text, row) for row in listed]
     answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
     if not as_json:
-        rendering.print_lines(_selected(answer["sessions"], cut=asked.cut))
+        spoken = components.catalog.spoken_projects()
+        rendering.print_lines(_selected(answer["sessions"], spoken, cut=asked.cut))
         rendering.print_lines([_WHOLE.format(part)] if part else ())
     if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
         rendering.print_answer(answer, as_json, ["Nothing was removed."])
-        raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
+        sys.exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     require_idle(settings, {session.project for session in sessions})
     if text:
         _drop_waiting(settings, text)
@@ -96,7 +94,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, _was_cut(answer))
         push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"] or answer["stays"]["unreadable"]:
-            raise typer.Exit(exit_codes.ERROR)
+            sys.exit(exit_codes.ERROR)
         return
     if asked.exclude and selection.project is not None:
         _exclude(components, selection.project)
@@ -320,11 +318,13 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
     }
 
 
-def _selected(sessions: Sequence[dict[str, Any]], *, cut: bool) -> Iterator[str]:
+def _selected(
+    sessions: Sequence[dict[str, Any]], spoken: Mapping[str, str], *, cut: bool
+) -> Iterator[str]:
     rows = sum(sum(session["rows"].values()) for session in sessions)
     what = "The text would be cut out of" if cut else "To be forgotten:"
     yield f"{what} {_in_words(sessions)}, {counted(rows, 'row')}."
-    yield from listed(map(_in_lines, sessions))
+    yield from listed(_in_lines(session, spoken) for session in sessions)
 
 
 def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
@@ -338,15 +338,17 @@ def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
-def _in_lines(session: Mapping[str, Any]) -> str:
-    rows = session["rows"]
+def _in_lines(session: Mapping[str, Any], spoken: Mapping[str, str]) -> str:
+    rows, project = session["rows"], session["project"]
     if (kind := session["kind"]) in ("conversation", "memory"):
         size = counted(rows.get("agent_history", 0), "turn") if kind == "conversation" else kind
     else:
         records, chunks = rows.get("redacted_records", 0), rows.get("turn_chunks", 0)
         size = f"{counted(records, 'record')}, {counted(chunks, 'chunk')}"
     start = f"  {session['session_id']}  {snippet(session['title'], _TITLE)}".rstrip()
-    return f"{start}\n    {clock(session['last_record_at'])}  {size}, {session['project']}"
+    return (
+        f"{start}\n    {clock(session['last_record_at'])}  {size}, {spoken.get(project, project)}"
+    )
 
 
 def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict[str, Any]:
@@ -449,12 +451,10 @@ def _left(stays: Mapping[str, Any]) -> Iterator[str]:
     yield "Backups and snapshots of the disk may still contain them: docs/forgetting.md."
 
 
-def retain(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list the sessions that are old enough.")
-    ] = False,
-    json: Json = False,
-) -> None:
+@command("memory retain --dry-run")
+@flag("--dry-run", help="Only list the sessions that are old enough.")
+@JSON
+def retain(dry_run: bool, json: bool) -> None:
     """Cut old sessions down now.
 
     Sessions, and conversations that agents wrote, older than MEMORY_RETENTION keep only what the
@@ -480,7 +480,8 @@ def retain(
         {"project": session[0], "session_id": session[1]} for session in sorted(due.sessions)
     ]
     if dry_run:
-        rendering.print_answer(answer, json, _due(answer))
+        lines = _due(answer, components.catalog.spoken_projects())
+        rendering.print_answer(answer, json, lines)
         return
     components.catalog.close()
     answer |= _retained(settings, console)
@@ -493,7 +494,7 @@ def retain(
     )
     rendering.print_answer(answer, json, [done])
     if answer["failed"]:
-        raise typer.Exit(exit_codes.ERROR)
+        sys.exit(exit_codes.ERROR)
 
 
 def _retained(settings: Settings, console: Console) -> dict[str, Any]:
@@ -535,10 +536,11 @@ def _brought_up_to_date(
     return result
 
 
-def _due(answer: dict[str, Any]) -> Iterator[str]:
+def _due(answer: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
     sessions = answer["sessions"]
     yield (
         f"{counted(len(sessions), 'session')} older than {counted(answer['days'], 'day')} "
         f"would keep only prompts and summary; {answer['waiting']} more need `memory ingest` first."
     )
-    yield from listed(f"  {session['session_id']}  {session['project']}" for session in sessions)
+    named = ((session["session_id"], session["project"]) for session in sessions)
+    yield from listed(f"  {session}  {spoken.get(project, project)}" for session, project in named)

@@ -6,14 +6,21 @@ import sys
 from shutil import get_terminal_size
 
 from memory_assets.cli import exit_codes
+from memory_assets.cli.commands import takes
 from memory_assets.cli.printing import rendering
 from memory_assets.requests.search import SearchRequest
 
 
-def run_search(asked: SearchRequest, *, as_json: bool) -> int:
-    """Search, print the answer, and return the exit code."""
+@takes(SearchRequest, "memory search why did the upload time out --project . --since 'last monday'")
+def search(asked: SearchRequest, as_json: bool) -> None:
+    """Search by words and meaning.
+
+    Prints the best hits, each with the id that `memory show` takes. If none is likely to answer,
+    says so first; ends with exit code 3 if, besides, a word of the query is nowhere in memory.
+    """
     from memory_assets.recall import open_memory
-    from memory_assets.serving.answer_lines import search_lines, search_notes, with_directories
+    from memory_assets.serving.answer_lines import as_spoken, search_lines, search_notes
+    from memory_assets.serving.views import AgentText
 
     if asked.interactive:
         from memory_assets.cli.browse import browse, require_terminal
@@ -22,14 +29,15 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
     memory = open_memory()
     with rendering.said_if_long():
         answer = memory.ask(asked)
-    filters = with_directories(answer["filters"], memory.catalog.sources.project_roots)
+    filters = as_spoken(answer["filters"], memory.catalog.spoken_projects)
     notes = list(search_notes({**answer, "filters": filters}))
     by_time = asked.sort == "date" or not asked.query.strip()
     if asked.interactive:
         browse(memory, answer, by_time=by_time)
         rendering.print_lines(notes, stderr=True)
     elif as_json or not sys.stdout.isatty():
-        rendering.print_recalled(answer, as_json, search_lines(answer, full=asked.full), notes)
+        lines = search_lines(answer, AgentText(memory).project, full=asked.full)
+        rendering.print_recalled(answer, as_json, lines, notes)
     else:
         from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
 
@@ -41,4 +49,5 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
         rendering.print_lines(what_to_type(memory, answer), stderr=True)
         rendering.print_lines(notes, stderr=True)
     nothing_close = not answer["hits"] or (answer["weak"] and answer["missing"])
-    return exit_codes.NOTHING_FOUND if nothing_close else exit_codes.FINE
+    if nothing_close:
+        sys.exit(exit_codes.NOTHING_FOUND)

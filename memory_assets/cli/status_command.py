@@ -7,10 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from memory_assets import __version__
+from memory_assets import status as overview
+from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.rendering import layout_of_output
 from memory_assets.serving.answer_lines import LISTED, clock, told_apart
-from memory_assets.settings import Settings
+from memory_assets.settings import load_settings
 from memory_assets.status import (
     chroma_notes,
     counted,
@@ -20,7 +23,6 @@ from memory_assets.status import (
     lasting,
     named_documents,
     sample_note,
-    status,
     totals,
 )
 from memory_assets.stores.catalog.catalog import catalog_of
@@ -28,13 +30,20 @@ from memory_assets.stores.stores import require_memory
 from memory_assets.stores.under_way.ingest import under_way
 
 
-def show_status(settings: Settings, *, as_json: bool) -> None:
-    """Print the status as lines or as JSON."""
+@command("memory status --json")
+@JSON
+def status(json: bool) -> None:
+    """Show what is in memory.
+
+    Prints counts, coverage and freshness, and for each session that is held back the cause and
+    what to do.
+    """
+    settings = load_settings()
     require_memory(settings.data_dir)
-    current = status(settings)
+    current = overview.status(settings)
     with closing(catalog_of(settings.data_dir)) as catalog:
         roots = catalog.sources.project_roots()
-    rendering.print_answer(current, as_json, _lines(current, roots))
+    rendering.print_answer(current, json, _lines(current, roots))
 
 
 def _lines(current: dict[str, Any], roots: Mapping[str, str]) -> Iterator[str]:
@@ -73,7 +82,7 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     yield from _runs(current["runs"])
     yield from _watcher(current["watcher"])
     if follower := current["workspaces_watcher"]:
-        yield f"Workspaces: watched by process {follower['pid']} since {follower['since']}."
+        yield f"Workspaces: watched by process {follower['pid']} since {clock(follower['since'])}."
     yield from named_documents(current["stages"].get("workspace_chunks", {}).get("by_name") or 0)
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
@@ -83,6 +92,11 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     if version := versions.get("memory_assets"):  # not before the first ingest has ended
         model = str(versions.get("embedder") or "no vectors").partition("/")[0]
         yield f"Version: {version}, {model} (--json lists all)"
+        if version != __version__:
+            yield (
+                f"This program is version {__version__}: the next `memory ingest` redoes what it "
+                "reads, redacts or cuts in another way."
+            )
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
@@ -116,7 +130,7 @@ def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
         yield "Watcher: none (`memory ingest --watch`)."
         return
     yield (
-        f"Watcher: process {state['pid']} since {state['since']}, {state['mode']}, "
+        f"Watcher: process {state['pid']} since {clock(state['since'])}, {state['mode']}, "
         f"{counted(state['runs'], 'run')}, {counted(state['waiting'], 'project')} waiting."
     )
     for directory, reason in state["notes"].items():

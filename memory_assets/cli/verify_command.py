@@ -92,7 +92,8 @@ def verify_memory(
     passed = not any(check.failed for check in verified) and (scan is None or scan.passed)
     passed = passed and sources.passed
     answer = _as_json(verified, sources, scan, passed)
-    rendering.print_answer(answer, as_json, _lines(verified, sources, scan))
+    spoken = components.catalog.spoken_projects()
+    rendering.print_answer(answer, as_json, _lines(verified, sources, scan, spoken))
     return exit_codes.FINE if passed else exit_codes.CHECK_FAILED
 
 
@@ -147,15 +148,18 @@ def _dagster_home(settings: Settings) -> Path:
 
 
 def _lines(
-    verified: Sequence[Verified], sources: SourceCount, scan: DeepScan | None
+    verified: Sequence[Verified],
+    sources: SourceCount,
+    scan: DeepScan | None,
+    spoken: Mapping[str, str],
 ) -> Iterator[str]:
-    yield from _checked(verified)
-    yield from _counted(sources)
+    yield from _checked(verified, spoken)
+    yield from _counted(sources, spoken)
     if scan is not None:
         yield from _scanned(scan)
 
 
-def _checked(verified: Sequence[Verified]) -> Iterator[str]:
+def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[Verified]] = {}
     for check in verified:
         groups.setdefault((check.subject, check.name), []).append(check)
@@ -175,7 +179,8 @@ def _checked(verified: Sequence[Verified]) -> Iterator[str]:
     for check in verified:
         if not check.verdict.passed:
             mark, numbers = "fails" if check.failed else "warns", _counts(check.verdict.counts)
-            yield f"{mark} {check.project}: {check.subject}.{check.name} {numbers}"
+            of = spoken.get(check.project, check.project)
+            yield f"{mark} {of}: {check.subject}.{check.name} {numbers}"
             yield f"  {check.verdict.remedy}"
     failed = sum(check.failed for check in verified)
     projects = counted(len({check.project for check in verified}), "project")
@@ -210,12 +215,14 @@ def _scanned(scan: DeepScan) -> Iterator[str]:
         )
 
 
-def _counted(sources: SourceCount) -> Iterator[str]:
+def _counted(sources: SourceCount, spoken: Mapping[str, str]) -> Iterator[str]:
     yield (
         f"{counted(sources.files, 'file')} of {counted(sources.sessions, 'session')} "
         f"({sources.bytes / 1e6:.1f} MB) read again; "
-        f"{counted(sources.archived, 'session')} skipped, whose file is gone."
+        f"{counted(sources.archived, 'session')} skipped, whose file is gone, "
+        f"{sources.without_main} of subagents alone."
     )
+    yield "  Turns with a prompt, once where forks repeat it; `memory status` counts all there are."
     for name, count in sources.sets.items():
         present = ", ".join(f"{count.found[place]} in {place}" for place in PLACES)
         unit = "sessions" if name == "summaries" else "turns"
@@ -224,7 +231,8 @@ def _counted(sources: SourceCount) -> Iterator[str]:
         missing = ", ".join(f"{number} missing in {where}" for where, number in gap.missing.items())
         extra = f"{gap.extra} extra" if gap.extra else ""
         line = "; ".join(part for part in (missing, extra, gap.reason) if part)
-        yield f"{'warns' if gap.reason else 'fails'} {gap.session_id} {gap.project}: {line}"
+        of = spoken.get(gap.project, gap.project)
+        yield f"{'warns' if gap.reason else 'fails'} {gap.session_id} {of}: {line}"
     for path in sources.unlisted:
         yield f"cannot be read: {path.path} ({path.agent}): {path.reason}; to do: {path.remedy}"
     if any(gap.missing["file"] for gap in sources.gaps) or sources.unlisted:

@@ -18,7 +18,7 @@ from memory_assets.session_analysis.shell import segments
 
 _PULL_REQUEST = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+/pull/\d+")
 _MERGED = re.compile(r"(?:Merged|Squashed and merged|Rebased and merged) pull request (\S*#\d+)")
-_SESSION_TRAILER = re.compile(r"^\s*[\w-]*Session(?:-Id)?: *(\S{8,200})\s*$", re.M | re.I)
+_SESSION_TRAILER = re.compile(r"^[ \t]*[\w-]*Session(?:-Id)?: *(\S{8,200})\s*$", re.M | re.I)
 _NEW_TEXT = re.compile(r"^(?:new_string|new_str|content|file_text|contents):[ \n]", re.MULTILINE)
 _AFTER_NEW_TEXT = re.compile(r"\nreplace_all: \w+\s*$")
 _EIGHT_LETTERS = re.compile(r"(?:[^\W_][\W_]*){8}")

@@ -47,7 +47,7 @@ def project_named(catalog: Catalog, text: str) -> str:
     """
     names = projects_named(catalog, text)
     if len(names) > 1:
-        raise _ambiguous(text, names)
+        raise _ambiguous(catalog, text, names)
     return names[0]
 
 
@@ -81,24 +81,20 @@ def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> l
         raise UnknownName(f"no project {text!r} in memory; known are: {listed(spoken)}")
     namesakes = meanings if len(meanings) == 1 else _namesakes(catalog, text.strip(), meanings)
     if not namesakes:
-        raise _ambiguous(text, meanings)
+        raise _ambiguous(catalog, text, meanings)
     return sorted(namesakes)
 
 
 def _namesakes(catalog: Catalog, text: str, candidates: set[str]) -> set[str]:
     """Return the projects whose directory has that name, or ends with those names."""
-    end = f"/{folded(text)}"
     places = (*_roots(catalog, candidates).items(), *_directories(catalog, candidates).items())
-    return {
-        name
-        for place, names in places
-        if folded(f"/{place}".replace("\\", "/").rstrip("/")).endswith(end)
-        for name in names
-    }
+    return {name for place, names in places if _ends_with(place, text) for name in names}
 
 
-def _ambiguous(text: str, names: Collection[str]) -> ConfigurationError:
-    return ConfigurationError(f"project {text!r} can mean {listed(names)}; give one of them")
+def _ambiguous(catalog: Catalog, text: str, names: Collection[str]) -> ConfigurationError:
+    spoken = catalog.spoken_projects()
+    known = listed([spoken.get(name, name) for name in names])
+    return ConfigurationError(f"project {text!r} can mean {known}; give one of them")
 
 
 def project_written_about(stores: Stores, text: str) -> str:
@@ -110,9 +106,9 @@ def project_written_about(stores: Stores, text: str) -> str:
         ConfigurationError: it can mean several.
     """
     try:
-        return _written_about(project_named(stores.catalog, text))
+        return _require_project_name(project_named(stores.catalog, text))
     except UnknownName:
-        return _written_about(_slug(text) if _is_path(text) else text)
+        return _require_project_name(_slug(text) if os.sep in text or _is_path(text) else text)
 
 
 def project_from_anywhere(text: str) -> str:
@@ -122,19 +118,21 @@ def project_from_anywhere(text: str) -> str:
     Raises:
         BadArgument: it cannot be the name of a project.
     """
-    _written_about(_slug(text) if _is_path(text) else text)
+    _require_project_name(_slug(text) if os.sep in text else text)
     return str(Path(text).expanduser().absolute()) if _is_path(text) else text
 
 
 def _is_path(text: str) -> bool:
-    return text.startswith((".", "~")) or os.sep in text
+    """Whether a text is a path, and not the end of a project's, such as `code/app`."""
+    begun = text.startswith((".", "~", os.sep)) or "\\" in text
+    return begun or (os.sep in text and os.path.lexists(text))
 
 
 def _slug(path: str) -> str:
     return slug_of(os.path.realpath(on_this_machine(path)))
 
 
-def _written_about(project: str) -> str:
+def _require_project_name(project: str) -> str:
     project = project_in(project) if is_agent_memory(project) else project
     if not is_valid_key(project) or ":" in project:
         raise BadArgument("project: give a project's name, or a path in it")
@@ -165,31 +163,27 @@ def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]
         plain = text.rstrip("/\\")
         if spelled(plain) in directories:
             yield directories[spelled(plain)]
-        yield {name for name in known & {slug_of(plain)} if not _is_of_others(name, directories)}
+        # A project whose directories are all known only happens to have the slug of this path.
+        yield (known & {slug_of(plain)}).difference(*directories.values())
         written = os.path.abspath(on_this_machine(text))  # noqa: PTH100 - keeps symbolic links
         for path in dict.fromkeys((written, os.path.realpath(written))):
             yield directories.get(spelled(path), set())
             yield known & {slug_of(path)}
-            yield _holding(Path(path), roots, known, directories)
+            if _is_path(text):
+                yield _projects_holding(Path(path), roots, known, directories)
     slug = slug_of(text).strip("-").lower()
     ends = {name for name in known if slug and f"-{name.lower()}".endswith(f"-{slug}")}
     yield {name for name in ends if name.strip("-").lower() == slug}
     yield ends
     end = f"-{folded(text)}"
     yield {name for name in known if folded(f"-{name}").endswith(end)}
-    yield {name for root, names in roots.items() if _last(root) == text.lower() for name in names}
+    yield {name for root, names in roots.items() if _ends_with(root, text) for name in names}
     for folder, names in _folders(catalog, known).items():
         if slug and f"-{folder.lower()}".endswith(f"-{slug}"):
             yield names
 
 
-def _is_of_others(project: str, directories: Mapping[str, set[str]]) -> bool:
-    """Whether all directories of a project are known, so that a path which is none of them only
-    happens to have its slug."""
-    return any(project in names for names in directories.values())
-
-
-def _holding(
+def _projects_holding(
     path: Path,
     roots: Mapping[str, set[str]],
     known: set[str],
@@ -275,20 +269,9 @@ def worktrees_of(catalog: Catalog, projects: Iterable[str]) -> dict[str, list[st
     return trees
 
 
-def end_of_project(known: Iterable[str], project: str) -> str:
-    """Return the shortest end of a project's name, of whole words, that no other known project's
-    has."""
-    others = [f"-{name.lower()}" for name in known if name != project]
-    words = project.split("-")
-    for count in range(1, len(words)):
-        end = "-".join(words[-count:])
-        if end and not any(name.endswith(f"-{end.lower()}") for name in others):
-            return end
-    return project
-
-
-def _last(path: str) -> str:
-    return path.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+def _ends_with(place: str, text: str) -> bool:
+    """Whether the last names of a directory are these."""
+    return folded(f"/{place}".replace("\\", "/").rstrip("/")).endswith(f"/{folded(text)}")
 
 
 def listed_projects(projects: Sequence[str] | None) -> str | None:

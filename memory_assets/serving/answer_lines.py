@@ -17,16 +17,17 @@ from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.search import MAX_HITS
 from memory_assets.requests.times import spoken_time
-from memory_assets.serving.visible_text import snippet
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
-_HELD_BACK = 3
-_SHOWN = 600
-_COPIES = 3
-_TOLD = 3
+_MOST_HELD_BACK = 3
+_MOST_CHARACTERS = 600
+_MOST_COPIES = 3
+_MOST_WEAK = 3
 """Hits of a brief answer that are told though they are weak."""
-_MISSING = 3
+NOT_SURE = "not sure"
+"""What readers are told of a weak hit, and of an answer whose hits are all weak."""
+_MOST_MISSING = 3
 """Words named that occur nowhere."""
 _TIMES = {"since", "until"}
 RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
@@ -50,7 +51,7 @@ def age(time: str | None, now: datetime) -> str:
 
 
 def project_name(row: Mapping[str, Any]) -> str:
-    """Return what people are shown for the project of a row."""
+    """Return the name of a row's project for people."""
     return short_name(str(row["project"]), str(row.get("project_root") or ""))
 
 
@@ -73,13 +74,14 @@ def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
 
 
 def unsure(missing: Sequence[str]) -> str:
-    """Return what is said above hits that are all weak, with the words that occur nowhere."""
+    """Return the note above hits that are all weak, with the query's words that occur nowhere."""
+    said = NOT_SURE.capitalize()
     if not missing:
-        return "Not sure; nearest:"
-    words = [f"'{word}'" for word in missing[:_MISSING]]
+        return f"{said}; nearest:"
+    words = [f"'{word}'" for word in missing[:_MOST_MISSING]]
     if len(words) == 1:
-        return f"Not sure: {words[0]} is nowhere in memory. Nearest:"
-    return f"Not sure: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
+        return f"{said}: {words[0]} is nowhere in memory. Nearest:"
+    return f"{said}: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
 
 
 def hit_lines(
@@ -98,21 +100,21 @@ def hit_lines(
         yield unsure(missing)
     named: list[str] = []
     for rank, hit in enumerate(hits, start=first):
-        if brief and hit["weak"] and rank > _TOLD:
+        if brief and hit["weak"] and rank > _MOST_WEAK:
             named.append(hit["id"])
             continue
-        mark = "weak  " if hit["weak"] and not weak else ""
+        mark = f"{NOT_SURE}  " if hit["weak"] and not weak else ""
         score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
         yield f"{rank}. {hit['id']}  {score}{_place(hit)}"
         yield f"   {hit['text']}"
         yield from (f"   {line}" for line in later_lines(hit))
     if named:
-        yield f"Also weak: {', '.join(named)}"
+        yield f"Also {NOT_SURE}: {', '.join(named)}"
 
 
 def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what came of a hit in a later turn, if that is known: of its session by its number, of
-    another one by its id."""
+    """Yield the later turn that answers, reverts or fixes a hit, if one is known: by number if it
+    is of the hit's session, else by id."""
     if later := hit.get("later"):
         session, _, number = later["turn_id"].removeprefix("session::").rpartition("::turn::")
         own = session.startswith(hit["id"].removeprefix("session::").split(":")[0])
@@ -121,7 +123,7 @@ def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def answered_in(hit: Mapping[str, Any]) -> str:
-    """Return the id of the turn that answers what a hit asks; "" if none is known."""
+    """Return the id of the turn that answers a hit's question; "" if none is known."""
     later = hit.get("later") or {"how": ""}
     return str(later["turn_id"]) if later["how"] == "answered" else ""
 
@@ -148,8 +150,8 @@ def next_after(
 def also_there(metadata: Mapping[str, Any]) -> str:
     """Return the ids of the first copies of a document's hit in words; "" if it has none."""
     copies = metadata.get("copies", ())
-    more = f" and {len(copies) - _COPIES} more" if len(copies) > _COPIES else ""
-    return f"(also {', '.join(copies[:_COPIES])}{more})" if copies else ""
+    more = f" and {len(copies) - _MOST_COPIES} more" if len(copies) > _MOST_COPIES else ""
+    return f"(also {', '.join(copies[:_MOST_COPIES])}{more})" if copies else ""
 
 
 def _place(hit: Mapping[str, Any]) -> str:
@@ -171,16 +173,20 @@ def place_in_turn(hit: Mapping[str, Any]) -> str:
     return f"{RECORD_WORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
 
 
-def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:
-    """Yield the hits of a search with the beginning of each text, or with all of it."""
-    most = None if full else _SHOWN
+def search_lines(
+    answer: Mapping[str, Any], named: Callable[[str], str] = str, *, full: bool = False
+) -> Iterator[str]:
+    """Yield the hits of a search with the beginning of each text, or with all of it, and their
+    projects as they are `named`."""
+    most = None if full else _MOST_CHARACTERS
     yield from hit_lines(
         [
             {
                 **hit["metadata"],
                 **hit,
                 "time": hit["metadata"].get("timestamp"),
-                "text": _begun(hit, most),
+                "project": named(hit["metadata"].get("project", "")),
+                "text": _text_beginning(hit, most),
             }
             for hit in answer["hits"]
         ],
@@ -191,7 +197,7 @@ def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[s
         yield "Nothing found."
 
 
-def _begun(hit: Mapping[str, Any], most: int | None) -> str:
+def _text_beginning(hit: Mapping[str, Any], most: int | None) -> str:
     text: str = hit["text"]
     cut = " ..." if most is not None and len(text) > most else ""
     lines = f"{text[:most].rstrip()}{cut}".splitlines()
@@ -233,9 +239,9 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 def held_back_notes(coverage: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sessions held back that a search concerns, with reason and remedy."""
     lines = coverage["held_back"]
-    for line in lines[:_HELD_BACK]:
+    for line in lines[:_MOST_HELD_BACK]:
         yield f"held back, so not searched: {line}"
-    more = max(len(lines) - _HELD_BACK, 0) + max(coverage["quarantined"] - MOST_HELD_BACK, 0)
+    more = max(len(lines) - _MOST_HELD_BACK, 0) + max(coverage["quarantined"] - MOST_HELD_BACK, 0)
     if more:
         yield f"{more} more held back; `memory status` lists them."
 
@@ -246,10 +252,14 @@ def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"Searched for {meant} instead of {typed}."
 
 
-def timeline_lines(answer: Mapping[str, Any], cut: Container[str] = ()) -> Iterator[str]:
-    """Yield the sessions of a timeline with their items; the texts of the ids in `cut` go on."""
+def timeline_lines(
+    answer: Mapping[str, Any], named: Callable[[str], str], cut: Container[str] = ()
+) -> Iterator[str]:
+    """Yield the sessions of a timeline, with their projects as they are `named`, and their items;
+    the texts of the ids in `cut` go on."""
     for part in answer["sessions"]:
-        yield f"# {part['session_id']} {part['agent']} {part['project']} {part['title']}"
+        project = named(part["project"])
+        yield f"# {part['session_id']} {part['agent']} {project} {part['title']}"
         for item in part["items"]:
             mark = ">" if item["anchor"] else "-"
             more = f' [cut: get(ids=["{item["id"]}"])]' if item["id"] in cut else ""
@@ -265,10 +275,12 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from answer["missing"].values()
 
 
-def session_lines(answer: Mapping[str, Any], there: Mapping[str, int]) -> Iterator[str]:
+def session_lines(
+    answer: Mapping[str, Any], project: str, there: Mapping[str, int]
+) -> Iterator[str]:
     """Yield a session's summary in order of use, and the first items of each kind, but for commits
     that the summary names and the notes of them; `there` is how many there are."""
-    yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
+    yield f"# {answer['session_id']} {answer['agent']} {project}"
     named: set[str] = set()
     if summary := answer["summary"]:
         branch = f" on {summary['git_branch']}" if summary["git_branch"] else ""
@@ -301,7 +313,7 @@ def pin_line(pinned: Mapping[str, Any], title: str) -> str:
 
 
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what each model, project, agent, session or day took, and all of them together."""
+    """Yield the usage of each model, project, agent, session or day, and the total."""
     yield f"{'tokens':>9}  {'dollars':>9}  {'time':>11}  {answer['by']}"
     groups = answer["groups"]
     by_project = answer["by"] == "project"
@@ -309,11 +321,11 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     for group, name in zip(groups, names, strict=True):
         if answer["by"] == "session":
             name = f"{group['short_id']}  {group['title'] or '(no title)'}"
-        yield _used(group, name or "(not said)")
-    yield _used(answer, counted(answer["sessions"], "session"))
+        yield _usage_in_words(group, name or "(not said)")
+    yield _usage_in_words(answer, counted(answer["sessions"], "session"))
 
 
-def _used(entry: Mapping[str, Any], name: str) -> str:
+def _usage_in_words(entry: Mapping[str, Any], name: str) -> str:
     price = dollars_in_words(entry)
     return f"{shortened(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>11}  {name}"
 
@@ -333,20 +345,15 @@ def shortened(count: int) -> str:
     return str(count)
 
 
-def by_directory(projects: Iterable[str], roots: Mapping[str, str]) -> str:
-    """Return projects as a list of their directories, by name where none is known, and where
-    several have one: it is said from the home directory, which can be two people's."""
-    places = {project: roots.get(project) or project for project in projects}
-    known = Counter(places.values())
-    return ", ".join(place if known[place] == 1 else project for project, place in places.items())
-
-
-def with_directories(
-    answer: Mapping[str, Any], roots: Callable[[], Mapping[str, str]]
+def as_spoken(
+    answer: Mapping[str, Any], spoken_projects: Callable[[], Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Return an answer for a person: of several projects of one name, the directories."""
-    projects = str(answer.get("project") or "").split(", ")
-    return {**answer, "project": by_directory(projects, roots())} if projects[1:] else {**answer}
+    """Return an answer, or its filters, with its projects by the names that readers are told."""
+    if not answer.get("project"):
+        return {**answer}
+    spoken = spoken_projects()
+    names = (spoken.get(project, project) for project in answer["project"].split(", "))
+    return {**answer, "project": ", ".join(names)}
 
 
 def project_notes(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -356,7 +363,7 @@ def project_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield of which time the prices are, which models have none, and of which projects it is."""
+    """Yield the date of the prices, the models without one, and the projects of a usage answer."""
     yield from project_notes(answer)
     if not answer["groups"]:
         yield "No session says what it took."
@@ -370,7 +377,7 @@ def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield of which projects they are, how many more there are, and what can be asked of one."""
+    """Yield the projects of a list of sessions, how many more there are, and the next commands."""
     yield from project_notes(answer)
     listed_here = answer["sessions"]
     if answer["ingest"]:
@@ -388,26 +395,6 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"
-
-
-def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[str]:
-    """Yield the documents, the sessions with three turns each, and what is alike in both."""
-    for row in answer["documents"]:
-        score = "" if row["score"] is None else f"  {row['score']:.2f}"
-        heading = row["metadata"].get("section_heading") or ""
-        yield f"document {row['id']}{score}  {heading}".rstrip()
-        yield f"   {snippet(row['text'], most)}"
-    for row in answer["sessions"]:
-        head = f"session {row['session_id']}  {', '.join(row['why'])}  {row['project']}"
-        yield f"{head}  {row['title']}".rstrip()
-        yield from (f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in row["turns"][:3])
-    for row in answer["overlap"]:
-        touched = f" (touched {row['touched']})" if row["touched"] else ""
-        touched += " (retrieved)" if row["retrieved"] else ""
-        yield (
-            f"overlap {row['document']} ~ {row['turn_id']}  {row['similarity']:.2f}  "
-            f"{', '.join(row['shared_terms'])}{touched}"
-        )
 
 
 def link_line(link: Mapping[str, Any]) -> str:
@@ -475,14 +462,14 @@ def uses(worked: Mapping[str, Any]) -> str:
 
 
 def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield of which projects the commands are, and that older sessions were not read."""
+    """Yield the projects of the commands, and whether older sessions were not read."""
     yield from project_notes(answer)
     if (left := answer["sessions_in_all"] - answer["sessions"]) > 0:
         yield f"There are {counted(left, 'older session')} that were not read; try one project."
 
 
 def restore_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield which file a restored text is of, as of when, and what of it is not on record."""
+    """Yield path and time of a restored text, and which parts are not on record."""
     when = f"{clock(answer['time'])}, session {answer['session_id']}"
     whole = "whole" if answer["complete"] else "not whole"
     yield f"{answer['file']} as of {when}: {whole}"

@@ -10,7 +10,7 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.files.names import directory_of
-from memory_assets.recall.names import end_of_project, parse_id, session_named, shortened
+from memory_assets.recall.names import parse_id, session_named, shortened
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole
@@ -32,9 +32,9 @@ from memory_assets.requests.questions import (
 from memory_assets.requests.search import FEW_HITS, CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import (
     answered_in,
+    as_spoken,
     clock,
     correction_lines,
-    cross_query_lines,
     filter_lines,
     held_back_notes,
     hit_lines,
@@ -60,6 +60,7 @@ from memory_assets.serving.answer_size import (
 from memory_assets.serving.views import (
     AgentText,
     blame_view,
+    cross_query_view,
     friction_view,
     how_view,
     sessions_view,
@@ -77,24 +78,24 @@ from memory_assets.status import (
 from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
 SNIPPET = 240
-_SNIPPETS, _LATER_SNIPPET = (700, SNIPPET, 160), 110
+_SNIPPETS = (700, SNIPPET, 160, 110)
 """Characters of the first three hits and of each later one. The first holds the answer twice as
 often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000
 _DOCUMENT_SNIPPET = 500
-_OF_A_DOCUMENT = (
+_DOCUMENT_FIELDS = (
     *("file_path", "line_start", "line_end", "file_type", "section_heading", "copies"),
 )
-_OF_A_RECORD = ("record", "tool", "line")
+_RECORD_FIELDS = ("record", "tool", "line")
 """Where the text of an exact search stands in a turn."""
 _IDS = ("id", "turn_id")
-_FORMS = ("records", "subagents")
+_FORM_ARGUMENTS = ("records", "subagents")
 _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50
 _LISTED_PROJECTS = 30
 _LISTED_FILES = 5
 _LISTED_HELD_BACK = 20
-_ECHOED = 300
+_MOST_ECHOED = 300
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,6 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> tuple[dict[s
     return frame.payload(answer.structured), f"{text}\n{after}".strip()
 
 
-def _snippet(rank: int) -> int:
-    """Return how many characters of a hit are shown, by its place from 0 on."""
-    return _SNIPPETS[rank] if rank < len(_SNIPPETS) else _LATER_SNIPPET
-
-
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     payload = memory.ask(request)
     asked = " ".join([request.query, *payload["corrected"].values()])
@@ -147,7 +143,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             **({"later": hit["later"]} if hit["later"] else {}),
             **{
                 name: hit["metadata"][name]
-                for name in (*_OF_A_DOCUMENT, *_OF_A_RECORD, "memory")
+                for name in (*_DOCUMENT_FIELDS, *_RECORD_FIELDS, "memory")
                 if name in hit["metadata"]
             },
             "text": visible(hit["text"])
@@ -155,7 +151,9 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             else excerpt(
                 visible(hit["text"]),
                 asked,
-                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else _snippet(rank),
+                _DOCUMENT_SNIPPET
+                if "file_path" in hit["metadata"]
+                else _SNIPPETS[min(rank, len(_SNIPPETS) - 1)],
                 len(visible(hit["text"][: hit["prompt_length"]])),
                 visible(hit["beside"]),
             ),
@@ -168,14 +166,14 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         raise ConfigurationError(f"there is no page {request.page}; the last is {len(shown)}")
     more = len(hits) == request.n and request.page == len(shown)
     here = shown[request.page - 1]
-    hits, project = _of_one_project(hits[here])
+    hits, project = _without_common_project(hits[here])
     answering = [_short_turn(memory, turn_id) for turn_id in map(answered_in, hits[:1]) if turn_id]
     next_call = next_after(hits, request.n if more else None, answering)
     if request.page < len(shown):
         next_call += f" Next: recall(..., n={request.n}, page={request.page + 1}) of {len(shown)}."
     kept = {name: value for name, value in payload.items() if name != "hits"}
     notes = [
-        *filter_lines(payload["filters"]),
+        *filter_lines(as_spoken(payload["filters"], memory.catalog.spoken_projects)),
         *correction_lines(payload),
         *_notes(payload["coverage"], payload["degraded"]),
     ]
@@ -218,7 +216,7 @@ def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
     _keep_nearest(payload, items)
     kept = [item for part in payload["sessions"] for item in part["items"]]
     ends = [(item["time"] or "", item["id"]) for item in kept]
-    lines = list(timeline_lines(payload, cut))
+    lines = list(timeline_lines(payload, AgentText(memory).project, cut))
     next_call = _next_on_timeline(payload["more"], sorted(ends), request)
     notes = [f"No {kind}: {why}." for kind, why in payload["missing"].items()]
     return _Answer({**payload, "next": next_call}, lines, "Nothing there.", [*notes, next_call])
@@ -255,12 +253,12 @@ def _next_on_timeline(
 
 
 def _get(memory: Memory, request: GetRequest) -> _Answer:
-    """Return one page of full texts: first what is read first of each, then what was said on the
-    way and the calls. Pages are cut from all texts in a row, and so about equal in size."""
+    """Return one page of full texts: first the `text` of each id, then its `rest` and its calls.
+    Pages are cut from all texts in a row, and so about equal in size."""
     entries, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
-            ask = partial(_whole, any_id=any_id, request=request)
+            ask = partial(_full_text, any_id=any_id, request=request)
             entries.append(memory.first_with(any_id, ask))
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
@@ -276,16 +274,16 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     is_first = request.page <= max(len(sizes[0]), 1)
     name, page = ("text", request.page) if is_first else ("rest", request.page - len(sizes[0]))
     here = sizes[0] if is_first else sizes[1]
-    items = _on_page(entries, name, sum(here[: page - 1]), sum(here[:page]))
+    items = _items_on_page(entries, name, sum(here[: page - 1]), sum(here[:page]))
     ids, next_call = [item["id"] for item in _with_short_ids(memory, entries)], ""
     if request.page < in_all:
         listed = ", ".join(f'"{any_id}"' for any_id in ids)
-        form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
+        form = "".join(f", {name}=true" for name in _FORM_ARGUMENTS if getattr(request, name))
         what = ": what was said on the way, calls" if request.page >= len(sizes[0]) else ""
         next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {in_all}{what}."
     elif len(ids) == 1 and ids[0].startswith("summary::"):
         next_call = f'Next: summarize_session(session="{ids[0]}") for its turns.'
-    shown, project = _of_one_project(_with_short_ids(memory, items))
+    shown, project = _without_common_project(_with_short_ids(memory, items))
     lines = [f"Project {project}"] if project else []
     for item in shown:
         lines.append(f"## {item['id']}  {clock(item['time'])}  {item.get('project', '')}".rstrip())
@@ -302,7 +300,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     return _Answer(structured, lines, after=[*absent, next_call])
 
 
-def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
+def _full_text(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
     """Return what an id names in full, or every record behind it."""
     item = {"rest": "", **whole(memory, any_id)}
     if request.records:
@@ -311,7 +309,7 @@ def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
     return {**item, "text": visible(item["text"]), "rest": visible(item["rest"])}
 
 
-def _on_page(
+def _items_on_page(
     wholes: Sequence[Mapping[str, Any]], name: str, first: int, last: int
 ) -> list[dict[str, Any]]:
     """Return the items of which characters `first` to `last` of all texts in a row are, with these
@@ -330,15 +328,12 @@ def _on_page(
 def _with_short_ids(memory: Memory, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return hits or items with the shortest ids and projects that every tool takes, without what
     these ids name besides."""
-    known = memory.catalog.projects()
-    ends: dict[str, str] = {}
+    spoken = memory.catalog.spoken_projects()
     shortened_rows = []
     for row in rows:
         short = dict(row)
         if project := short.get("project"):
-            if project not in ends:
-                ends[project] = end_of_project(known, project)
-            short["project"] = ends[project]
+            short["project"] = spoken.get(project, project)
         if session_id := str(short.pop("session_id", "") or ""):
             short |= _short_item(memory, short, session_id)
             if row["id"].startswith("session::"):
@@ -371,7 +366,7 @@ def _short_turn(memory: Memory, turn_id: str) -> str:
     return shortened(memory, turn_id, parse_id(turn_id).session_id)
 
 
-def _of_one_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+def _without_common_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
     """Return rows without their project, and that project, if it is the same of all; else the rows
     as they are, and ""."""
     projects = {row.get("project") for row in rows}
@@ -383,11 +378,12 @@ def _of_one_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]
 def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     payload, left_out = fitting(memory.ask(request), ("documents", "sessions", "overlap"))
     for name in ("query", "corpus_query", "session_query"):
-        payload[name] = snippet(payload[name], _ECHOED)
+        payload[name] = snippet(payload[name], _MOST_ECHOED)
     turns = [turn for session in payload["sessions"] for turn in session["turns"]]
-    next_call = next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
-    notes = [*_notes(payload["coverage"], payload["degraded"]), *_left_out(left_out, request.n)]
-    lines = list(cross_query_lines(payload, SNIPPET))
+    short = [_short_turn(memory, turn["id"]) for turn in turns[:1]]
+    next_call = next_after([{"id": turn_id} for turn_id in short], None)
+    notes = [*_notes(payload["coverage"], payload["degraded"]), *_rest_note(left_out, request.n)]
+    lines = list(cross_query_view(AgentText(memory), payload))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
 
 
@@ -408,7 +404,8 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
                 f'; timeline(anchor="{turns[-1]["id"]}", before=0, after=20) for more turns'
             )
         next_call += "."
-    lines = list(session_lines(shown, {kind: len(payload[kind]) for kind in kinds}))
+    project = AgentText(memory).project(shown["project"])
+    lines = list(session_lines(shown, project, {kind: len(payload[kind]) for kind in kinds}))
     return _Answer({**shown, "next": next_call}, lines, after=[next_call])
 
 
@@ -418,7 +415,11 @@ def _how(memory: Memory, request: HowRequest) -> _Answer:
     ids = [command["turn_id"] for command in [*payload["commands"], *payload["failed"]]]
     next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
     lines = list(how_view(AgentText(memory), payload)) if ids else []
-    notes = [*how_notes(payload), *_left_out(left_out, request.n), next_call]
+    notes = [
+        *how_notes(as_spoken(payload, memory.catalog.spoken_projects)),
+        *_rest_note(left_out, request.n),
+        next_call,
+    ]
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
 
@@ -426,7 +427,8 @@ def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
     payload, left_out = fitting(_with_short_turns(memory, memory.ask(request)), ("errors",))
     turns = [error["turns"][0] for error in payload["errors"]]
     next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
-    notes = [*project_notes(payload), *_left_out(left_out, request.n), next_call]
+    of = project_notes(as_spoken(payload, memory.catalog.spoken_projects))
+    notes = [*of, *_rest_note(left_out, request.n), next_call]
     lines = list(friction_view(AgentText(memory), payload)) if turns else []
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
@@ -444,7 +446,7 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
         next_call = f'Next: summarize_session(session="{listed[0]["short_id"]}") for what was done.'
     older = payload["total"] - len(listed)
     notes = [
-        *project_notes(payload),
+        *project_notes(as_spoken(payload, memory.catalog.spoken_projects)),
         *([f"{counted(older, 'more session')}: ask for more with n, or narrower."] * bool(older)),
         next_call,
     ]
@@ -454,7 +456,10 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
 
 def _usage(memory: Memory, request: UsageRequest) -> _Answer:
     payload, left_out = fitting(memory.ask(request), ("groups",))
-    notes = [*usage_notes(payload), *_left_out(left_out, 0)]
+    notes = [
+        *usage_notes(as_spoken(payload, memory.catalog.spoken_projects)),
+        *_rest_note(left_out, 0),
+    ]
     return _Answer(payload, list(usage_lines(payload)), after=notes)
 
 
@@ -466,7 +471,7 @@ def _blame(memory: Memory, request: BlameRequest) -> _Answer:
     next_call = f'Next: get(ids=["{ids[0]}"]) for the full text.' if ids else ""
     lines = list(blame_view(AgentText(memory), payload))
     return _Answer(
-        {**payload, "next": next_call}, lines, after=[*_left_out(left_out, 0), next_call]
+        {**payload, "next": next_call}, lines, after=[*_rest_note(left_out, 0), next_call]
     )
 
 
@@ -485,7 +490,7 @@ def _restore(memory: Memory, request: RestoreRequest) -> _Answer:
     return _Answer(payload, beginning.split("\n"), after=notes)
 
 
-def _left_out(count: int, n: int) -> list[str]:
+def _rest_note(count: int, n: int) -> list[str]:
     remedy = f": ask for less than n={n}, or narrower" if n else ""
     return [f"{count} more did not fit{remedy}."] if count else []
 
@@ -543,6 +548,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         "held_back": len(payload["quarantined"]) + len(payload["unlisted"]),
         "held_back_reasons": held[:_LISTED_HELD_BACK],
     }
+    named = AgentText(memory).project
     covered, sessions = payload["coverage"]["sessions"], SessionCounts(**payload["sessions"])
     shares = f" ({sessions.shares()})" if sessions.shares() else ""
     lines = [
@@ -555,7 +561,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         *chroma_notes(payload),
         *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
         "Projects (sessions): "
-        + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items())
+        + ", ".join(f"{named(name)} ({n})" for name, n in structured["projects"].items())
         + (f", and {more} more" if (more := len(projects) - _LISTED_PROJECTS) > 0 else ""),
     ]
     return _Answer(structured, lines)

@@ -1,11 +1,12 @@
-"""Answers as they are read, on a terminal, in a pipe or from a tool: what was asked, learned, done
-and changed, with local times, and ids as short as commands understand them."""
+"""Render answers as lines of text for a terminal, a pipe or a tool, with local times and the
+shortest ids that commands understand."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from memory_assets.serving.answer_lines import (
     uses,
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
-from memory_assets.serving.visible_text import printable, unlisted
+from memory_assets.serving.visible_text import printable, snippet, unlisted
 from memory_assets.status import counted, lasting
 from memory_assets.tool_names import digest_lines
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
+_OF_A_DOCUMENT, _OF_A_TURN, _TURNS_EACH, _PAIRS = 240, 160, 3, 5
+"""Of a cross-query: characters of a text, turns of each session, and pairs on a terminal."""
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
     *(("Done", "completed"), ("Next", "next_steps"), ("Notes", "notes")),
@@ -43,7 +46,7 @@ _SUMMARY_LISTS = (
     *(("Read", "files_read", "file"), ("Ran", "commands", "command")),
 )
 _SPOKEN = ("prompt", "assistant_text", "thinking")
-_NOT_SHOWN = {
+_HIDDEN_FIELDS = {
     *("id", "project", "project_root", "passages", "text", "content_hash", "agent", "title"),
     *("session_id", "turn_id", "turn_index", "timestamp", "ended_at", "started_at", "type"),
     *("turn_ids", "prompt_ids", "narrative", "facts", "files_modified", "files_read", "subject"),
@@ -78,32 +81,24 @@ class Terminal:
         root = self._roots.get(project, "")
         return printable(project_name({"project": project, "project_root": root}))
 
-    def when(self, time: str | None) -> str:
-        """Return a time of a row on the clock of this machine."""
-        return f"{_local(time):%Y-%m-%d %H:%M}" if time else "no time"
-
 
 class AgentText(Terminal):
-    """What a tool answers to an agent: lines of any width, ids and projects as its structured
-    answer has them, times that name their zone."""
+    """What a tool answers to an agent: lines of any width, and projects by names that mean one
+    alone."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, Layout(ENDLESS, full=True))
 
-    def short(self, any_id: str | None) -> str:
-        """Return an id as it is."""
-        return any_id or ""
-
     def project(self, project: str) -> str:
-        """Return a project as it is."""
-        return project
+        """Return what an agent calls a project."""
+        return self._spoken.get(project, project)
 
-    def when(self, time: str | None) -> str:
-        """Return a time of a row with its zone."""
-        return clock(time)
+    @cached_property
+    def _spoken(self) -> dict[str, str]:
+        return self.memory.catalog.spoken_projects()
 
 
-def _local(time: str) -> datetime:
+def _local_time(time: str) -> datetime:
     return datetime.fromisoformat(time).astimezone()
 
 
@@ -123,7 +118,7 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     layout = terminal.layout
     title = f"Turn {row['turn_index']} of {_title(terminal, row) or row['session_id']}"
     yield from layout.title(title, *_facts(terminal, row), shown_id=terminal.short(row["id"]))
-    asked, answer = _asked_and_answer(terminal, row)
+    asked, answer = _prompt_and_reply(terminal, row)
     yield ""
     yield from layout.said("Asked", asked)
     yield from [""] if asked and answer else []
@@ -135,13 +130,13 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     yield f"memory show {terminal.short(row['id'])} --records: with all tool output"
 
 
-def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
+def _prompt_and_reply(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
     """Return what was typed in a turn, and the rest of its text; commands and files, which stand
     below, are left out at its end."""
-    from memory_assets.recall.sessions.session import typed_in
+    from memory_assets.recall.sessions.session import prompt_of
 
     text = "\n".join(row["passages"])
-    asked = typed_in(terminal.memory.lake, row).strip()
+    asked = prompt_of(terminal.memory.lake, row).strip()
     if not asked or not text.startswith(asked[:200]):
         return "", text
     rest = text[len(asked) :].strip()
@@ -163,7 +158,7 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             )
             failed = "failed" if record["is_error"] else ""
             agent = f"subagent {record['agent_id']}" if record["agent_id"] else ""
-            yield from layout.facts("", what.strip(), failed, agent, terminal.when(record["time"]))
+            yield from layout.facts("", what.strip(), failed, agent, clock(record["time"]))
             if record["diff"] is not None:
                 yield from layout.listed("File", record["paths"], "file")
             said = record["text"] if record["kind"] in _SPOKEN else ""
@@ -207,7 +202,7 @@ def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     yield from layout.listed("Read", row.get("files_read") or (), "file")
     yield from layout.listed("Turns", map(terminal.short, row.get("turn_ids") or ()), "turn")
     for name, value in row.items():
-        if value and name not in _NOT_SHOWN:
+        if value and name not in _HIDDEN_FIELDS:
             values = value if isinstance(value, list | dict) else [value]
             yield from layout.listed(name.replace("_", " ").capitalize(), map(_in_words, values))
     if not row.get("narrative") and not own and (text := row.get("text")):
@@ -218,7 +213,7 @@ def _facts(terminal: Terminal, row: Mapping[str, Any]) -> list[str]:
     time = row.get("timestamp") or row.get("started_at") or row.get("ended_at")
     branch = str(row.get("git_branch") or row.get("branch") or "")
     return [
-        terminal.when(time),
+        clock(time),
         terminal.project(row["project"]),
         branch,
         str(row.get("agent") or ""),
@@ -266,7 +261,7 @@ def _reference(item: Mapping[str, Any]) -> str:
 
 
 def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the sessions of a timeline, and by day what happened in them, the anchor marked."""
+    """Yield the sessions of a timeline with their items by day; the anchor is marked."""
     layout = terminal.layout
     if empty := nothing_on(answer):
         yield from layout.hanging("", empty)
@@ -278,7 +273,7 @@ def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.title(
             layout.prose(part["title"]) or "(no title)", *facts, shown_id=shown_id
         )
-        for day, items in groupby(part["items"], key=_day):
+        for day, items in groupby(part["items"], key=_local_day):
             yield layout.heading(day)
             for item in items:
                 yield from layout.hanging(_item_head(item), layout.prose(_line(item)))
@@ -294,7 +289,7 @@ def nothing_on(answer: Mapping[str, Any]) -> str:
     if days is None or not answer["sessions"]:
         return ""
     items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
-    when_on = sorted(_local(item["time"]).date() for item in items)
+    when_on = sorted(_local_time(item["time"]).date() for item in items)
     if any(days[0] <= day < days[1] for day in when_on):
         return ""
     named = f"{days[0]:%A, %d %B %Y}"
@@ -309,13 +304,50 @@ def nothing_on(answer: Mapping[str, Any]) -> str:
 
 def _item_head(item: Mapping[str, Any]) -> str:
     mark = ">" if item["anchor"] else " "
-    clock = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
+    hour = f"{_local_time(item['time']):%H:%M}" if item["time"] else "     "
     number = "" if item["kind"] in ("summary", "commit") else item["id"].rpartition("::")[2]
-    return f"{mark} {clock}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
+    return f"{mark} {hour}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
 
 
-def _day(item: Mapping[str, Any]) -> str:
-    return f"{_local(item['time']):%A, %d %B %Y}" if item["time"] else "Without a time"
+def _local_day(item: Mapping[str, Any]) -> str:
+    return f"{_local_time(item['time']):%A, %d %B %Y (%Z)}" if item["time"] else "Without a time"
+
+
+def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the documents, the sessions with three turns each, and what is alike in both."""
+    layout = terminal.layout
+    if answer["documents"]:
+        yield layout.styled("Documents", "cyan")
+    for row in answer["documents"]:
+        score = "" if row["score"] is None else f"{row['score']:.2f}"
+        heading = row["metadata"].get("section_heading") or "Document"
+        yield from layout.hanging("", heading, style="bold")
+        yield from layout.facts("  ", row["id"], score)
+        yield from layout.hanging("  ", snippet(layout.prose(row["text"]), _OF_A_DOCUMENT))
+    if answer["sessions"]:
+        yield layout.styled("Sessions", "cyan")
+    for row in answer["sessions"]:
+        yield from layout.hanging("", row["title"] or "(no title)", style="bold")
+        shown_id = terminal.short(f"session::{row['session_id']}")
+        facts = (", ".join(row["why"]), terminal.project(row["project"]), shown_id)
+        yield from layout.facts("  ", *facts)
+        for turn in row["turns"][:_TURNS_EACH]:
+            said = snippet(layout.prose(turn["text"]), _OF_A_TURN)
+            yield from layout.hanging(f"  {terminal.short(turn['id'])}  ", said)
+    pairs = answer["overlap"]
+    shown = pairs if layout.width == ENDLESS else pairs[:_PAIRS]
+    if pairs:
+        yield layout.styled("Alike in both", "cyan")
+    for row in shown:
+        touched = f" (touched {row['touched']})" if row["touched"] else ""
+        touched += " (retrieved)" if row["retrieved"] else ""
+        alike = f"{row['similarity']:.2f}  {', '.join(row['shared_terms'])}{touched}".rstrip()
+        pair = f"{row['document']} ~ {terminal.short(row['turn_id'])}"
+        yield from layout.hanging("  ", f"{pair}  {alike}")
+    if len(shown) < len(pairs):
+        yield f"  … {counted(len(pairs), 'pair')} in all; --json lists them"
+    if not answer["documents"] and not answer["sessions"]:
+        yield "Nothing found."
 
 
 def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -329,7 +361,7 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading(name)
         for command in commands.values():
             yield from layout.hanging("  ", command["command"], style="cyan")
-            last = f"last {terminal.when(command['last'])} {terminal.short(command['turn_id'])}"
+            last = f"last {clock(command['last'])} {terminal.short(command['turn_id'])}"
             yield from layout.hanging("    ", f"{uses(command)}, {last}")
             for failed in command["before"]:
                 yield from layout.hanging("    after ", f"{failed['command']}: {failed['error']}")
@@ -337,7 +369,7 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield layout.heading("Failed, and did not work later in the session")
     for command in answer["failed"]:
         yield from layout.hanging("  ", command["command"], style="cyan")
-        where = f"{terminal.when(command['time'])} {terminal.short(command['turn_id'])}"
+        where = f"{clock(command['time'])} {terminal.short(command['turn_id'])}"
         yield from layout.hanging("    ", f"{command['error']} ({where})")
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
@@ -352,9 +384,9 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield ""
         yield from layout.hanging("", error["error"], style="bold")
         yield from layout.hanging("  ", error["command"], style="cyan")
-        met = f"met in {counted(error['sessions'], 'session')}, {_ended_in(error)}"
+        met = f"met in {counted(error['sessions'], 'session')}, {_ended_note(error)}"
         yield from layout.hanging(
-            "  ", f"{met}; last {terminal.when(error['last'])} {terminal.short(error['turns'][0])}"
+            "  ", f"{met}; last {clock(error['last'])} {terminal.short(error['turns'][0])}"
         )
         endings = error["endings"] if layout.full else error["endings"][:2]
         for ending in endings:
@@ -368,7 +400,7 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield "Nothing found."
 
 
-def _ended_in(error: Mapping[str, Any]) -> str:
+def _ended_note(error: Mapping[str, Any]) -> str:
     """Return in how many of the sessions that met an error it ended."""
     if error["ended"] in (0, error["sessions"]):
         return "ended in all of them" if error["ended"] else "ended in none"
@@ -385,7 +417,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         if not commit["sessions"] and len(answer["commits"]) > 1 and not layout.full:
             continue
         lines = f", {counted(len(commit['lines']), 'line')}" if commit["lines"] else ""
-        day = f"{terminal.when(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
+        day = f"{clock(commit['committed_at'])[:10]}  " if commit["committed_at"] else ""
         head = f"{commit['commit'][:12]}  {day}"
         yield from layout.hanging(head, f"{commit['subject'] or 'no session is known'}{lines}")
         for session in commit["sessions"]:
@@ -397,7 +429,7 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f", in {terminal.project(turn['project'])}"
         yield from layout.hanging("", turn["title"] or "(no title)", style="bold")
-        where = f"{terminal.when(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
+        where = f"{clock(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
         yield from layout.hanging("  ", f"{where} changed {turn['path']}{elsewhere}")
     for note in answer["notes"]:
         if not (unknown and note.startswith(UNPROVEN)):  # said above
@@ -417,7 +449,7 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         of = ", ".join(map(terminal.short, row["entities"]))
         sure = f"on {of}" if is_note else f"{row['confidence']:g} sure"
         about = terminal.project(row["project"]) if row["project"] else ""
-        facts = [row["type"], sure, terminal.when(row["ts"]), about]
+        facts = [row["type"], sure, clock(row["ts"]), about]
         facts += [f"archived: {row['archived']}"] if row["archived"] else []
         yield from layout.facts("  ", *facts, short.get(row["memory_id"], row["memory_id"]))
         for other in row["also"]:
@@ -437,7 +469,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [
-            f"ended {terminal.when(session['ended_at'])}, {lasting(session['duration_seconds'])}",
+            f"ended {clock(session['ended_at'])}, {lasting(session['duration_seconds'])}",
             counted(session["turns"], "turn"),
             counted(commits, "commit") if commits else "",
             project_name(session),
@@ -454,7 +486,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
 
 
 def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where a row came from and what was made of it; of a tag, where it occurs."""
+    """Yield the sources and the products of a row, or the places of a tag."""
     layout = terminal.layout
     if "tag" in answer:
         yield from _tag(terminal, answer)
@@ -476,7 +508,7 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         yield from layout.listed("Source", [path, f"{source['state']}; {span}"])
     for change in answer["trail"]:
         of = f" from {', '.join(change['of'])}" if change["of"] else ""
-        made = f"{change['what']} {terminal.when(change['at'])} by {change['who']}{of}"
+        made = f"{change['what']} {clock(change['at'])} by {change['who']}{of}"
         yield from layout.listed("Trail", [f"{made}: {change['why']}"])
     yield from _audited_records(terminal, answer)
     yield from _audited_runs(terminal, answer["runs"])
@@ -484,7 +516,7 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _audited_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what is said of a row: if it differs from its hash, where it is, and who made it."""
+    """Return the notes on a row: whether it differs from its hash, its collection, its maker."""
     return (
         "" if row["hash_matches"] else "differs from its hash",
         f"{row['collection'] or 'no collection'}: {row['document']} {row['reason']}".strip(),
@@ -533,7 +565,7 @@ def _audited_runs(terminal: Terminal, runs: Sequence[Mapping[str, Any]]) -> Iter
         sound += number
         passed = f"{counted(number, 'check')} passed" if run["checks"] else "-"
         if failed or layout.full:
-            rows.append((run["stage"], terminal.when(run["made_at"]), ", ".join([passed, *failed])))
+            rows.append((run["stage"], clock(run["made_at"]), ", ".join([passed, *failed])))
     yield from layout.table(("made as", "at", "checks"), rows) if rows else ()
     if len(rows) < len(runs):
         yield f"{counted(sound, 'check')} of {counted(len(runs), 'step')} passed; --full lists them"

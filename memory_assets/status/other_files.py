@@ -1,5 +1,5 @@
-"""Files below the agents' directories that are no transcripts on record: known and left out for a
-reason, or unknown."""
+"""Count the files in the agents' directories that are not transcripts on record: known and left out
+for a reason, or unknown."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from memory_assets.agents import AGENTS
+from memory_assets.errors import printable
 
 _DESKTOP = "written by file managers, editors and version control"
-_OF_ALL = ((".DS_Store", _DESKTOP), ("Thumbs.db", _DESKTOP), ("*~", _DESKTOP), (".git/*", _DESKTOP))
+_DESKTOP_FILES = tuple((name, _DESKTOP) for name in (".DS_Store", "Thumbs.db", "*~", ".git/*"))
 _LINK = "links to directories that are looked into"
 _COPY = "another copy of a transcript that is read"
-_BESIDE = "settings and caches of the agent beside its transcripts"
+_SETTINGS = "settings and caches of the agent beside its transcripts"
 _MAY_BE_TRANSCRIPTS = re.compile(
     r"\.(jsonl|ndjson|zst|gz|xz|bz2|zip|tar|tgz|db|sqlite3?|vscdb)(-wal|-shm)?\Z"
 )
@@ -28,10 +30,11 @@ _SHOWN = 5
 @dataclass
 class OtherFiles:
     """How many files are left out, by reason, and how many nobody knows, by agent and kind
-    (`codex *.jsonl.zst`)."""
+    (`codex *.jsonl.zst`), with the `first` of each kind."""
 
     left_out: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
 
     def add(self, agent: str, root: Path, path: str, *, is_copy: bool = False) -> None:
         """Add a file, or a directory too deep to be looked into (it ends with "/"), below an
@@ -39,11 +42,17 @@ class OtherFiles:
         if reason := _COPY if is_copy else _reason(agent, root, path):
             self.left_out[reason] += 1
         else:
-            self.unknown[f"{agent} {_kind(path)}"] += 1
+            kind = f"{agent} {_kind(path)}"
+            self.unknown[kind] += 1
+            self.first.setdefault(kind, printable(path))
 
-    def to_dict(self) -> dict[str, dict[str, int]]:
-        """Return the counts as JSON has them."""
-        return {"files_left_out": dict(self.left_out), "files_unknown": dict(self.unknown)}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, and the first unknown files, as JSON has them."""
+        return {
+            "files_left_out": dict(self.left_out),
+            "files_unknown": dict(self.unknown),
+            "files_unknown_first": self.first,
+        }
 
     def sentence(self) -> str:
         """Return which files nobody knows, as one line; "" if there are none."""
@@ -65,8 +74,8 @@ def _reason(agent: str, root: Path, path: str) -> str:
     folders = _session_folders(agent, root)
     inside = path[len(str(root)) :]
     if not may_be_read and folders and not _is_in(folders, inside[1:]):
-        return _BESIDE
-    for pattern, reason in (*AGENTS[agent].other_files, *_OF_ALL):
+        return _SETTINGS
+    for pattern, reason in (*AGENTS[agent].other_files, *_DESKTOP_FILES):
         if fnmatchcase(inside, f"*/{pattern}"):
             return reason
     return ""

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from memory_assets.errors import NotFound, StoreError
-from memory_assets.paths import NO_EMBEDDER
+from memory_assets.paths import NO_EMBEDDER, WHERE_ROOTS_ARE_SET, places_in_words
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, look, roots_to_read, sample_beside_own
@@ -44,6 +44,8 @@ RETENTION_FILE = "retention.begun"
 HISTORY_FILE = "history.jsonl"
 """Name of the sources that hold prompts and nothing else (`transcripts/claude/history.py`)."""
 
+_STRANGE = 2
+"""So many files of no known kind are named."""
 _COLLECTIONS = {kind.asset for kind in SEARCH_KINDS.values()}
 
 
@@ -92,8 +94,8 @@ def status(settings: Settings) -> dict[str, Any]:
             vectors=vectors,
             unlisted=len(disk.unlisted),
             read=len(sessions),
-            of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
-            missing=[*_unread(text, disk), *_failed(catalog, data_dir)],
+            of_other_models=_rows_of_other_models(catalog, settings, versions) if vectors else {},
+            missing=[*_unread_lines(text, disk), *_failure_lines(catalog, data_dir)],
             noted=text.kinds_sentence(),
         ),
         "account": text.to_dict() | disk.others.to_dict(),
@@ -199,29 +201,39 @@ def coverage(
     return coverages
 
 
-def _unread(text: TextAccount, disk: Disk) -> Iterator[str]:
-    """Yield a line if text or files are in places that no reader knows."""
+def _unread_lines(text: TextAccount, disk: Disk) -> Iterator[str]:
+    """Yield a line if text or files are in places that no reader knows, and one that names files
+    which another agent may have written."""
     if sentence := "; ".join(filter(None, (text.sentence(), disk.others.sentence()))):
         yield f"{sentence}. `memory status --json` lists all (`account`)."
+    if strange := [*text.strange, *disk.others.first.values()]:
+        more = f" and {len(strange) - _STRANGE} more" if len(strange) > _STRANGE else ""
+        yield (
+            f"Of no known kind: {places_in_words(list(map(Path, strange[:_STRANGE])))}{more}. If "
+            "another agent wrote them, move them to its directory, or name a directory that has "
+            f"only such files in {WHERE_ROOTS_ARE_SET}."
+        )
 
 
-def _failed(catalog: Catalog, data_dir: Path) -> Iterator[str]:
+def _failure_lines(catalog: Catalog, data_dir: Path) -> Iterator[str]:
     """Yield a line if a check of a project on record failed when it last ran, and one if the last
     ingest of a project did, so that nobody knows what is missing."""
     failed = failed_checks(data_dir, catalog.projects())
     if failed:
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         project, check = failed[0]
-        yield f"A check failed: {check} of {project}{more}. `memory verify` says what it found."
+        of = catalog.spoken_projects().get(project, project)
+        yield f"A check failed: {check} of {of}{more}. `memory verify` says what it found."
     if (data_dir / LEDGER).exists():
         with closing(ledger_of(data_dir)) as ledger:
             failing = ledger.failing()
         if failing:
-            of = f" of {failing[-1]}" if failing[-1] else ""
+            spoken = catalog.spoken_projects()
+            of = f" of {spoken.get(failing[-1], failing[-1])}" if failing[-1] else ""
             yield f"The last ingest{of} failed; run `memory ingest`, which says why."
 
 
-def _of_other_models(
+def _rows_of_other_models(
     catalog: Catalog, settings: Settings, versions: Mapping[str, Any]
 ) -> dict[str, int]:
     """Return by asset how many rows have vectors of another model than that of the settings."""
@@ -258,15 +270,15 @@ def _freshness(
         "vanished_files": disk.vanished,
         "newest_source_at": _iso(disk.newest_ns),
         "newest_indexed_at": indexed,
-        "lag_seconds": _since(oldest),
+        "lag_seconds": _seconds_since(oldest),
         "projects_behind": {
-            project: {"files": len(times), "lag_seconds": _since(min(times))}
+            project: {"files": len(times), "lag_seconds": _seconds_since(min(times))}
             for project, times in sorted(by_project.items())
         },
     }
 
 
-def _since(nanoseconds: int) -> float:
+def _seconds_since(nanoseconds: int) -> float:
     return round(max(time.time() - nanoseconds / 1e9, 0.0), 1) if nanoseconds else 0.0
 
 

@@ -91,11 +91,7 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
     noted = next((index["noted"] for index in covered.values() if index.get("noted")), "")
     yield from ((False, line) for line in missing)
     if held:
-        yield (
-            False,
-            f"Not everything was taken in, {held} held back: `memory status` says why and what "
-            "to do.",
-        )
+        yield False, f"Not everything was taken in: {held} held back, for the reasons given."
     elif not behind and not missing:
         if covered and not any(index["rows"] for index in covered.values()):
             yield False, "Nothing is on record yet; `memory ingest` takes in what agents write."
@@ -137,8 +133,8 @@ def held_back(current: Mapping[str, Any]) -> Iterator[str]:
 
 
 def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is to be known of Chroma's files: that they are gone, and of each directory that
-    was set aside whether it can be deleted."""
+    """Yield notes on Chroma's files: that they are gone, and whether the directories that were set
+    aside can be deleted."""
     chroma = current["chroma"]
     if chroma["state"] == "gone":
         directory = Path(current["data_dir"]) / "chroma"

@@ -39,7 +39,10 @@ _CUT_OFF = "its agent ended while it wrote"
 _START = "start its agent, which takes the change back; it is read again when it changes"
 _NO_DATABASE = "it is no SQLite database"
 _OTHER_SCHEMA = "its tables are not those of a version that is known here"
-_UPDATE = "update memory_assets; the sessions of other stores are read meanwhile"
+_UPDATE = (
+    "if another agent wrote it, move it to its directory; else update memory_assets; the sessions "
+    "of other stores are read meanwhile"
+)
 _TOO_SLOW = "a question to it did not end"
 
 

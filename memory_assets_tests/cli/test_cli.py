@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets import __version__
 from memory_assets.cli import exit_codes
 from memory_assets.paths import SAMPLE_DIR
+from memory_assets.status.status import VERSIONS_FILE
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.runs.names import INGEST_BATCH
@@ -70,6 +72,19 @@ def test_ingest_takes_the_sample_where_no_agent_lives(ingested: tuple[Cli, str])
     assert "ingesting the sample sessions" in printed
     assert re.search(r"^9 sessions \(6 claude-code, 2 codex, 1 pi\) in 3 projects", printed, re.M)
     assert "Everything on record can be found." in printed
+
+
+def test_status_says_that_another_version_made_what_is_in_memory(
+    ingested: tuple[Cli, str],
+) -> None:
+    """Its rules of redaction may find more."""
+    cli, _ = ingested
+    noted = cli.data_dir / VERSIONS_FILE
+    before = noted.read_text()
+    assert "This program is version" not in cli.run("status").stdout
+    noted.write_text(json.dumps({**json.loads(before), "memory_assets": "0.1.0"}))
+    assert f"This program is version {__version__}" in cli.run("status").stdout
+    noted.write_text(before)
 
 
 @pytest.mark.parametrize(

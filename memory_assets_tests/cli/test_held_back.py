@@ -331,6 +331,7 @@ def test_new_records_and_files_are_told_on_the_day_they_come(
         "codex *.sqlite": 1,
         "pi *.tar.gz": 1,
     }
+    assert account["files_unknown_first"]["claude-code *.db"] == str(project / "dreams.db")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in home.items():
             patch.setenv(name, value)
@@ -341,3 +342,27 @@ def test_new_records_and_files_are_told_on_the_day_they_come(
         each for each in last_checks(tmp_path / "memory") if each["check"] == "text_is_explained"
     ]
     assert {other["result"] for other in check["others"]} == {"warning"}
+
+
+def test_files_of_another_agent_are_named_with_what_to_do(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    """A rollout, a database and a document in Claude Code's directory give no words, and are not
+    passed over in silence: they are named, and the settings that say where they belong."""
+    project = tmp_path / "projects" / "-w-harbour"
+    _of_codex(tmp_path / "elsewhere")
+    (rollout,) = (tmp_path / "elsewhere").rglob("*.jsonl")
+    strange = {project / rollout.name: rollout.read_bytes()}
+    strange[project / "s2.jsonl"] = b"SQLite format 3\0" + bytes(100) + b"\n"
+    strange[project / "s3.jsonl"] = json.dumps({"chats": [_PROMPT]}, indent=1).encode() + b"\n"
+    for path, content in strange.items():
+        path.write_bytes(content)
+    done = run_here(home, "ingest")
+    assert done.returncode == exit_codes.FINE, done.stdout + done.stderr
+    (told,) = (line for line in done.stdout.splitlines() if line.startswith("Of no known kind: "))
+    assert " and 1 more. If another agent wrote them, move them to its directory" in told
+    assert "MEMORY_CODEX_DIR" in told and "MEMORY_ROOTS" in told
+    assert _EVERYTHING not in done.stdout
+    account = json.loads(run_here(home, "status", "--json").stdout)["account"]
+    assert sorted(account["transcripts_unknown"]) == sorted(map(str, strange))
+    assert str(project / "s1.jsonl") not in told

@@ -236,7 +236,7 @@ def test_weak_hits_are_marked_or_announced() -> None:
     nowhere = _lines(weak, weak, missing=["whatsapp"])
     assert nowhere[0] == "Not sure: 'whatsapp' is nowhere in memory. Nearest:"
     heads = [line for line in _lines(_hit("x"), weak, _hit("z", "quay"), weak) if "." in line[:6]]
-    marks = ["1. How to ", "2. weak: y", "   3. weak:", "4. z  3 da"]
+    marks = ["1. How to ", "2. not sure: y", "   3. not sure:", "4. z  3 da"]
     assert [line[: len(mark)] for line, mark in zip(heads, marks, strict=True)] == marks
     assert _lines() == ["Nothing found."]
 

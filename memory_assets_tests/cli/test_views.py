@@ -36,8 +36,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "memories": ("memories",),
     "sessions": ("sessions",),
 }
-_WITH_IDS, _WITH_ZONES = ("its origin", "its records"), ("its origin", "figures")
-"""Answers in which an id is looked up, or may be in a text; those that name the zone of a time."""
+_WITH_IDS = ("its origin", "its records")
+"""Answers in which an id is looked up, or may be in a text."""
 _WHOLE_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -76,7 +76,7 @@ def test_no_line_is_wider_than_the_terminal_and_colours_are_its_own(
     ingested: Cli, meant: dict[str, str], name: str, columns: int, lines: int
 ) -> None:
     """And none is wrapped by it; recalled escapes are gone; ids are short but in an audit, where
-    they are looked up; times are without a zone."""
+    they are looked up; times name their zone."""
     given = [meant.get(word, word) for word in COMMANDS[name]]
     shown = on_terminal(ingested, *given, columns=columns, lines=lines, codes=(0, 3))
     plain = [STYLE.sub("", line) for line in shown]
@@ -87,7 +87,7 @@ def test_no_line_is_wider_than_the_terminal_and_colours_are_its_own(
         assert again == plain
     text = "\n".join(plain)
     assert name in _WITH_IDS or not _WHOLE_ID.search(text)
-    assert not re.search(r"\d\d:\d\dZ|\+\d\d:\d\d\b", text) or name in _WITH_ZONES
+    assert not re.search(r"\d-\d\d \d\d:\d\d(?: ·|, \d+ [a-z])", text)
 
 
 def test_a_turn_is_what_was_asked_and_answered_without_loss(ingested: Cli) -> None:
@@ -163,13 +163,13 @@ def test_a_commit_is_told_with_its_proof_in_words() -> None:
 
 
 def test_times_are_those_of_the_clock_on_the_wall(ingested: Cli) -> None:
-    """Of the zone that the terminal is in."""
+    """Of the zone that the terminal is in, which they name."""
     row = _json(ingested, "show", TURN)["rows"][0]
     moment = datetime.fromisoformat(row["timestamp"])
-    for zone, hours in (("UTC", 0), ("Etc/GMT-5", 5)):
+    for zone, hours, said in (("UTC", 0, "Z"), ("Etc/GMT-5", 5, "+05:00")):
         lines = on_terminal(ingested, "show", TURN, columns=80, TZ=zone)
         hour = (moment.hour + hours) % 24
-        assert any(f" {hour:02}:{moment.minute:02} ·" in line for line in lines)
+        assert any(f" {hour:02}:{moment.minute:02}{said} ·" in line for line in lines)
 
 
 def test_long_lists_are_folded_unless_all_is_wanted() -> None:
@@ -214,3 +214,21 @@ def test_lines_of_code_keep_their_indent() -> None:
     lines = Layout(40).paragraphs("if tide:\n    " + "wade " * 9 + "\n\nswim", 30)
     assert lines[0] == "if tide:" and all(line.startswith("    wade") for line in lines[1:3])
     assert lines[3:] == ["", "swim"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "lock", "--project", "harbor-api"),
+        ("search", "lock", "--project", "harbor-api", "--exact"),
+        ("forget", FLAKY, "--dry-run"),
+        ("export", FLAKY, "--format", "markdown"),
+    ],
+)
+def test_people_read_names_of_projects_that_they_use(
+    ingested: Cli, command: tuple[str, ...]
+) -> None:
+    """On a terminal and in a pipe; the keys of partitions are for programs."""
+    piped = ingested.run(*command)
+    lines = [*on_terminal(ingested, *command, columns=80), piped.stdout, piped.stderr]
+    assert "harbor-api" in "".join(lines) and "-code-harbor-api" not in "".join(lines)

@@ -84,7 +84,7 @@ class Dagster:
         }
 
 
-def wait_for(what: str, condition: Callable[[], bool]) -> None:
+def wait_for(what: str, condition: Callable[[], bool], *, pause_seconds: float = 1.0) -> None:
     """Poll until the condition holds."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
@@ -93,7 +93,7 @@ def wait_for(what: str, condition: Callable[[], bool]) -> None:
                 return
         except OSError:
             pass
-        time.sleep(1)  # to ask costs the webserver CPU
+        time.sleep(pause_seconds)  # to ask costs the webserver CPU
     pytest.fail(f"no {what} within {PATIENCE_SECONDS:.0f} s")
 
 

@@ -15,7 +15,7 @@ import pytest
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.dagster.definitions import ASSETS, build_defs
-from memory_assets.pipeline.indexes.keywords import differences, forget_keywords, stage_of
+from memory_assets.pipeline.indexes.keywords import differences, forget_keywords
 from memory_assets.pipeline.ingest.noted_run import NotedRun
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
@@ -178,9 +178,8 @@ def test_what_a_killed_run_had_begun_is_no_failed_check(settings: Settings) -> N
     assert run_plans(settings, _plans(settings)).checks_failed == []
     components, project = Components(settings), min(PROJECTS)
     summaries = components.catalog.products.of_project(SESSION_SUMMARIES.name, project)
-    session, stage = min(summaries), stage_of("summaries")
+    session = min(summaries)
     components.catalog.products.drop(SESSION_SUMMARIES.name, project, session)
-    components.catalog.products.drop(stage, project, session)
     assert forget_keywords(components, {(project, session)}, ("summaries",)) == 1
     result = run_plans(settings, _plans(settings))
     assert (result.projects, result.failed, result.checks_failed) == (1, {}, [])

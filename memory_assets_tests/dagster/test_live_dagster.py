@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 
 from memory_assets.dagster import code_server
@@ -338,3 +339,22 @@ def test_it_tells_how_a_run_ended_although_memory_dev_was_told_to_end(
     else) would have each run under way called failed while it goes on writing."""
     done = subprocess.run([sys.executable, "-c", _SIGNALLED, origin], check=False, timeout=120)
     assert done.returncode == code
+
+
+def test_ctrl_c_cancels_the_run_under_way_and_prints_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dagster itself calls a run failed whose process got a signal, with the place it stopped."""
+    with memory_dev(tmp_path / "dev") as running:
+        started = "query { runsOrError(filter: {statuses: [STARTED]}) { ... on Runs { count } } }"
+        wait_for("run", lambda: running.ask(started)["runsOrError"]["count"] > 0, pause_seconds=0.1)
+        running.process.send_signal(signal.SIGINT)
+        assert running.process.wait(60) == 0
+    home = tmp_path / "dev" / "memory" / "dagster"
+    monkeypatch.setenv("DAGSTER_HOME", str(home))
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        statuses = [run.status for run in instance.get_runs()]
+    assert dg.DagsterRunStatus.CANCELED in statuses
+    assert dg.DagsterRunStatus.FAILURE not in statuses
+    assert "Dagster is being stopped ..." in (said := (tmp_path / "dev" / "dev.log").read_text())
+    assert "Stack Trace" not in said

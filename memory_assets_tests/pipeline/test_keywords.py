@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 from collections.abc import Collection
 from contextlib import closing
@@ -15,8 +16,11 @@ from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.keywords import differences
 from memory_assets.pipeline.ingest.passes import PASSES, Task, failed_asset, run_task
 from memory_assets.recall import open_memory
+from memory_assets.stores.catalog.products import Products
 from memory_assets.stores.keyword_index.files import open_for_reading
 from memory_assets.stores.keyword_index.index import KeywordIndex
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets_tests.kills import killed_at
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
@@ -147,3 +151,20 @@ def test_a_row_that_changed_gets_the_vector_of_its_new_text(memory: SampleMemory
     hits = open_memory(memory.settings).search(query, kinds="summaries", mode="semantic").hits
     assert len(hits) == len(scores) > 1
     assert {hit.id: hit.score for hit in hits} == pytest.approx(scores, abs=1e-3)
+
+
+def test_killed_while_it_lets_go_of_a_session_that_comes_back_it_indexes_it(
+    wordy: SampleMemory,
+) -> None:
+    """As where a file was deleted and is put back: its rows are made again just as they were."""
+    project, products = wordy.harbor, wordy.components.catalog.products
+    product = products.of_project(TURN_CHUNKS.name, project)[wordy.fork]
+    products.drop(TURN_CHUNKS.name, project, wordy.fork)
+    wordy.close()
+    ended = killed_at(Products, "drop", 0, lambda: keywords.index_keywords(wordy.reopen(), project))
+    assert ended == -signal.SIGKILL
+    wordy.reopen().catalog.products.put(product)
+    assert keywords.keywords_reason(wordy.components, project)
+    keywords.index_keywords(wordy.components, project)
+    wordy.components.catalog.products.drop_notes(project)
+    assert _all_match(wordy)

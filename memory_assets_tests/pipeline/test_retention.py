@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from memory_assets import status as overview
+from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, read_removed_records
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.removal import forget, retention
@@ -242,6 +243,26 @@ def test_killed_in_the_middle_it_is_completed_by_the_next_time(
     assert found_words(memory.data_dir, whole, set()) == {}
 
 
+DECIDED = "5b7c1e90-3f2a-4d86-a1c4-e8d05f6b9273"
+"""A session in which a person alone decides something."""
+
+
+def test_killed_behind_the_words_the_next_run_indexes_what_is_made_again_as_it_was(
+    wordy: SampleMemory,
+) -> None:
+    """An observation that comes from prompts alone is the same before and after."""
+    memory = wordy
+    decided = "We should use Postgres instead of SQLite, because two services write at once."
+    _write_session(memory, DECIDED, {0: decided, 1: "I looked at the services."})
+    run(memory)
+    observed = [row for row in memory.rows("observations") if is_of({DECIDED}, row)]
+    assert _killed(memory, keywords, "compact", 0) == -signal.SIGKILL
+    reopened(memory, retention=f"{DAYS}d")
+    run(memory)
+    assert [row for row in memory.rows("observations") if is_of({DECIDED}, row)] == observed != []
+    assert_all_holds(memory)
+
+
 def _archive(memory: SampleMemory) -> dict[str, Any]:
     archive: dict[str, Any] = overview.status(memory.settings)["archive"]
     return archive
@@ -411,8 +432,12 @@ def test_a_session_without_prompts_keeps_its_summary(wordy: SampleMemory) -> Non
 
 
 def _write_mute(memory: SampleMemory) -> None:
-    path = memory.path(memory.flaky).with_name(f"{MUTE}.jsonl")
     said = ("The ledger is off by one.", "I fixed the rounding in src/ledger.py; all tests pass.")
+    _write_session(memory, MUTE, {1: said[0], 3: said[1]})
+
+
+def _write_session(memory: SampleMemory, name: str, said: dict[int, str]) -> None:
+    """Write a session with messages of these numbers; a person's are even."""
+    path = memory.path(memory.flaky).with_name(f"{name}.jsonl")
     cwd, when = "/home/mara/code/harbor-api", "2026-03-20T10:00:00.000Z"
-    lines = [claude_line(MUTE, at, text, cwd, when) for at, text in zip((1, 3), said, strict=True)]
-    write_lines(path, lines)
+    write_lines(path, [claude_line(name, at, text, cwd, when) for at, text in said.items()])

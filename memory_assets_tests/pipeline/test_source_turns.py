@@ -126,3 +126,16 @@ def test_copies_of_what_was_forgotten_are_not_missed(memory: SampleMemory) -> No
     forget(memory.components, found, erase_traces=lambda names: 0)
     memory.run(projects=[memory.harbor])
     assert _counted(memory).gaps == []
+
+
+def test_sessions_of_subagents_alone_are_counted_apart(wordy: SampleMemory) -> None:
+    """They are in memory, and there is no file of the session itself to compare."""
+    before = _counted(wordy)
+    (file,) = wordy.path(wordy.flaky).parents[1].rglob("subagents/*.jsonl")
+    alone = file.parents[2] / "alone" / "subagents"
+    alone.mkdir(parents=True)
+    (alone / file.name).write_text(file.read_text().replace(file.parents[1].name, "alone"))
+    wordy.run()
+    count = _counted(wordy)
+    assert (before.without_main, count.without_main) == (0, 1)
+    assert count.sessions == before.sessions

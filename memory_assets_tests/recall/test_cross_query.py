@@ -15,7 +15,9 @@ from memory_assets.recall.cross_query.cross_query import cross_query, shared_ter
 from memory_assets.recall.cross_query.document_sources import other_collections
 from memory_assets.recall.search.documents import heading_scores, hubness, without_copies
 from memory_assets.redacted_text import compose
-from memory_assets.serving.answer_lines import cross_query_lines, hit_lines
+from memory_assets.serving.answer_lines import hit_lines
+from memory_assets.serving.layout import Layout, cells
+from memory_assets.serving.views import AgentText, Terminal, cross_query_view
 from memory_assets.stores.keyword_index.index import IndexedRow
 from memory_assets_tests.recall.conftest import (
     CORPUS,
@@ -261,8 +263,18 @@ def test_a_question_finds_documents_sessions_and_where_they_meet(documented: Mem
     assert found["sessions"][0]["session_id"] == WRITER and found["sessions"][0]["title"]
     meeting = found["overlap"][0]
     assert meeting["session_id"] == WRITER and str(meeting["touched"]).endswith(REPORT_DAYS)
-    lines = "\n".join(cross_query_lines(found))
+    lines = "\n".join(cross_query_view(AgentText(documented), found))
     assert found["sessions"][0]["title"] in lines and "local midnights" in lines
+
+
+def test_an_answer_is_laid_out_for_a_terminal(documented: Memory) -> None:
+    """Titles, short ids and names of projects, within its width; of many pairs the first five."""
+    found = cross_query(documented, ABOUT_HOURS)
+    lines = list(cross_query_view(Terminal(documented, Layout(80)), found))
+    assert all(cells(line) < 80 for line in lines)
+    text = " ".join(" ".join(lines).split())
+    assert f"harbor-api · {WRITER[:8]}" in text and WRITER not in text
+    assert len(found["overlap"]) > 5 and f"… {len(found['overlap'])} pairs in all" in text
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from memory_assets.requests.questions import (
     UsageRequest,
 )
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.answer_lines import project_notes, with_directories
+from memory_assets.serving.answer_lines import as_spoken, project_notes
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
@@ -112,7 +112,7 @@ def test_a_project_that_is_not_known_is_refused_with_those_that_are(
 
 def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: Catalog) -> None:
     """Long lists are cut, and say how many are left."""
-    with pytest.raises(ConfigurationError, match="can mean -home-ada-code-app, -opt-app; give"):
+    with pytest.raises(ConfigurationError, match="can mean -home-ada-code-app, opt/app; give"):
         project_named(catalog, "app")
     with pytest.raises(ConfigurationError, match=r"-many-19-x and 5 more; give"):
         projects_named(catalog, "x", [f"-many-{number:02}-x" for number in range(25)])
@@ -220,8 +220,8 @@ def test_all_directories_of_a_name_are_meant_and_said(memory: Memory) -> None:
     listed = memory.ask(SessionsRequest(project="tide-sync"))
     assert _sessions(listed) == ["1", "2"] and listed["project"] == TWO
     assert list(project_notes(listed)) == [f"Of several projects of that name: {TWO}."]
-    (said,) = project_notes(with_directories(listed, memory.catalog.sources.project_roots))
-    assert said == "Of several projects of that name: ~/tide-sync, /srv/tide-sync."
+    (said,) = project_notes(as_spoken(listed, memory.catalog.spoken_projects))
+    assert said == "Of several projects of that name: ~/tide-sync, srv/tide-sync."
     assert memory.ask(UsageRequest(project="Tide-Sync"))["project"] == TWO
     how = memory.ask(HowRequest("make tide", project="tide-sync"))
     assert how["sessions"] == 2 and how["project"] == TWO
@@ -230,6 +230,29 @@ def test_all_directories_of_a_name_are_meant_and_said(memory: Memory) -> None:
     found = memory.ask(SearchRequest("out of reach", exact=True, project="tide-sync"))
     assert [hit["metadata"]["session_id"][7] for hit in found["hits"]] == ["2", "1"]
     assert found["filters"]["project"] == TWO
+
+
+def test_a_reader_is_told_names_that_mean_one_project(memory: Memory) -> None:
+    """The last name of its directory, or as many as tell it from the others."""
+    spoken = memory.catalog.spoken_projects()
+    names = ["a-b", "c-b", "my-tide-sync", "srv/tide-sync", "~/tide-sync"]
+    assert sorted(spoken.values()) == names
+    for project, name in spoken.items():
+        assert projects_named(memory.catalog, name) == [project]
+
+
+def test_an_end_of_a_path_is_no_path_in_the_current_directory(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Unless it is there."""
+    here = tmp_path.resolve()
+    row = SourceRow("pi", "-here", "here", "", "/x/here.jsonl", 1, 1, "", "", None)
+    row.facts["project_root"] = str(here)
+    catalog.sources.put(row)
+    monkeypatch.chdir(here)
+    assert projects_named(catalog, "opt/app") == ["-opt-app"]
+    (here / "opt" / "app").mkdir(parents=True)
+    assert projects_named(catalog, "opt/app") == ["-here"]
 
 
 def test_without_a_project_an_answer_is_of_none(memory: Memory) -> None:
@@ -250,7 +273,7 @@ def test_one_of_them_is_meant_by_more_of_its_path(memory: Memory) -> None:
 def test_projects_that_only_end_alike_are_asked_back(memory: Memory) -> None:
     """Whatever is asked of them."""
     for asked in (SessionsRequest(project="b"), TimelineRequest("today", project="b")):
-        with pytest.raises(ConfigurationError, match="'b' can mean -srv-a-b, -srv-c-b"):
+        with pytest.raises(ConfigurationError, match="'b' can mean a-b, c-b"):
             memory.ask(asked)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.names import end_of_project, id_named, may_be_id, project_named, shortened
+from memory_assets.recall.names import id_named, may_be_id, shortened
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.sessions import records
 from memory_assets.recall.sessions.records import as_diff, record_page, records_behind
@@ -274,15 +274,3 @@ def test_a_short_id_is_taken_wherever_an_id_is(tmp_path: Path) -> None:
     assert shortened(memory, "kiln::docs/a.md::1", "docs/a.md") == "kiln::docs/a.md::1"
     with pytest.raises(NotFound, match="nothing in memory is called"):
         resolve_anchor(memory, "nowhere:12")
-
-
-def test_the_end_of_a_project_means_it_alone(tmp_path: Path) -> None:
-    """As few words as no other project ends with."""
-    worked = Worked(tmp_path)
-    for name, place in (("a", HERE), ("b", "/home/mara/old/kiln"), ("c", "/home/mara/code/door")):
-        worked.session(name, *CALLS, cwd=place)
-    catalog = worked.memory().catalog
-    known = catalog.projects()
-    ends = {end_of_project(known, project): project for project in known}
-    assert sorted(ends) == ["code-kiln", "door", "old-kiln"]
-    assert all(project_named(catalog, end) == project for end, project in ends.items())

@@ -29,7 +29,7 @@ from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.tool_answers import PAGE_CHARACTERS
 from memory_assets.serving.visible_text import Frame
 from memory_assets.settings import Settings, load_settings
-from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.conftest import HARBOR, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -142,6 +142,21 @@ def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> Non
     if name != "status":
         assert text.startswith(FRAME_OPENING) and text.count(FRAME_CLOSING) == 1
         assert result.structured_content["frame"].startswith(FRAME_OPENING)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        *CALLS.items(),
+        ("recall", {"query": "daily report", "project": "harbor-api"}),
+        *(("ask", {"verb": verb, "target": "gh"}) for verb in ("sessions", "how", "usage")),
+    ],
+)
+def test_an_agent_reads_names_of_projects_that_people_use(
+    asked: Asked, name: str, given: dict[str, Any]
+) -> None:
+    """The keys of partitions are for programs."""
+    assert HARBOR not in ask(asked.settings, name, **given).content[0].text
 
 
 def test_hits_are_short_and_name_what_get_gives_in_full(asked: Asked) -> None:

@@ -148,7 +148,10 @@ def test_coverage_counts_sessions_held_back(copied: Callable[..., Memory]) -> No
     memory = copied()
     memory.catalog.quarantine.hold(Quarantined("p", "s", "redacted_records", "h", "ValueError"))
     assert coverages(memory.catalog, ("sessions",))[1].quarantined == 1
-    assert memory.status()["quarantined"][0]["reason"] == "ValueError"
+    current = memory.status()
+    assert current["quarantined"][0]["reason"] == "ValueError"
+    told = [line for well, line in in_words(current["coverage"]) if not well]
+    assert told[0] == "Not everything was taken in: 1 held back, for the reasons given."
 
 
 _TIDEPOOL = "-Users-jonas-work-tidepool-web"

@@ -172,6 +172,7 @@ FOUND = (
     Shape("", ("<recalled-memory v1>",), ""),
     Shape("", ("a>b|",), ""),
     Shape("a token\n", ("-",), " x"),
+    Shape("", ("a",), ""),
 )
 """What was quadratic once, or worse."""
 LENGTH = 2_000

@@ -59,6 +59,22 @@ def test_all_text_of_a_session_is_explained(tmp_path: Path, agent: str) -> None:
     assert account.balance().unexplained == {}
 
 
+@pytest.mark.parametrize("other", LINES)
+@agents
+def test_no_text_of_another_agents_session_is_passed_over_in_silence(
+    tmp_path: Path, agent: str, other: str
+) -> None:
+    """In the place of an agent its reader takes it, where both write alike; else the text is
+    counted, or the file is one that no reader takes."""
+    put(tmp_path, agent, LINES[other]())
+    for source in found(tmp_path, agent):
+        account = Account(reader_of(source).left_out)
+        records = read(source, ReadReport(account=account))
+        balance = account.balance()
+        assert balance.total
+        assert balance.unexplained or told(records, "prompt")
+
+
 @agents
 def test_a_session_that_grew_keeps_its_first_records(tmp_path: Path, agent: str) -> None:
     """Read after each line: what is said goes on being said, under the same ids."""

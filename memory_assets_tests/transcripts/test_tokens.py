@@ -71,13 +71,13 @@ def test_an_answer_without_text_is_counted(claude: ClaudeLines, read: Read) -> N
 def test_counts_that_are_none_are_ignored(claude: ClaudeLines, read: Read) -> None:
     """Negative ones, texts, truth values of no count and numbers beyond any column."""
     claude.user("Go on.")
-    for number, wrong in enumerate((-5, "many", 10**30, 2.5, None, [3])):
+    for number, wrong in enumerate((-5, "many", 10**30, 2.5, None, [3], True)):
         record = claude.envelope(type="assistant", requestId=f"r{number}")
         usage: dict[str, Any] = {"input_tokens": wrong, "output_tokens": 1}
         content = [{"type": "text", "text": "Yes."}]
         message = {"id": f"m{number}", "role": "assistant", "content": content, "usage": usage}
         claude.add(**(record | {"message": message}))
-    assert _spent(read(claude).records) == Tokens(0, 6)
+    assert _spent(read(claude).records) == Tokens(0, 7)
 
 
 def test_codex_counts_each_request_and_not_a_change_of_limits(

@@ -31,6 +31,7 @@ import yaml
 from starlette.types import ASGIApp
 
 from memory_assets.cli.dagster.home import open_instance
+from memory_assets.dagster.instance_runs import runs_under_way
 from memory_assets.dagster.undocumented import DAEMON, webserver_app
 from memory_assets.errors import UnexpectedFailure
 from memory_assets.paths import IMPORT_ROOT
@@ -38,6 +39,7 @@ from memory_assets.serving.http_server import PAGE_HEADERS, Guard, JsonPostOnly,
 from memory_assets.serving.pages.site import WithManual
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.runs.ledger import ENDED
 
 LOCATION = "memory_assets"
 """Name of the code location, as in workspace.yaml."""
@@ -45,7 +47,7 @@ _POLL_MILLISECONDS = 2_000
 """How often an open page asks for what is new; `dagster dev` has the same."""
 _START_SECONDS = 120.0
 _GRACE_SECONDS = 15.0
-"""Time for the daemon to stop, and for a run under way to be marked as cancelled."""
+"""Time for the daemon to stop, and before that for the runs under way to be cancelled."""
 # Warnings of Dagster are on features in beta and on cursors that a new daemon does not have yet.
 _QUIET = ("--log-level", "error")
 
@@ -102,7 +104,8 @@ def run_dev(
         instance = stack.enter_context(open_instance(settings))
         stack.enter_context(_chroma_ended(settings))
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memory-dev-")))
-        children = stack.enter_context(ChildProcesses(_GRACE_SECONDS))
+        cancel = partial(_cancel_runs, instance)
+        children = stack.enter_context(ChildProcesses(_GRACE_SECONDS, before_end=cancel))
         code_server = _start(children, directory)
         page = stack.enter_context(
             dagster_page(
@@ -152,6 +155,23 @@ def _chroma_ended(settings: Settings) -> Iterator[None]:
             chroma_server.stop(settings.data_dir)
 
 
+def _cancel_runs(instance: dg.DagsterInstance) -> None:
+    """Cancel the runs under way and wait until they have ended, `_GRACE_SECONDS` at most; the next
+    `memory dev` asks for what they left."""
+    runs = runs_under_way(instance)
+    ids = [run.run_id for run in runs if run.status is dg.DagsterRunStatus.STARTED]
+    with suppress(dg.DagsterError):  # the code server is gone, and so are its runs
+        for run_id in ids:
+            instance.run_launcher.terminate(run_id)
+    deadline = time.monotonic() + _GRACE_SECONDS
+    while ids and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+        records = instance.get_run_records(dg.RunsFilter(run_ids=ids))
+        ids = [
+            one.dagster_run.run_id for one in records if one.dagster_run.status.value not in ENDED
+        ]
+
+
 def _exit(number: int, frame: FrameType | None) -> None:
     """Raise what ends all contexts, and so their processes, before anything is served."""
     if number == signal.SIGINT:
@@ -179,9 +199,12 @@ _PR_SET_PDEATHSIG = 1
 @dataclass
 class ChildProcesses:
     """A context that ends its processes on exit: by SIGTERM, and by SIGKILL after
-    `grace_seconds`."""
+    `grace_seconds`. What they print is shown until then: the errors of what is being stopped tell
+    nobody anything."""
 
     grace_seconds: float
+    before_end: Callable[[], None] = lambda: None
+    """Called on exit while the processes are still running, unless one ended by itself."""
     ended: str = ""
     """Name of a process that ended by itself, once `watch` has seen it."""
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -198,6 +221,8 @@ class ChildProcesses:
     ) -> None:
         """End all processes and whatever they started."""
         self._closing.set()
+        if not self._first_ended():
+            self.before_end()
         for process in self._running.values():
             _signal_group(process, signal.SIGTERM)
         deadline = time.monotonic() + self.grace_seconds
@@ -213,15 +238,27 @@ class ChildProcesses:
         # No signal may end this process between the start and the note of it.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
         try:
-            self._running[name] = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", *module_and_arguments],
                 cwd=directory,
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=partial(_begin, before),
             )
+            self._running[name] = process
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        threading.Thread(target=self._show_output, args=(process.stdout,), daemon=True).start()
+
+    def _show_output(self, output: Iterable[bytes]) -> None:
+        """Copy the lines of a process to standard error."""
+        for line in output:
+            if not self._closing.is_set():
+                with suppress(OSError):  # the terminal was closed
+                    sys.stderr.buffer.write(line)
+                    sys.stderr.buffer.flush()
 
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> bool:
         """Wait until something holds; return False when a process has ended before, or when

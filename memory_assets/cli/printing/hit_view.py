@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.recall.names import OF_SESSIONS, short_form
 from memory_assets.recall.sessions.session import asked_in, done_in
 from memory_assets.serving.answer_lines import (
+    NOT_SURE,
     age,
     also_there,
     answered_in,
@@ -140,7 +141,7 @@ class HitView:
         one is called so, unless all are."""
         rank, hit = ranked
         indent = _INDENT if again else ""
-        weak = "weak: " if hit["weak"] and not self._answer["weak"] else ""
+        weak = f"{NOT_SURE}: " if hit["weak"] and not self._answer["weak"] else ""
         shown_id = printable(_shown_id(hit, self._short))
         room = self._width - len(indent) - len(_INDENT)
         below = shown_id == hit["id"] and cells(shown_id) + 2 + _TITLE_LEAST > room  # a long path

@@ -103,7 +103,8 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         for kind in KINDS:
             noted = hashes[stage_of(kind)].keys() | index.places(kind, project).keys()
             vanished = noted - expected[kind].keys()
-            _remove(components, project, kind, index, vanished)
+            for session_id in vanished:
+                _remove(components, index, {(project, session_id)}, [kind])
             removed |= vanished
         if removed:
             components.catalog.cut_log()
@@ -207,24 +208,36 @@ def forget_keywords(
     components: Components, selected: Set[tuple[str, str]], kinds: Sequence[str] = tuple(KINDS)
 ) -> int:
     """Remove the rows of sessions (project, session id) from the index, leaving no byte of
-    them in its file; return their number."""
+    them in its file, and their products; return the number of rows."""
     path = keywords_path(components)
     if not path.exists():
         return 0
     with closing(keyword_files.open_for_writing(path)) as index:
-        removed = sum(index.remove(sorted(selected), kind) for kind in kinds)
+        removed = _remove(components, index, selected, kinds)
         _note_written(components, index)
     compact(path)
     return removed
 
 
 def _remove(
-    components: Components, project: str, kind: str, index: KeywordIndex, session_ids: Set[str]
-) -> None:
-    """Remove sessions that are no longer in the lake."""
-    for session_id in session_ids:
-        index.remove([(project, session_id)], kind)
-        components.catalog.products.drop(stage_of(kind), project, session_id)
+    components: Components,
+    index: KeywordIndex,
+    selected: Set[tuple[str, str]],
+    kinds: Sequence[str],
+) -> int:
+    """Remove the rows and the products of sessions; return the number of rows. The products are
+    outdated before: should this end in between, and the same rows be made again, they count as not
+    indexed."""
+    catalog, sessions = components.catalog, sorted(selected)
+    products = [(stage_of(kind), *session) for kind in kinds for session in sessions]
+    with catalog.transaction():
+        for product in products:
+            catalog.products.outdate(*product)
+    removed = sum(index.remove(sessions, kind) for kind in kinds)
+    with catalog.transaction():
+        for product in products:
+            catalog.products.drop(*product)
+    return removed
 
 
 def _expected(hashes: HashesByStage, table: IndexedTable, incarnation: str) -> dict[str, str]:

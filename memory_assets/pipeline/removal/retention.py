@@ -28,7 +28,7 @@ from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.agent_memory.history_summaries import SUMMARISED_HISTORY
 from memory_assets.pipeline.agent_memory.tables import made_with, make_history
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, INDEXES
-from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
+from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.session_files import is_over, session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
@@ -200,8 +200,7 @@ def _cut(
             redact_project(components, project, retain=mine)
     retained = _retained(components)
     cut = selected & retained.keys()
-    stages = [table.name for table in _TABLES]
-    stages += [*(index.stage for index in _INDEXES), *map(stage_of, _KINDS)]
+    stages = [table.name for table in _TABLES] + [index.stage for index in _INDEXES]
     report.collection_rows = forget_vectors(components, cut, _INDEXES, progress=progress)
     report.keyword_rows = forget_keywords(components, cut, _KINDS)
     for key in sorted(cut):

@@ -22,7 +22,13 @@ from memory_assets.redaction.engine.byte_patterns import (
 )
 from memory_assets.redaction.engine.triggers import ASSIGNED, Trigger
 from memory_assets.redaction.rules import assignments
-from memory_assets.redaction.rules.judging.names import KEYWORDS, NUMBERS, PASSWORDS, SPEAKING
+from memory_assets.redaction.rules.judging.names import (
+    CHOSEN_TOKENS,
+    KEYWORDS,
+    NUMBERS,
+    PASSWORDS,
+    SPEAKING,
+)
 
 _KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
 _NAME = r"[\w.\-?]"
@@ -107,7 +113,7 @@ def _after_names() -> Iterator[Trigger]:
     called = rf"[\"'`]{_NAME}*"  # not from `(` on: Vectorscan overlooks that pair of characters
     token = f"{_QUOTE}\\S{{{TOKEN_START}}}|[^\\s\"'`]{{{TOKEN_START}}}"
     for before, listed, group, value in (
-        ("", PASSWORDS | {"secret", "psk"}, "", _WORD_VALUE),
+        ("", PASSWORDS | CHOSEN_TOKENS | {"secret", "psk", "shared"}, "", _WORD_VALUE),
         ("", NUMBERS, "", f"(?:{_QUOTE})?[0-9]{{3}}"),
         *((f"-{_NAME}*", NUMBERS, group, "[0-9]{4}") for group in ("item", "space")),
         ("", NUMBERS, "typed", f"{_AT_QUOTE}[0-9]{{3}}"),

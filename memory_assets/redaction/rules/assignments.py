@@ -58,7 +58,8 @@ _AFTER = re.compile(
       | (?P<label> </\w{1,10}> :? \s{0,24} <\w{1,10}(?:[ ][^<>\n]{0,80})?> \s{0,24} )
       | (?P<xml> (?:[ ][\w:.-]{1,30}=["'][^"'<>]{0,60}["']){0,3} > \s{0,24} )
       | (?P<named> \s{1,24} (?:value|default) [ \t]{0,8} [:=] [ \t]{0,8}
-                 | [ ]\{\s{1,24} default [ ]{0,8} = [ ]{0,8} )
+                 | [ ]\{\s{1,24} (?: (?!default) \w{1,20} [ ]{0,12} = [^\n{}]{1,100} \s{1,24} ){0,4}
+                   default [ ]{0,8} = [ ]{0,8} )
       | (?P<call> \( [ \t]{0,4} (?=["'`]) )
       | (?P<space> [ \t]{1,8} )
     )
@@ -250,6 +251,8 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
         return text[after.end() : after.end() + 1] in _QUOTES
     if after["sep"] == ":" and text[after.end("sep") : after.end("sep") + 1] == ":":
         return False  # `Secret::name`, a scope
+    if after["sep"] == ":" and _OF_RESOURCE.search(text, max(first - 2, 0), first) is not None:
+        return False  # `arn:aws:...:123456789012:secret:name`
     return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
 
 
@@ -260,16 +263,28 @@ _BEGINS_LINE = re.compile(r"(?:^|\n)[ \t]*(?:seta? )?$")
 _DEFINES = re.compile(r"#define[ \t]{1,8}$")
 _SETTING_BEGINS = re.compile(
     r"[ \t>$#+*|-]*(?:\d{1,5}[→:|][ \t]*)?"
-    r"(?:(?:export|set|ENV|ARG|-e|env|local|readonly|setenv|declare -x|var) )?$"
+    r"(?:(?:export|set|ENV|ARG|-e|env|local|readonly|setenv|declare -x|var) )?\[?$"
 )
 """What stands before a setting on its line."""
 _LINE_ENDS = re.compile(r"[ \t]*(?:$|\r?\n|[ \t](?:#|;|//|--|\(|<))")
 _ARGUMENT_ENDS = re.compile(r"$|[ \t]*[\n\r|;&<>\"'`\\)]|[ \t]+[-/]")
 _BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";", "+", "#", "→", "\ufeff"))
 _IN_A_ROW = re.compile(
-    r"^[^(){}\[\],;]*(?:\w=[^\s=(]{1,40}[ ]|-[eFd] [\"']?|--\w[\w-]{1,20} [\"']?)$"
+    r"^[^(){}\[\],;]*(?:\w=[^\s=(]{1,40}[ ]|-[eFd] [\"']?|--\w[\w-]{1,20} [\"']?"
+    r"|[ ](?:put|patch|write|add|create|login) (?:[\w./-]{1,60} )?)$"
 )
 """What stands before one of several settings without brackets and commas."""
+_OF_RESOURCE = re.compile(r"\d:$")
+_OUTER = re.compile(r"(?P<name>\w{1,30})[\"']\]\[[\"']$")
+"""The key before one of nested keys: `['smtp']['pass']`."""
+_OF_LOGINS = frozenset(("pass", "pw", "pwd", "secret"))
+"""Names of passwords where a user or a host stands beside them."""
+_LOGIN = re.compile(
+    r"(?i)(?<![a-z])(?:user(?:name)?|login|host(?:name)?|server|account|ssid|dbname)"
+    r"[\"'\])]{0,3}[ \t]{0,8}(?:=>|[:=](?![:=]))"
+)
+_BESIDE = 100
+_VARIABLE = re.compile(r"(?:TF_VAR_\w+|[^a-z]+)")
 _VARIABLE_ENDS = re.compile(r"$|[\s;,\]\"']")
 
 
@@ -285,7 +300,16 @@ def _is_given(
     be there."""
     name, kind = named
     in_form = name == "pwd" and text[first - 1 : first] in ("?", "&")
-    if not (in_form or says_secret(name.strip(".-")) or (name == "PASS" and after["sep"] == "=")):
+    outer = _OUTER.search(text, max(first - 40, 0), first)
+    said = f"{outer['name']}_{name}" if outer is not None else name.strip(".-")
+    if name.startswith("--"):
+        said = said.removeprefix("new-")
+    if not (
+        in_form
+        or says_secret(said)
+        or (name == "PASS" and after["sep"] == "=")
+        or (name.lower() in _OF_LOGINS and _is_beside_login(text, first, span[1]))
+    ):
         return False
     place = _place(text, first, name, after, span, quoted)
     if kind is not NameKind.PASSWORD:
@@ -296,6 +320,15 @@ def _is_given(
             return False
         place = place and Place.LINE
     return place is not None and is_given(text[slice(*span)], place)
+
+
+def _is_beside_login(text: str, first: int, end: int) -> bool:
+    """Return True if a member before or behind the one from `first` to `end` is a user or a
+    host."""
+    return (
+        _LOGIN.search(text, max(first - _BESIDE, 0), first) is not None
+        or _LOGIN.search(text, end, end + _BESIDE) is not None
+    )
 
 
 def _place(
@@ -318,19 +351,20 @@ def _place(
     line = text[max(first - 240, 0) : first].rpartition("\n")[2]
     if after["sep"] == "=" and _CONNECTION.search(line) is not None:
         return Place.ALONE
-    if after["sep"] == "=" and after.end() - after.end("close") == 1 and name.upper() == name:
+    if after["sep"] == "=" and after.end() - after.end("close") == 1 and _VARIABLE.fullmatch(name):
         is_own = line[-1:] in _BEGINS_SETTING and _VARIABLE_ENDS.match(text, end)
         return Place.ALONE if is_own else None
     if _IN_A_ROW.search(line) is not None and after["sep"] == "=":
         return Place.LINE if _VARIABLE_ENDS.match(text, end) else None
-    if _SETTING_BEGINS.match(line) is None or after["sep"] not in (":", "="):
+    if _SETTING_BEGINS.match(line) is None or after["sep"] not in (":", "=", "=>"):
         return None
     spaced = after.end() - after.end("close") > 1
     if _LINE_ENDS.match(text, end) is None:
         return None
     if after["sep"] == ":":
         return (Place.ALONE if name.isupper() else Place.LINE) if spaced else None
-    return None if spaced and (line[:1].isspace() or "." in name) else Place.LINE
+    is_code = spaced and after["sep"] == "=" and (line[:1].isspace() or "." in name)
+    return None if is_code else Place.LINE
 
 
 def _is_query_value(text: str, first: int, value: str, kind: NameKind) -> bool:

@@ -27,6 +27,7 @@ _TELLING = word_set(
 _CERTAIN = word_set("key keys tok token secret sk rk pat live bearer apikey priv private")
 """Prefix words after which even a hash is a token; with other prefixes it may be a cache key or the
 name of a container."""
+_ENDS_TELLING = re.compile(r"(?i)(?!compat)\w{1,6}(?:pat|key|tok|token|secret)")
 _THINGS = word_set(
     "sha sha1 sha256 sha512 md5 hash digest commit rev tree blob image img layer container"
     " file asset chunk module css style bundle index build cache session agent task run req"
@@ -101,7 +102,7 @@ def is_prefixed_token(run: str) -> bool:
     if values.is_hex(body) and body == body.lower():
         if pieces[-1] != body or len(set(body)) < 8:
             return False
-        if telling and prefix & _CERTAIN:
+        if (telling and prefix & _CERTAIN) or _ENDS_TELLING.fullmatch(before[-1]):
             return len(body) >= 32 and len(before) <= 4 and not _is_title(before)
         if len(before) != 1 or len(body) in _RESPONSE_IDS:
             return False

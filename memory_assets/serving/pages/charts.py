@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.serving.answer_lines import shortened
+from memory_assets.status import counted
 
 WEEKS = 53
 _SIDE, _GAP, _LEFT, _TOP, _HIGH, _TALL = 12, 2, 30, 16, 40, 80
@@ -34,7 +35,8 @@ def heat_map(
     shown = {day: count for day, count in counts.items() if monday <= day <= last}
     label = f"{sum(shown.values())} {noun} on {len(shown)} days, {monday} to {last}"
     parts = [*_months(monday), *_names(), *_squares(shown, monday, last, noun, address)]
-    return _image(label, _TOP + 7 * _STEP, parts, leads=address is not None)
+    parts += _scale(_TOP + 7 * _STEP + _SIDE // 2, max(shown.values(), default=0), f"{noun} a day")
+    return _image(label, _TOP + 8 * _STEP + _SIDE // 2, parts, leads=address is not None)
 
 
 def hours_of_week(counts: Counter[tuple[int, int]], noun: str) -> Markup:
@@ -59,10 +61,11 @@ def hours_of_week(counts: Counter[tuple[int, int]], noun: str) -> Markup:
         )
         for hour in range(24)
     )
+    scale = _image(f"darkest: {most} {noun}", _SIDE, [*_scale(0, most, noun)])
     return Markup(
         '<table class="hours"><caption class="unseen">{} {} by weekday and hour</caption>'
-        "<thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>"
-    ).format(counts.total(), noun, hours, Markup("").join(rows))
+        "<thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>{}"
+    ).format(counts.total(), noun, hours, Markup("").join(rows), scale)
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ class StackedWeeks:
 
 
 def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) -> StackedWeeks:
-    """Return what each name has in each week up to that of `last` as bars of stacked parts: those
-    that have most by themselves, the others together."""
+    """Return the counts of each name by week, up to that of `last`, as stacked bars: the largest
+    names by themselves, the others together."""
     named, others = list(counts)[:_LEVELS], list(counts)[_LEVELS:]
     rest: Counter[date] = Counter()
     for name in others:
@@ -173,6 +176,18 @@ def _names() -> Iterator[Markup]:
         yield _label(0, _TOP + number * _STEP + _SIDE - 2, day_abbr[number])
 
 
+def _scale(y: int, most: int, unit: str) -> Iterator[Markup]:
+    """Yield what the colours stand for: none of `unit`, and up to `most`."""
+    yield _label(_LEFT, y + _SIDE - 2, "0")
+    for level in range(_LEVELS + 1):
+        yield Markup('<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2"/>').format(
+            level, _LEFT + _SIDE + level * _STEP, y, _SIDE, _SIDE
+        )
+    yield _label(
+        _LEFT + _SIDE + (_LEVELS + 1) * _STEP + _GAP, y + _SIDE - 2, f"{shortened(most)} {unit}"
+    )
+
+
 def _label(x: int, y: int, text: str) -> Markup:
     return Markup('<text x="{}" y="{}">{}</text>').format(x, y, text)
 
@@ -193,15 +208,15 @@ def _squares(
     while day <= last:
         week, row = divmod((day - monday).days, 7)
         count = shown.get(day, 0)
-        level = _level(count, most)
+        level, number = _level(count, most), counted(count, noun.removesuffix("s"))
         square = Markup(
             '<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2">'
-            "<title>{} {} on {}</title></rect>"
-        ).format(level, _LEFT + week * _STEP, _TOP + row * _STEP, _SIDE, _SIDE, count, noun, day)
+            "<title>{} on {}</title></rect>"
+        ).format(level, _LEFT + week * _STEP, _TOP + row * _STEP, _SIDE, _SIDE, number, day)
         leads = address is not None and count
         yield (
-            Markup('<a href="{}" aria-label="{} {} on {}">{}</a>').format(
-                address(day) if address else "", count, noun, day, square
+            Markup('<a href="{}" aria-label="{} on {}">{}</a>').format(
+                address(day) if address else "", number, day, square
             )
             if leads
             else square

@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse
 from memory_assets.recall.rows import one_line
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
+    NOT_SURE,
     age,
     clock,
     dollars_in_words,
@@ -138,7 +139,7 @@ def _environment() -> Environment:
         "told_apart": told_apart,
         "agent_mark": agent_mark,
     }
-    environment.globals |= {"static_url": static_url, "pages": NAVIGATION}
+    environment.globals |= {"static_url": static_url, "pages": NAVIGATION, "not_sure": NOT_SURE}
     return environment
 
 

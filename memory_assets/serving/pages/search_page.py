@@ -15,6 +15,7 @@ from starlette.responses import Response
 from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
+    as_spoken,
     later_lines,
     project_name,
     search_notes,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _NEWEST = 40
+_NEWEST_SUMMARIES = SearchRequest(kinds=("summaries",), sort="date", n=_NEWEST)
 """Sessions of the side list."""
 _EXCERPT = 420
 _OF_ANY_MEMORY = ("/page/session/", "/page/document/")
@@ -80,18 +82,19 @@ def _answered(
     if given and "q" not in given:  # filters alone: the newest that pass them
         given = {**given, "sort": "date"}
     with refused(shown):
-        asked = SearchRequest.given("http", given) if given else _newest()
+        asked = SearchRequest.given("http", given) if given else _NEWEST_SUMMARIES
         shown["answer"] = memory.search(asked).to_dict()
     del shown["status"]  # the page is there, whatever is wrong with what was typed
     if (answer := shown["answer"]) is None:
         return shown
+    spoken = {**answer, "filters": as_spoken(answer["filters"], memory.catalog.spoken_projects)}
     return {
         **shown,
         **({} if given else newest_listed(memory)),
         "hits": by_session(shown_hits(memory, answer)),
         "found": len(answer["hits"]),
         "machine": answer["machine"],
-        "notes": [note for note in search_notes(answer) if "--" not in note],
+        "notes": [note for note in search_notes(spoken) if "--" not in note],
         "older": _older(request, asked, answer["hits"]),
     }
 
@@ -134,10 +137,6 @@ def newest_listed(memory: Memory) -> dict[str, Any]:
 
     newest, of_persons = newest_sessions(memory, _NEWEST)
     return {"newest": newest, "of_persons": of_persons}
-
-
-def _newest() -> SearchRequest:
-    return SearchRequest(kinds=("summaries",), sort="date", n=_NEWEST)
 
 
 def _shown(

@@ -59,7 +59,10 @@ _DIRECTORY = re.compile(
 )
 _METRICS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 _NO_TASK = "it is no list of messages"
-_RESTORE = "delete the task in the editor, or restore it; it is read again when it changes"
+_RESTORE = (
+    "if another agent wrote it, move it to its directory; else restore it, or delete the task in "
+    "the editor; it is read again when it changes"
+)
 _TYPED = re.compile(
     r"[^<]{0,400}<(task|feedback|answer|user_message|user_input)\b[^<>]*>\s*(.*?)\s*</\1>\s*",
     re.DOTALL,
@@ -274,7 +277,7 @@ class ClineReader(RenderingReader):
     """Reads the tasks of Cline."""
 
     agent = "cline"
-    version = "3"
+    version = "4"
     session = TaskSession
     left_out = (
         LeftOut("", "a request to the model, which repeats the talk", dropped=USAGE),

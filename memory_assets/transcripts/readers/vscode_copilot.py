@@ -52,7 +52,11 @@ _SMALL = 1 << 15
 _DEEPEST = 60
 """A value nested deeper is not followed."""
 _NO_DOCUMENT = "it is no session of the chat"
-_RESTORE = "delete it in the editor, or restore it; it is read again when it changes"
+_OF_A_SESSION = frozenset({"requests", "sessionId", "creationDate"})
+_RESTORE = (
+    "if another agent wrote it, move it to its directory; else restore it, or delete it in the "
+    "editor; it is read again when it changes"
+)
 _UNREADABLE = "unreadable"
 _SHOWN = "an answer or a call as it is shown"
 _REPEATED = "a prompt as the program sent it"
@@ -164,7 +168,7 @@ class VsCodeCopilotReader(RenderingReader):
     """Reads the sessions of VS Code's chat."""
 
     agent = "vscode-copilot"
-    version = "2"
+    version = "3"
     session = ChatSession
     left_out = (
         LeftOut("request.result.metadata.renderedUserMessage", _REPEATED),
@@ -325,7 +329,8 @@ def document_of(path: Path) -> tuple[JsonObject, dict[int, list[JsonObject]], li
     else:
         taken_back, bad = {}, []
         document = from_json(data)
-    if not isinstance(document, dict) or not isinstance(document.get("requests", []), list):
+    is_other = not isinstance(document, dict) or (document and not document.keys() & _OF_A_SESSION)
+    if is_other or not isinstance(document.get("requests", []), list):
         raise DamagedTranscript(f"{printable(path)}: {_NO_DOCUMENT}", _NO_DOCUMENT, _RESTORE)
     return document, taken_back, bad
 

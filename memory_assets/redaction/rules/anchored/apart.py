@@ -14,6 +14,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     drawn_value,
     likely_password,
     mixed_password,
+    placed_password,
     random_value,
     rule,
     typed_password,
@@ -83,7 +84,7 @@ def _is_given(value: str) -> bool:
 
 def _is_worded(value: str) -> bool:
     """Return True if `value`, behind a user and a colon, is a password, also one of words."""
-    return likely_password(value) or is_words(value)
+    return likely_password(value) or is_words(value) or is_given(value, Place.LINE)
 
 
 def _are_words(value: str) -> bool:
@@ -250,19 +251,19 @@ APART: tuple[AnchoredRule, ...] = (
     rule("command-secret", "::set-secret ", typed_password,
          r"::set-secret [^:\n]{1,60}::(?P<secret>[^\s\"'$]{4,400})",
          "::set-secret name=a::" + FILL[:20]),
-    *(rule("paired-secret", word, likely_password if "pass" in word else drawn_value,
+    *(rule("paired-secret", word, placed_password if "pass" in word else drawn_value,
            rf"(?i){word}:?<(?:/|br)[^<>\n]{{0,40}}>(?:\s{{0,8}}<[^<>\n]{{1,60}}>){{0,3}}\s{{0,4}}"
            r"(?P<secret>[^\s<>\"']{5,400})(?=\s{0,4}<|\s|$)",
            f"<td>{word}</td><td>{FILL[:20]}</td>")
       for word in ("password", "passwd", "token", "secret", "api key", "secret key")),
-    rule("named-secret", "cookie", mixed_password,
-         r"(?i)(?:(?<=release_)|(?<=erlang_)|(?<=erlang\.)|(?<=erl_))cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
-         r"(?P<secret>[^\s\"'$]{8,255})", "RELEASE_COOKIE=" + FILL[:20]),
+    rule("named-secret", "cookie", placed_password,
+         r"(?i)(?:(?<=release_)|(?<=erlang)|(?<=erlang_)|(?<=erlang\.)|(?<=erl_))cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+         r"(?P<secret>[^\s\"'$]{4,255})", "RELEASE_COOKIE=" + FILL[:20]),
     rule("login-password", 'login"', typed_password,
          r"(?i)login\",\s?\"params\":\s?\[\"[^\"\n]{1,60}\",\s?\"(?P<secret>[^\"\n]{4,100})\"\]",
          '"method":"login","params":["app","' + FILL[:12] + '"]'),
     *(rule("login-password", f"{end}=", _is_worded,
-           rf"(?i){end}={_USER}[:/%](?P<secret>[^\s\"'@/:]{{4,100}})(?=[\"'\s]|$)",
+           rf"(?i){end}=[\"']?{_USER}[:/%](?P<secret>[^\s\"'@/:]{{4,100}})(?=[\"'\s]|$)",
            f"HTTP_{end}=app:{FILL[:12]}")
       for end in ("auth", "basic", "credentials", "creds", "cred", "login", "_plain",
                   "_userpass")),

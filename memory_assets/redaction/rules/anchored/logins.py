@@ -8,6 +8,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     argument_password,
     drawn_or_chosen,
     likely_password,
+    placed_password,
     rule,
     strong_value,
     typed_password,
@@ -78,7 +79,7 @@ LOGINS: tuple[AnchoredRule, ...] = (
                          "adduser", "add_user", "digestauth", "ntlmauth", "credentials.basic",
                          "signin", "sign_in", "signinwithemailandpassword", "authenticate",
                          "createuserwithemailandpassword", "client.auth")),
-          *((f"{name}(", name, "b?", likely_password, f"{name}(")
+          *((f"{name}(", name, "b?", placed_password, f"{name}(")
             for name in ("password_hash", "hash_password", "hashpassword", "make_password",
                          "verify_password", "verifypassword", "check_password", "bcrypt.hash",
                          "bcrypt.hashsync", "bcrypt.hashpw", "argon2.hash", "comparepassword")),
@@ -88,6 +89,7 @@ LOGINS: tuple[AnchoredRule, ...] = (
             for name in ("hmac.new", "fernet", "cookieparser", "stripe")),
           *((f"{name}(", name, (_ANY + _NEXT) * 2, argument_password, f'{name}("x", "app", ')
             for name in ("mysql_connect", "mysqli_connect", "mysql_pconnect", "mysqli", "pdo",
+                         "mysqldb.connect", "pymysql.connect",
                          "ftp", "odbc_connect", "getconnection", "ftp_login", "ftplib.ftp",
                          "ftp_tls", "db2_connect", "ibase_connect")))),
 )  # fmt: skip

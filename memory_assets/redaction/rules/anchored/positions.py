@@ -13,6 +13,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     argument_password,
     drawn_value,
     mixed_password,
+    placed_password,
     quoted_password,
     rule,
     strong_value,
@@ -74,7 +75,7 @@ POSITIONS: tuple[AnchoredRule, ...] = (
            rf"(?:[\w.-]{{1,40}}:(?=[^\n]{{4,200}}chpasswd))?"
            rf"(?P<secret>{_PLAIN}(?:\\n{_PLAIN})?)(?:\\n)?[\"']? ?\| ?{_KEEPS}",
            f"{anchor}{FILL[:12]} | docker login -u app --password-stdin")
-      for anchor in ("echo ", "printf ")),
+      for anchor in ("echo ", "printf ", "yes ")),
     rule("command-secret", "(echo ", typed_password,
          rf"\(echo [\"']?(?P<secret>{_PLAIN})[\"']? ?(?:;|&&) ?echo [\"']?(?P=secret)[\"']?\) ?\|",
          f"(echo {FILL[:12]}; echo {FILL[:12]}) | smbpasswd -s app"),
@@ -102,17 +103,25 @@ POSITIONS: tuple[AnchoredRule, ...] = (
           ("add_user ", rf"\badd_user {_WORD} ", _not_a_name, "rabbitmqctl add_user app "),
           ("change_password ", rf"\bchange_password {_WORD} ", typed_password,
            "rabbitmqctl change_password app "),
-          ("setuser ", r"\bsetuser \S{1,60} (?:[^\s>]\S{0,60} ){0,8}?[\"']?>", typed_password,
-           "ACL SETUSER app on >"),
+          *((user, rf"(?<!\S){user}\S{{1,60}} (?=[^\n>]{{0,200}}\bon )(?:[^\s>]\S{{0,60}} ){{0,8}}"
+             r"[\"']?>", typed_password, f"{user}app on >") for user in ("setuser ", "user ")),
+          ("user ", rf"(?<=ftp> )user {_WORD} ", placed_password, "ftp> user app "),
           ("pm2 link ", rf"\bpm2 link {_WORD} ", drawn_value, "pm2 link aB3cD4 "),
           ("pm2 link ", r"\bpm2 link ", drawn_value, "pm2 link "),
           ("+login ", r"(?<!\S)\+login (?!anonymous)[\w.@-]{1,60} ", typed_password,
            "steamcmd +login app "),
-          ("bw unlock ", r"\bbw unlock (?!-)", mixed_password, "bw unlock "),
-          *((f"{shell.lower()} ", rf"(?<![\w-]){shell} (?:-\w{{1,3}} |--\w{{1,12}} ){{0,2}}"
-             r"\w{0,48}(?:pass(?:word|wd|phrase)?|pwd|_pw) ", typed_password,
+          (" -pw ", r" -pw ", typed_password, "plink app@h -pw "),
+          (" put ", r"(?<=\w) put [\w./-]{0,80}(?:pass(?:word|wd)?|pwd|secret) ", placed_password,
+           "consul kv put app/password "),
+          *((f"{name} ", rf"(?:(?<=set )|(?<![^\n])){name} ", placed_password, f"{name} ")
+            for name in ("requirepass", "masterauth")),
+          ("nickserv", r"\bnickserv :?identify (?:\w{1,30} (?=\S+$))?", typed_password,
+           "/msg NickServ IDENTIFY "),
+          ("bw unlock ", r"\bbw unlock (?!-)", placed_password, "bw unlock "),
+          *((f"{shell.lower()} ", rf"(?<![\w-]){shell} (?:[-/]\w{{1,3}} |--\w{{1,12}} ){{0,2}}"
+             r"\w{0,48}(?:pass(?:word|wd|phrase)?|pwd|_pw) ", placed_password,
              f"{shell} APP_PASSWORD ")
-            for shell in ("set -x", "set -gx", "set -Ux", "setenv", "export")),
+            for shell in ("set -x", "set -gx", "set -Ux", "setenv", "setx", "export", "ENV")),
           ("env:set ", rf"\benv:set {_WORD} ", drawn_value, "netlify env:set A "),
           ("sh -s -- ", r"\bsh -s -- (?:--?[\w-]{1,24}[ =])?", _installed,
            "| sudo sh -s -- "),
@@ -120,7 +129,7 @@ POSITIONS: tuple[AnchoredRule, ...] = (
            "./install.sh --enroll "),
           (" install ", r"(?:(?<=ervice)|(?<=nector)|(?<= agent)|(?<=daemon)|(?<=runner)) install "
            r"(?:--?[\w-]{1,24}[ =])?", _installed, "cloudflared service install "),
-          ("authorize", rf"\bauthorize[-_]account {_WORD} ", mixed_password,
+          ("authorize", rf"\bauthorize[-_]account {_WORD} ", placed_password,
            "b2 authorize-account 00 "),
           ("key import ", rf"\bkey import (?:-\S{{1,20}} )?{_WORD} ", drawn_value,
            "garage key import GK0 "),
@@ -162,10 +171,10 @@ POSITIONS: tuple[AnchoredRule, ...] = (
           *((f"{word}", rf"{word}[\w-]{{0,40}}\.sh {_OPTIONS}(?:--?[\w-]{{1,24}}[ =])?",
              _installed, f"./{word}agent.sh ")
             for word in ("install-", "install_", "setup-", "enroll-", "register-")),
-          *((f"{flag} ", rf"(?<=\s){flag} [\w.@+-]{{1,60}}:", mixed_password,
+          *((f"{flag} ", rf"(?<=\s){flag} [\w.@+-]{{1,60}}:", placed_password,
              f"cli {flag} app:")
             for flag in ("--creds", "--dest-creds", "--src-creds", "-auth", "--basic-auth")),
-          *((f"{flag}=", rf"(?<=\s){flag}=[\w.@+-]{{1,60}}:", mixed_password, f"cli {flag}=app:")
+          *((f"{flag}=", rf"(?<=\s){flag}=[\w.@+-]{{1,60}}:", placed_password, f"cli {flag}=app:")
             for flag in ("--creds", "--dest-creds", "--src-creds", "--auth")))),
     *(rule("command-secret", f"<({program} ", typed_password,
            rf"<\({program} (?:-\w{{1,3}} |[\"']?%s(?:\\n)?[\"']? )?"
@@ -197,8 +206,8 @@ POSITIONS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "::add-mask::", typed_password,
          r"::add-mask::(?P<secret>[^\s\"'$]{4,400})",
          "::add-mask::" + FILL[:20]),
-    rule("command-secret", "setcookie ", mixed_password,
-         r"(?<=-)setcookie [\"']?(?P<secret>[^\s\"'$]{8,255})",
+    rule("command-secret", "setcookie ", typed_password,
+         r"(?<=-)setcookie [\"']?(?P<secret>[^\s\"'$]{4,255})",
          "erl -setcookie " + FILL[:20]),
     rule("tls-key-log", "_secret", bool,
          r"(?i)(?:(?<=exporter)|(?<=traffic))_secret(?:_\d)? "

@@ -11,8 +11,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     HEX,
     AnchoredRule,
     drawn_or_chosen,
-    likely_password,
-    mixed_password,
+    placed_password,
     quoted_password,
     random_value,
     rule,
@@ -193,7 +192,7 @@ PROSE: tuple[AnchoredRule, ...] = (
            f"the {sample} {word} is {HEX[:32]}, and", lead)
       for word, before, sample, lead in (("key", "api[ _-]|ess[ _-]|ret[ _-]|ate[ _-]", "api", 4),
           ("token", "", "access", 0), ("secret", "", "client", 0))),
-    *(rule("spoken-secret", f"{word}` to `", mixed_password,
+    *(rule("spoken-secret", f"{word}` to `", placed_password,
            rf"(?i){word}` to `(?P<secret>[^\s`]{{4,200}})`",
            f"set `APP_{word.upper()}` to `{FILL[:20]}` in")
       for word in ("password", "secret", "token", "key")),
@@ -202,7 +201,7 @@ PROSE: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",
            f"{name}: admin\nPassword: {FILL[:12]}")
       for name in ("user", "login", "email")),
-    *(rule("login-password", word, likely_password,
+    *(rule("login-password", word, placed_password,
            rf"(?i)(?<![a-z]){word}(?: details| data)?:?[ ]?\r?\n[ \t]{{0,8}}[\w.@+-]{{1,60}}\r?\n"
            r"[ \t]{0,8}(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=[ \t]*(?:\r?\n|$))",
            f"{word}:\nadmin\n{FILL[:12]}\n")

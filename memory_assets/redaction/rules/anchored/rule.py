@@ -12,6 +12,7 @@ from functools import cached_property
 
 from memory_assets.redaction.rules.formats import sample_characters
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.phrases import Look, look_of
 
@@ -139,6 +140,12 @@ def mixed_password(value: str) -> bool:
         or values.is_scrambled(value)
         or is_generated(value, _CERTAIN)
     )
+
+
+def placed_password(value: str) -> bool:
+    """Return True if `value`, where little but a password stands, is one, a word as well, but no
+    stand-in and no name."""
+    return mixed_password(value) or is_given(value, Place.LINE)
 
 
 def spoken_password(value: str) -> bool:

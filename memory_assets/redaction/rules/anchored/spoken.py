@@ -12,6 +12,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     drawn_or_chosen,
     likely_password,
     mixed_password,
+    placed_password,
     random_value,
     rule,
     rule_above,
@@ -68,18 +69,9 @@ def _is_code(value: str) -> bool:
     return mixed_password(value) and any(map(str.isalpha, value))
 
 
-_ONLY_KEYS = ("wpa-psk ", "set psksecret ", "plain-text-password-value ")
-"""What has nothing but a key behind it in settings of devices."""
-
-
 def _is_community(value: str) -> bool:
     """Return True if `value`, a community of SNMP, is none that everybody knows."""
     return is_given(value, Place.LINE) and value.lower() not in ("public", "private")
-
-
-def _is_placed(value: str) -> bool:
-    """Return True if `value`, where a device's settings have nothing but a key, is no stand-in."""
-    return mixed_password(value) or is_given(value, Place.ALONE)
 
 
 def _from_and_to(value: str) -> bool:
@@ -125,8 +117,9 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            f"{word} {FILL[:24]}")
       for word in ("key is", "rotate", "revoke")),
     rule("device-password", "community", _is_community,
-         r"(?i)community[\"']?(?:(?<=snmp.community)|(?<=snmp.community[\"'])|[ _-]string)[\"']?"
-         rf"\s{{0,3}}[:=]\s{{0,3}}{_VALUE}", "community string: " + FILL[:12]),
+         r"(?i)community[\"']?(?:(?:(?<=snmp.community)|(?<=snmp.community[\"'])|[ _-]string)[\"']?"
+         rf"\s{{0,3}}[:=]\s{{0,3}}|(?<=snmp-server community) ){_VALUE}",
+         "community string: " + FILL[:12]),
     *(rule("spoken-secret", word, drawn_or_chosen,
            rf"(?i)(?<![a-z]){word}\b[^\n]{{0,80}}(?:here it is|here you go|this is it|reads|voici"
            rf"|(?<=[(,;.] )it(?:['’]s| is)|(?<=[(])it(?:['’]s| is)|still works| here)[: ]{{1,2}}"
@@ -135,7 +128,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
       for word in ("token", "key", "secret", "code", "jwt", "pat")),
     rule("spoken-password", "u: ", likely_password,
          rf"(?i)(?<!\w)u: \S{{1,60}}?[ ,;/]{{1,3}}p: ?{_VALUE}", "u: app p: " + FILL[:12]),
-    rule("host-login", "register ", mixed_password,
+    rule("host-login", "register ", placed_password,
          r"(?i)register (?:=> ?)?[\w.+-]{1,60}:(?P<secret>[^\s:@\"'<>]{4,64})@(?=[\w\[])",
          "register => app:" + FILL[:12] + "@pbx.example.com"),
     *(rule("spoken-password", word, is_line_of_words,
@@ -146,11 +139,11 @@ SPOKEN: tuple[AnchoredRule, ...] = (
     rule("wifi-key", "wifi:", any_value,
          r"(?i)wifi:(?:[a-oq-z]:[^;\n]{0,80};){0,4}p:\"?(?P<secret>[^;\n\"]{4,63})\"?;",
          "WIFI:T:WPA;S:home;P:" + FILL[:12] + ";;"),
-    *(rule("host-login", scheme, mixed_password,
+    *(rule("host-login", scheme, placed_password,
            rf"(?i)(?<!\w){scheme}[\w.+-]{{1,60}}:(?P<secret>[^\s:@\"'<>]{{4,64}})@(?=[\w\[])",
            f"{scheme}app:{FILL[:12]}@pbx.example.com")
       for scheme in ("sip:", "sips:")),
-    *(rule("device-password", anchor, _is_placed if anchor in _ONLY_KEYS else mixed_password,
+    *(rule("device-password", anchor, mixed_password if anchor == "enable " else placed_password,
            rf"(?i)(?<![\w-]){before}[\"']?(?P<secret>[^\s\"';]{{4,100}})[\"']?(?=[\s;]|$)",
            f"{sample}{FILL[:12]}")
       for anchor, before, sample in (
@@ -161,8 +154,12 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            "username app privilege 15 secret 0 "),
           ("neighbor ", r"neighbor \S{1,60} password (?:[0-9] )?", "neighbor 192.0.2.1 password "),
           ("password 0 ", r"password 0 ", "ppp chap password 0 "),
-          ("pre-shared-key ", r"pre-shared-key (?:ascii-text |hex |local |remote |[0-9] )?",
+          ("pre-shared-", r"pre-shared-(?:key|secret) (?:ascii-text |hex |local |remote |[0-9] )?",
            "pre-shared-key "),
+          ("option key ", r"option key ", "option key "),
+          ("nhrp authentication ", r"nhrp authentication ", "ip nhrp authentication "),
+          ("line ", r"line (?:vty|con|aux) [\d ]{1,7}\r?\n(?: [^\n]{1,60}\n){0,4} password (?:0 )?",
+           "line vty 0 4\n password "),
           ("key-string ", r"key-string (?:[0-9] )?", "key-string "),
           ("wpa-psk ", r"wpa-psk (?:ascii|hex) (?:[0-9] )?", "wpa-psk ascii 0 "),
           ("set passwd ", r"set passwd ", "set passwd "),
@@ -203,7 +200,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,4})(?![\w-])",
            f"{word} code {HEX[:5]}-{HEX[5:10]}")
       for word in ("recovery", "backup", "mfa", "2fa", "rescue", "scratch")),
-    rule("device-password", "isakmp key ", mixed_password,
+    rule("device-password", "isakmp key ", placed_password,
          r"(?i)isakmp key (?:[06] )?(?P<secret>[^\s\"';]{4,100})(?= (?:address|hostname))",
          "crypto isakmp key " + FILL[:12] + " address 192.0.2.1"),
 )  # fmt: skip

@@ -35,6 +35,7 @@ KEYWORDS: tuple[bytes, ...] = (
     b"pw",
     b"psw",
     b"psk",
+    b"shared",
     b"pin",
     b"puk",
     b"code",
@@ -115,7 +116,7 @@ _PASSWORD_ENDS = ("password", "passwd", "passphrase", "pwd")
 _TOKEN_ENDS = ("secret", "apikey", "accesskey", "privatekey", "secretkey", "token")
 PASSWORDS = _PASSWORD_WORDS.union(_PASSWORD_ENDS)
 """Words of which every name of kind PASSWORD contains one."""
-SPEAKING = PASSWORDS.union(_TOKEN_WORDS, _TOKEN_ENDS, ("key", "psk"))
+SPEAKING = PASSWORDS.union(_TOKEN_WORDS, _TOKEN_ENDS, ("key", "psk", "shared"))
 """Words of which every name of kind TOKEN or PASSWORD contains one, as a word or at the end of one,
 with no letter of the same case after it."""
 _NAMED_VENDORS = words(
@@ -186,7 +187,7 @@ def name_kind(name: str) -> NameKind:
     last = parts[-1]
     if last in _PASSWORD_WORDS or parts[-2:] == ["pass", "phrase"] or _is_short_joined(last):
         return NameKind.PASSWORD
-    if last == "psk":
+    if last in ("psk", "preshared") or parts[1:] == ["shared"]:
         return NameKind.TOKEN
     if _KEY_OF_MAP.search(name) and parts[-2:-1] and parts[-2] in _PASSWORD_WORDS:
         return NameKind.TOKEN  # a key of a map that has the password, unless it looks drawn
@@ -250,6 +251,9 @@ _OF_SECRETS = word_set(
 )
 """Words before "secret" in names whose value is one, and not the name of one."""
 
+CHOSEN_TOKENS = word_set("master_key masterkey k3s_token cluster_token join_token bootstrap_token")
+"""Ends of names of keys and tokens that whoever sets a service up chooses."""
+
 
 def _is_short_joined(word: str) -> bool:
     """Return True for `adminpw`: whose password it is, and a short word for it, in one."""
@@ -270,10 +274,12 @@ def says_secret(name: str) -> bool:
     if last in _SHORT_NAMES:
         beside = _SERVICES.union(_OF_CERTAIN)
         return len(parts) > 1 and (name.isupper() or parts[-2] in beside)
-    if last == "psk":
+    if last in ("psk", "preshared") or parts[-2:] == ["shared", "key"]:
         return True
     if parts[-2:] == ["secret", "key"]:
         return name.isupper()
+    if name.lower().endswith(tuple(CHOSEN_TOKENS)):
+        return True
     if last == "secret":
         return _OF_SECRETS.issuperset(parts[-2:-1]) and (len(parts) > 1 or name == "SECRET")
     return (

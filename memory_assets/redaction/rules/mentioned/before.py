@@ -12,6 +12,7 @@ import re
 
 from memory_assets.redaction.rules.anchored.rule import likely_password, spoken_password
 from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.phrases import is_mixture
 
@@ -50,6 +51,10 @@ _MIXED_BITS = 0
 _LOWER_BITS = 8
 _TOKEN_BITS = 12
 _SHORTEST_HEX = 32
+_USED = re.compile(
+    r"(?i)(?<!\w)(?:use|set|take|try|enter|type|nimm|nutze)(?: just)? [\"'`(*]{0,2}$"
+)
+"""What stands before a value that is to be used as a password."""
 
 
 def find_before(text: str, position: int) -> tuple[int, int] | None:
@@ -72,7 +77,12 @@ def find_before(text: str, position: int) -> tuple[int, int] | None:
     value = said["value"]
     if noun["password"]:
         is_secret = _is_password(value) or (
-            _says_password(noun) and (likely_password(value) or is_mixture(value))
+            _says_password(noun)
+            and (
+                likely_password(value)
+                or is_mixture(value)
+                or (_USED.search(window[: said.start()]) and is_given(value, Place.LINE))
+            )
         )
     else:
         is_secret = said["article"] is not None and is_generated(value, _TOKEN_BITS)

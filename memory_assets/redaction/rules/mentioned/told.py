@@ -54,7 +54,7 @@ _CUE = re.compile(
     r"|(?P<number>暗証番号|pin(?:[- ]?code)?(?![a-z\d])|puk(?![a-z\d])"
     r"|(?:door|alarm|gate|master|access|safe|verification|one-time|2fa|mfa|pairing|login|security|keypad"
     r"|authenticator|your) code|t?otp(?![a-z])|combination|recovery key"
-    r"|c?.?digo d[aoe]|codice (?:d\w+ |pin)|kod d[oa] |(?:alarm|tür|tor|zahlen)code)"
+    r"|c?.?digo d[aoe]|codice (?:d\w+|pin)|kod d[oa](?![a-z])|(?:alarm|tür|tor|zahlen)code)"
     r"|(?P<medium>(?:unlock code|code secret|(?:one|the|shared) secret|zugangsdaten|creds?"
     r"|basic auth|credentials|logins?|sudo|wi-?fi|root account|opens with|unlock(?:s|ed)?"
     r"|clave"
@@ -92,6 +92,8 @@ _AMOUNT = re.compile(
 )
 """What stands before a number that a setting has: `timeout: 60000`."""
 _ITS = re.compile(BELONGING + r"[^,.;:]*(?:[:=][ \"'`“„«*]*)?$")
+_ANSWERS = re.compile(r"(?i)\?[\"')*]{0,3}\s{1,4}[>*]{0,4}(?:user|you)[*]{0,2}:[*]{0,2} [\"'`]?$")
+"""What stands before the answer to a question, in the log of a conversation."""
 _UNIT = re.compile(
     r"[ ]?[x×*][ ]?\d|[ ](?:px|r?em|pt|[kcm]?m|k?g|m?s|min|[km]?hz|[kmg]i?b|sec(?:ond)?s?|minutes"
     r"|hours|days|bytes|bits|pixels|percent|times|characters|chars|items|entries|rows|lines"
@@ -112,7 +114,7 @@ _REFERENCE = re.compile(r"#\d+(?![\d#])")
 """The number of an issue."""
 _COUNTED = "01234567890123"
 _OF_CARD = re.compile(
-    r"(?i)(?:^|\n|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|card|door"
+    r"(?i)(?:^|\n|\b(?:the|my|your|our|his|her|a|el|la|il|le|o|die|der|den|sim|old|new|card|door"
     r"|recovery|unlock)[ ])$"
 )
 _INSIDE_NAMES = frozenset("_.-/$@#:&,")
@@ -175,7 +177,8 @@ def _is_other(text: str, start: int, value: Candidate) -> bool:
     if digit and _AMOUNT.search(before) is not None:
         return True
     return _NAMED_OTHER.search(before) is not None and not (
-        start <= value.start and _ITS.match(text, start, value.start)
+        (start <= value.start and _ITS.match(text, start, value.start))
+        or _ANSWERS.search(before) is not None
     )
 
 

@@ -88,7 +88,7 @@ INFRASTRUCTURE: tuple[tuple[str, ...], ...] = (
     ("harness-key", *(f"{k}.{{w:22}}.{{a:24}}.{{a:20}}" for k in ("pat", "sat"))),
     ("sonar-token", "sqp_{a:40,}", "squ_{a:40,}", "sqa_{a:40,}"),
     ("sourcegraph-token", "sgp_{a:40,}", "sgp_{a:16}_{x:40}", "sgp_local_{x:40}",
-     "sgp_{h:16}_local_{x:40}", "slk_{h:64}"),
+     "sgp_{h:16}_local_{x:40}", "slk_{h:64}", "sgamp_user_{u:26}_{h:64}"),
     ("gitea-actions-token", "gta_{h:40}"),
     ("launchdarkly-key", "api-{uuid}", "sdk-{uuid}", "mob-{uuid}",
      *(f"{kind}-{{l:8}}-{{l:4}}-{{l:4}}-{{l:4}}-{{l:12}}" for kind in ("api", "sdk", "mob"))),
