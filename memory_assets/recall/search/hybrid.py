@@ -173,11 +173,7 @@ def _find_kind(
         ranking, copies = _of_documents(request, ranking, words, corpus, corpora.index, allowed)
         field = ranking if field is before else field
     nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
-    if kind == "workspace":
-        turns = list(copies)[: request.n]
-    else:
-        saying = _among(_saying(corpus, words), _among(allowed, ranking.scores))
-        turns = best(saying, request.n).tolist() or nearest[: request.n]
+    turns = (list(copies) if kind == "workspace" else _telling(nearest, corpus, words))[: request.n]
     judged: Sequence[Confidence | None] = [None] * len(turns)
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
@@ -205,11 +201,12 @@ def _find_kind(
     return hits, vectors is not None
 
 
-def _saying(corpus: Corpus, words: KeywordScores) -> Mask:
-    """Return which turns say something: those of more than one word, such as "/" or "hi", or of one
-    that is asked for."""
+def _telling(turns: list[int], corpus: Corpus, words: KeywordScores) -> list[int]:
+    """Return turns without those of one word alone, such as "/" or "hi", that is not asked for;
+    all of them if there are no others."""
     asked = best_passages(corpus, words.covered) > 0
-    return asked | (corpus.length >= _SAYS_SOMETHING)
+    saying = asked | (corpus.length >= _SAYS_SOMETHING)
+    return [turn for turn in turns if saying[turn]] or turns
 
 
 def _among(allowed: Mask | None, scores: Floats) -> Floats:
