@@ -77,8 +77,8 @@ class StackedWeeks:
 
 
 def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) -> StackedWeeks:
-    """Return what each name has in each week up to that of `last` as bars of stacked parts: those
-    that have most by themselves, the others together."""
+    """Return the counts of each name by week, up to that of `last`, as stacked bars: the largest
+    names by themselves, the others together."""
     named, others = list(counts)[:_LEVELS], list(counts)[_LEVELS:]
     rest: Counter[date] = Counter()
     for name in others:
