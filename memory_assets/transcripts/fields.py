@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -129,13 +130,41 @@ def _units(value: object) -> float:
 
 
 def from_json(value: object) -> Any:
-    """Return what a text of JSON says; None if it is none."""
+    """Return what a text of JSON says; None if it is none. Programs in JavaScript cut texts within
+    a character, and escape the half of it, which strict parsers refuse."""
     if not isinstance(value, str | bytes):
         return None
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError:
+        pass
+    try:
+        text = value if isinstance(value, str) else value.decode()
+        return clean(json.loads(text, parse_constant=str)) if "\\u" in text else None
+    except (ValueError, RecursionError):
         return None
+
+
+def clean(value: Any) -> Any:
+    """Return `value` with NUL characters and lone surrogates in its strings replaced."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(key): clean(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [clean(item) for item in value]
+    return value
+
+
+def clean_text(text: str) -> str:
+    """Return `text` with NUL characters and lone surrogates as U+FFFD."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def derived_id(*parts: str) -> str:

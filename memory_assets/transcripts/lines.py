@@ -27,6 +27,7 @@ import orjson
 
 from memory_assets.transcripts.base import ReadReport
 from memory_assets.transcripts.content import FileContent
+from memory_assets.transcripts.fields import clean
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
@@ -256,25 +257,3 @@ def exceeds_depth(value: Any, limit: int) -> bool:
         if not level:
             return False
     return True
-
-
-def clean(value: Any) -> Any:
-    """Return `value` with NUL characters and lone surrogates in its strings replaced."""
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, dict):
-        return {clean_text(key): clean(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [clean(item) for item in value]
-    return value
-
-
-def clean_text(text: str) -> str:
-    """Return `text` with NUL characters and lone surrogates as U+FFFD."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -147,7 +147,7 @@ def test_older_sessions_that_were_not_read_are_counted(
 def test_the_lines_say_how_often_when_and_after_what(memory: Memory) -> None:
     """Project by project."""
     lines = list(how_view(AgentText(memory), _how(memory, "git push")))
-    assert lines[:2] == ["-work-app", "  git push -u origin reef"]
+    assert lines[:2] == ["app", "  git push -u origin reef"]
     assert lines[2].startswith("    worked in 2 sessions (and 1 other like it), last 2026-03-31")
     assert lines[3].startswith("    after git push: fatal: The current branch")
     assert list(how_view(AgentText(memory), _how(memory, "nobody"))) == ["Nothing found."]

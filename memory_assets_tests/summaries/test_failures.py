@@ -65,12 +65,23 @@ def test_a_command_that_keeps_failing_is_unresolved(script: Make) -> None:
         ),
         ("[lint] ERROR task failed\nsrc/a.c:3:9: expected ';'", "src/a.c:3:9: expected ';'"),
         ("FAIL harbor/tide [setup failed]\nebb is missing", "ebb is missing"),
+        ("[Nest] 7 - 9:04 LOG [Tides] Run complete: good=3, failed=2\nno ebb", "no ebb"),
+        ('t="9:04" level=info msg="one tide failed"\ntide is missing', "tide is missing"),
+        ('{"level":"info","msg":"tide failed"}\nebb is missing', "ebb is missing"),
+        (
+            "a.go:9\n  Error:   \tReceived unexpected error:\n\n     \ttide: no such ebb",
+            "Error: Received unexpected error: tide: no such ebb",
+        ),
+        (
+            "error: linking failed:\n  ebb.o: unknown symbol",
+            "error: linking failed: ebb.o: unknown symbol",
+        ),
     ],
 )
 def test_the_word_of_a_runner_that_something_failed_is_not_the_error(
     script: Make, output: str, told: str
 ) -> None:
-    """It is the same for whatever failed."""
+    """Nor a line of a log, or a heading without what stands below it."""
     session = script().prompt("test").run("go test ./...", output, error=True)
     assert _met(session) == [(f"go test ./...: {told}", "not retried")]
 

@@ -89,6 +89,20 @@ def test_a_turn_is_read_with_all_that_belongs_to_it(tmp_path: Path, make: Make) 
 
 
 @stores
+def test_a_text_that_was_cut_within_a_character_is_read(tmp_path: Path, make: Make) -> None:
+    """Programs in JavaScript cut by halves of characters, and write half of one as an escape that
+    strict parsers of JSON refuse."""
+    store = make(tmp_path / store_name(make))
+    if store.agent in ("hermes", "aider", "specstory"):
+        pytest.skip("what is said is not in JSON there")
+    store.say(ASKED, f"{SAID} \ud83d")
+    [source] = found(store)
+    texts = dict(told(read(source)))
+    assert texts["prompt"] == ASKED
+    assert texts["assistant_text"].startswith(SAID)
+
+
+@stores
 def test_what_was_said_stays_where_it_is_as_a_session_grows(tmp_path: Path, make: Make) -> None:
     """The lines of a session that grew begin with those that were finished; ids stay."""
     store = make(tmp_path / store_name(make))

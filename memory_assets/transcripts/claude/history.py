@@ -22,13 +22,14 @@ from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
+    clean_text,
     derived_id,
     object_field,
     parse_time,
     safe_id,
     text_field,
 )
-from memory_assets.transcripts.lines import JsonObject, clean_text, read_objects
+from memory_assets.transcripts.lines import JsonObject, read_objects
 from memory_assets.transcripts.session import EMPTY, Frame, Outcome, Session
 
 HISTORY_FILE = "history.jsonl"

@@ -40,6 +40,7 @@ from memory_assets.transcripts.claude.queue import WITHDRAWN
 from memory_assets.transcripts.claude.records import ClaudeSession
 from memory_assets.transcripts.discovery import SUFFIX, File, Identified, Walk
 from memory_assets.transcripts.fields import (
+    clean_text,
     content_text,
     derived_id,
     object_field,
@@ -48,7 +49,7 @@ from memory_assets.transcripts.fields import (
     text_field,
 )
 from memory_assets.transcripts.json_documents import object_beside
-from memory_assets.transcripts.lines import JsonObject, Located, clean_text, head_objects, read_head
+from memory_assets.transcripts.lines import JsonObject, Located, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import SIDE_QUESTION, Frame, Said, Session
 

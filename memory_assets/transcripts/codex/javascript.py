@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from memory_assets.transcripts.fields import clean_text
 from memory_assets.transcripts.fields import names as words
-from memory_assets.transcripts.lines import clean_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -29,6 +29,7 @@ from memory_assets.transcripts.authorship import authored
 from memory_assets.transcripts.fields import (
     IMAGE,
     block_text,
+    clean,
     content_text,
     count_field,
     names,
@@ -39,7 +40,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
-from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, clean, exceeds_depth
+from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
 from memory_assets.transcripts.session import Call, Said
 
 ENVELOPES = frozenset({"response_item", "event_msg"})

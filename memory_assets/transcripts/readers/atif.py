@@ -98,7 +98,7 @@ class AtifReader(RenderingReader):
     """Reads documents in ATIF."""
 
     agent = "atif"
-    version = "2"
+    version = "3"
     session = AtifSession
     left_out = (
         LeftOut("", "steps that repeat others after a compaction", dropped=_COPIED),

@@ -277,7 +277,7 @@ class ClineReader(RenderingReader):
     """Reads the tasks of Cline."""
 
     agent = "cline"
-    version = "3"
+    version = "4"
     session = TaskSession
     left_out = (
         LeftOut("", "a request to the model, which repeats the talk", dropped=USAGE),

@@ -209,7 +209,7 @@ class CopilotCliReader(Reader):
     """Reads the sessions of GitHub Copilot CLI."""
 
     agent = "copilot-cli"
-    version = "4"
+    version = "5"
     session = CopilotSession
     left_out = (
         LeftOut("", "what the user's own hooks got", dropped=_HOOK),

@@ -125,7 +125,7 @@ class CrushReader(DatabaseReader):
     """Reads the sessions of Crush."""
 
     agent = "crush"
-    version = "2"
+    version = "3"
     session = CrushSession
     left_out = (
         LeftOut("message.*.parts.tool_result.data.metadata", "a result as it is shown"),

@@ -132,7 +132,7 @@ class CursorReader(DatabaseReader):
     """Reads the conversations of Cursor's editor."""
 
     agent = "cursor"
-    version = "3"
+    version = "4"
     session = CursorSession
     left_out = (
         LeftOut("bubble.bubble.*.richText", _SHOWN),

@@ -51,7 +51,6 @@ from memory_assets.transcripts.unread import Columns
 
 _FOLDER = "agent-transcripts"
 _SUBAGENTS = "subagents"
-_ROLES = ("user", "assistant")
 _DEPTH = 3
 _TEXT = ".txt"
 _TURN = re.compile(r"^(user|assistant):\n", re.MULTILINE)
@@ -250,7 +249,7 @@ class CursorCliReader(DatabaseReader):
     """Reads the chats of Cursor's command line."""
 
     agent = "cursor"
-    version = "1"
+    version = "2"
     session = CursorCliSession
     known = (Columns("meta", "key value"), Columns("blobs", "id data"))
 

@@ -78,7 +78,7 @@ class GeminiReader(Reader):
     """Reads Gemini CLI's sessions."""
 
     agent = "gemini"
-    version = "2"
+    version = "3"
     left_out = (
         LeftOut("", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
         LeftOut("*.toolCalls.resultDisplay", "a result as it is shown"),

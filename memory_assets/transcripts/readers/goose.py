@@ -137,7 +137,7 @@ class GooseReader(DatabaseReader):
     """Reads the sessions of Goose."""
 
     agent = "goose"
-    version = "2"
+    version = "3"
     session = GooseSession
     left_out = (
         LeftOut("*.content.thinking.signature", "signature of a thought"),

@@ -84,7 +84,7 @@ class HermesReader(DatabaseReader):
     """Reads the sessions of Hermes."""
 
     agent = "hermes"
-    version = "2"
+    version = "3"
     session = HermesSession
     known = (
         Columns("sessions", "id model parent_session_id started_at ended_at title"),

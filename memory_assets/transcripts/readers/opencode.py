@@ -165,7 +165,7 @@ class OpenCodeReader(DatabaseReader):
     """Reads the sessions of OpenCode."""
 
     agent = "opencode"
-    version = "3"
+    version = "4"
     session = OpenCodeSession
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
     variable = "OPENCODE_DB"

@@ -168,7 +168,7 @@ class VsCodeCopilotReader(RenderingReader):
     """Reads the sessions of VS Code's chat."""
 
     agent = "vscode-copilot"
-    version = "2"
+    version = "3"
     session = ChatSession
     left_out = (
         LeftOut("request.result.metadata.renderedUserMessage", _REPEATED),

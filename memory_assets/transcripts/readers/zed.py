@@ -144,7 +144,7 @@ class ZedReader(DatabaseReader):
     """Reads the threads of Zed's own agent."""
 
     agent = "zed"
-    version = "2"
+    version = "3"
     session = ZedSession
     left_out = (
         LeftOut("message.body.User.content.Mention", "a file that was named; its name is kept"),
