@@ -88,7 +88,7 @@ bench: $(READY_DEV)
 # The references of the command line, from its own help texts, and of the tables, from the models of
 # their rows; tests compare them.
 reference: $(READY_DEV)
-	$(BIN)/python -m typer memory_assets.cli.cli utils docs --name memory --output docs/commands.md
+	$(BIN)/python -m memory_assets_tests.cli.commands_reference > docs/commands.md
 	$(BIN)/python -m memory_assets_tests.stores.tables_reference > docs/tables.md
 
 # The pictures in README, of the page and of Dagster's UI over the sample; needs Chromium.

@@ -416,7 +416,7 @@ PREPARED: Mapping[str, Prepare] = {
     "scifact": documents("scifact_train"),
     "real": real,
     "own": own(()),
-    "unfitted": own(("test", "test2")),
+    "unfitted": own(("test", "test2", "test4")),
 }
 
 

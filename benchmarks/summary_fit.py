@@ -166,7 +166,7 @@ def fit(cases: Sequence[Labelled]) -> dict[str, tuple[float, ...]]:
             np.array([at in case.marked[field] for case, at in places], dtype=np.float32),
             np.array([at not in case.repeated[field] for case, at in places], dtype=np.float32),
         )
-        for field in clues.FIELDS
+        for field in clues.Worth._fields
     ]
     return {name: tuple(float(one[at]) for one in fitted) for name, at in column.items()}
 

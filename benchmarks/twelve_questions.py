@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.cli.plain_commands import plain_arguments
 from memory_assets.cli.printing.hit_view import terminal_lines
+from memory_assets.cli.search_command import search
 from memory_assets.paths import sample_roots
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import Memory, open_memory
@@ -57,9 +57,9 @@ def answers(memory: Memory) -> str:
 
 
 def _asked(memory: Memory, words: str) -> Iterator[str]:
-    values = plain_arguments(shlex.split(words))
-    assert values is not None
-    asked = SearchRequest.given("cli", values)
+    given = search.make_context("search", shlex.split(words)).params
+    said = {name: value for name, value in given.items() if value not in (None, (), False)}
+    asked = SearchRequest(**{**said, "query": " ".join(given["query"])})
     answer = memory.ask(asked)
     by_time = asked.sort == "date" or not asked.query
     yield f"```console\n$ memory search {words}"

@@ -3,7 +3,7 @@
     python benchmarks/weak_fit.py --work DIR
 
 Asked of the memories of benchmarks/retrieval.py: what benchmarks/weak.jsonl and short.jsonl mark
-`fit` and `added` (`test` and `test2`: nothing), benchmarks/questions.jsonl, and of three
+`fit` and `added` (`test` to `test4`: nothing), benchmarks/questions.jsonl, and of three
 conversations of LoCoMo a hundred questions each, asked of their own one and of another. Those of
 real sessions are asked again of all sessions but the ones that answer (where all hits are wrong),
 and of 30 and 8 % of the sessions. A question counts if its first hit is right or if it has no
@@ -125,7 +125,9 @@ def ask(
     """Return the figures and the id of the first hit among these sessions (None: all)."""
     seen: list[confidence.Evidence] = []
 
-    def judged(turns: Sequence[int], evidence: confidence.Evidence) -> list[confidence.Confidence]:
+    def judged(
+        turns: Sequence[int], evidence: confidence.Evidence, _: float
+    ) -> list[confidence.Confidence]:
         seen.append(evidence)
         return [confidence.Confidence(0.0, 0.0) for _ in turns]
 

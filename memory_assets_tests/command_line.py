@@ -10,19 +10,15 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
 from memory_assets.cli import start
 from memory_assets.settings import Settings
 
 _SET_BY_INGEST = ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY")
-_parser = cache(typer.main.get_command)
-"""Made once, rather than for each command: .1 s of CPU."""
 
 
 def run_here(
@@ -41,7 +37,6 @@ def run_here(
         for name, value in environment.items():
             patch.setenv(name, value)
         patch.setattr(sys, "argv", ["memory", *arguments])
-        patch.setattr(typer.main, "get_command", _parser)
         stack.enter_context(redirect_stdout(out))
         stack.enter_context(redirect_stderr(err))
         stack.callback(os.umask, os.umask(umask))

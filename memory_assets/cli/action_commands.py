@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memory_assets.cli.asking import answered, require, takes
+from memory_assets.cli.asking import answered, require
+from memory_assets.cli.commands import takes
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import (
@@ -23,7 +24,7 @@ from memory_assets.serving.answer_lines import how_notes, project_notes, restore
 from memory_assets.serving.views import friction_view, how_view
 
 
-@takes(HowRequest)
+@takes(HowRequest, "memory how git push --project .")
 def how(asked: HowRequest, as_json: bool) -> None:
     """Show how a tool was used with success.
 
@@ -34,7 +35,7 @@ def how(asked: HowRequest, as_json: bool) -> None:
     require(answer["commands"], answer["failed"])
 
 
-@takes(FrictionRequest)
+@takes(FrictionRequest, "memory friction --project . -n 5")
 def friction(asked: FrictionRequest, as_json: bool) -> None:
     """Show errors that keep coming back.
 
@@ -44,7 +45,7 @@ def friction(asked: FrictionRequest, as_json: bool) -> None:
     require(answered(asked, as_json, project_notes, view=friction_view)["errors"])
 
 
-@takes(ResumeRequest)
+@takes(ResumeRequest, "memory resume --last --run")
 def resume(asked: ResumeRequest, as_json: bool) -> None:
     """Print how to resume a session.
 
@@ -78,7 +79,7 @@ def _run(answer: Mapping[str, Any]) -> None:
     os.execv(program, answer["command"])
 
 
-@takes(RestoreRequest)
+@takes(RestoreRequest, "memory restore src/app.py --at yesterday")
 def restore(asked: RestoreRequest, as_json: bool) -> None:
     """Print a file as sessions left it.
 
@@ -97,7 +98,7 @@ def restore(asked: RestoreRequest, as_json: bool) -> None:
     rendering.print_answer(answer, as_json, lines, said)
 
 
-@takes(ExportRequest)
+@takes(ExportRequest, "memory export --project . --format html --output sessions.html")
 def export(asked: ExportRequest, as_json: bool) -> None:
     """Write sessions for other programs.
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.asking import answered, require, takes
+from memory_assets.cli.asking import answered, require
+from memory_assets.cli.commands import takes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.search_command import run_search
 from memory_assets.requests.questions import (
     AuditRequest,
     BlameRequest,
@@ -23,7 +23,7 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import CrossQueryRequest, SearchRequest
+from memory_assets.requests.search import CrossQueryRequest
 from memory_assets.serving.answer_lines import (
     clock,
     link_line,
@@ -46,17 +46,7 @@ from memory_assets.serving.views import (
 )
 
 
-@takes(SearchRequest)
-def search(asked: SearchRequest, as_json: bool) -> None:
-    """Search by words and meaning.
-
-    Prints the best hits, each with the id that `memory show` takes. If none is likely to answer,
-    says so first; ends with exit code 3 if, besides, a word of the query is nowhere in memory.
-    """
-    sys.exit(run_search(asked, as_json=as_json))
-
-
-@takes(ShowRequest)
+@takes(ShowRequest, "memory show 3d0f6a52:1 --records")
 def show(asked: ShowRequest, as_json: bool) -> None:
     """Print one search hit in full.
 
@@ -69,7 +59,7 @@ def show(asked: ShowRequest, as_json: bool) -> None:
         answered(asked, as_json, view=rows_view)
 
 
-@takes(TimelineRequest)
+@takes(TimelineRequest, "memory timeline yesterday --project .")
 def timeline(asked: TimelineRequest, as_json: bool) -> None:
     """Show what happened around an event.
 
@@ -84,7 +74,7 @@ def _around(answer: dict[str, Any]) -> Iterable[str]:
     return () if nothing_on(answer) else timeline_notes(answer)
 
 
-@takes(SessionRequest)
+@takes(SessionRequest, "memory summarize 3d0f6a52")
 def summarize(asked: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
     answered(asked, as_json, _missing, view=session_view)
@@ -94,7 +84,7 @@ def _missing(answer: dict[str, Any]) -> Iterable[str]:
     return list(answer["missing"].values())
 
 
-@takes(SessionsRequest)
+@takes(SessionsRequest, "memory sessions --project . --since yesterday")
 def sessions(asked: SessionsRequest, as_json: bool) -> None:
     """List sessions.
 
@@ -120,7 +110,7 @@ def _last_of_all(asked: SessionsRequest) -> Iterator[str]:
         yield f"The last one ended {day}: memory sessions --since {day[:10]}"
 
 
-@takes(UsageRequest)
+@takes(UsageRequest, "memory usage --by project --since 'last week'")
 def usage(asked: UsageRequest, as_json: bool) -> None:
     """Show what sessions took.
 
@@ -130,7 +120,7 @@ def usage(asked: UsageRequest, as_json: bool) -> None:
     require(answered(asked, as_json, usage_notes, lines=usage_lines)["groups"])
 
 
-@takes(CrossQueryRequest)
+@takes(CrossQueryRequest, "memory cross-query why are uploads slow --project .")
 def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
     """Search sessions and documents together.
 
@@ -141,7 +131,7 @@ def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
     require(answer["documents"], answer["sessions"])
 
 
-@takes(BlameRequest)
+@takes(BlameRequest, "memory blame src/app.py:40")
 def blame(asked: BlameRequest, as_json: bool) -> None:
     """Find the sessions behind code.
 
@@ -151,7 +141,7 @@ def blame(asked: BlameRequest, as_json: bool) -> None:
     require(answer["turns"], *(commit["sessions"] for commit in answer["commits"]))
 
 
-@takes(AuditRequest)
+@takes(AuditRequest, "memory audit 3d0f6a52:1")
 def audit(asked: AuditRequest, as_json: bool) -> None:
     """Trace a hit back to its source.
 
@@ -163,7 +153,7 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
         sys.exit(exit_codes.CHECK_FAILED)
 
 
-@takes(LinkRequest)
+@takes(LinkRequest, "memory link 3d0f6a52 HEAD")
 def link(asked: LinkRequest, as_json: bool) -> None:
     """Link a session to a commit by hand.
 
@@ -177,7 +167,7 @@ def link(asked: LinkRequest, as_json: bool) -> None:
     rendering.print_answer(linked, as_json, [f"linked {link_line(linked)}"])
 
 
-@takes(UnlinkRequest)
+@takes(UnlinkRequest, "memory unlink 3d0f6a52 1a2b3c4")
 def unlink(asked: UnlinkRequest, as_json: bool) -> None:
     """Remove a link that was set by hand."""
     from memory_assets.recall import open_memory

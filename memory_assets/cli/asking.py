@@ -1,13 +1,12 @@
-"""What the commands that ask have in common: the arguments of a request, an answer that is printed,
-and an exit code if nothing is found. Nothing here imports typer, which plain arguments do without
-(`plain_commands.py`)."""
+"""What the commands that ask have in common: an answer that is printed, and an exit code if nothing
+is found."""
 
 from __future__ import annotations
 
 import gc
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
@@ -18,21 +17,7 @@ from memory_assets.serving.views import Terminal, View
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
-R = TypeVar("R", bound=Arguments)
 Lines = Callable[[dict[str, Any]], Iterable[str]]
-Command = Callable[[R, bool], None]
-"""Gets a request, and whether to print JSON."""
-
-
-def takes(request: type[R]) -> Callable[[Command[R]], Command[R]]:
-    """Return a decorator that notes which request a command takes: its arguments are the command's
-    options (`request_options.py`)."""
-
-    def decorate(command: Command[R]) -> Command[R]:
-        command.request = request  # type: ignore[attr-defined]
-        return command
-
-    return decorate
 
 
 def answered(
@@ -47,9 +32,9 @@ def answered(
     `asked` says so, or if it has none as its `lines`."""
     from memory_assets.recall import open_memory
 
-    memory = open_memory()
     gc.disable()  # records by the ten thousand hold no cycles; looking for some takes a tenth
     try:
+        memory = open_memory()
         with rendering.said_if_long():
             answer = memory.ask(asked)
     finally:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
+from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json
 from memory_assets.requests.times import parse_time, spoken_time
 from memory_assets.settings import load_settings
 from memory_assets.status import counted
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from memory_assets.stores.gateway_usage import Spent
 
 
-def costs(
-    since: Annotated[
-        str, typer.Option(help="From this on: 7d, 12h, 2w, yesterday or a date; local time.")
-    ] = "7d",
-    json: Json = False,
-) -> None:
+@command()
+@click.option(
+    "--since",
+    default="7d",
+    show_default=True,
+    help="From this on: 7d, 12h, 2w, yesterday or a date; local time.",
+)
+@JSON
+def costs(since: str, json: bool) -> None:
     """Show what models at endpoints cost.
 
     One line for each model and for who asked it: requests, tokens, time, and the cost that the

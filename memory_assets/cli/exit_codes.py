@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+import click
+
 from memory_assets.cli import INTERRUPTED
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
 
@@ -21,11 +23,11 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
         codes = {ConfigurationError: USAGE, NotFound: NOTHING_FOUND}
         matching = (code for kind, code in codes.items() if isinstance(error, kind))
         _fail(str(error), next(matching, ERROR))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except KeyboardInterrupt as stopped:
         _fail(str(stopped) or "Stopped.", INTERRUPTED, as_error=False)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(ERROR)
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         _fail(str(unexpected(error)), ERROR)
 

@@ -1,22 +1,18 @@
-"""`memory remember`, `memories`, `context`, `upkeep`, for agents; `pin`, `hide`, for people."""
+"""`memory remember`, `memories`, `upkeep`, for agents; `pin`, `hide`, for people."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.asking import print_view, takes
-from memory_assets.cli.context_answer import print_context
+from memory_assets.cli.asking import print_view
+from memory_assets.cli.commands import JSON, command, flag, takes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json
 from memory_assets.recall.names import short_form
 from memory_assets.requests.agent_memory import (
-    ContextRequest,
     HideRequest,
     MemoriesRequest,
     PinRequest,
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport
 
 
-@takes(RememberRequest)
+@takes(RememberRequest, "memory remember Deploys need the VPN. --project .")
 def remember(asked: RememberRequest, as_json: bool) -> None:
     """Store a memory for agents.
 
@@ -42,10 +38,10 @@ def remember(asked: RememberRequest, as_json: bool) -> None:
     written = AgentMemory(load_settings()).answer(asked)
     rendering.print_answer(written, as_json, _written_lines(written))
     if written["outcome"] == "refused":
-        raise typer.Exit(exit_codes.ERROR)
+        sys.exit(exit_codes.ERROR)
 
 
-@takes(PinRequest)
+@takes(PinRequest, "memory pin 3d0f6a52:2 the fix is here")
 def pin(asked: PinRequest, as_json: bool) -> None:
     """Pin a session or a turn.
 
@@ -61,7 +57,7 @@ def pin(asked: PinRequest, as_json: bool) -> None:
     rendering.print_answer(pinned, as_json, lines)
 
 
-@takes(HideRequest)
+@takes(HideRequest, "memory hide 3d0f6a52")
 def hide(asked: HideRequest, as_json: bool) -> None:
     """Keep a session out of lists and searches.
 
@@ -73,7 +69,7 @@ def hide(asked: HideRequest, as_json: bool) -> None:
     rendering.print_answer(hidden, as_json, [f"{hidden['session_id']} is {state}"])
 
 
-@takes(MemoriesRequest)
+@takes(MemoriesRequest, "memory memories --project . --sort confidence")
 def memories(asked: MemoriesRequest, as_json: bool) -> None:
     """List what agents remember.
 
@@ -88,26 +84,13 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
     else:
         print_view(memories_view, Memory(settings), listing, full=True)
     if not listing["memories"]:
-        raise typer.Exit(exit_codes.NOTHING_FOUND)
+        sys.exit(exit_codes.NOTHING_FOUND)
 
 
-@takes(ContextRequest)
-def context(asked: ContextRequest, as_json: bool) -> None:
-    """Print what an agent should know.
-
-    Memories, the last sessions of the project, and the last turns of a conversation, within a
-    budget of tokens, framed as data. For the hook of a new session: if the memory cannot be read it
-    prints nothing, says why on standard error, and exits with 0. MEMORY_CONTEXT=off turns it off.
-    """
-    print_context(asked, as_json=as_json)
-
-
-def upkeep(
-    promote: Annotated[
-        bool, typer.Option("--promote", help="Promote, too, as with MEMORY_PROMOTE=on.")
-    ] = False,
-    json: Json = False,
-) -> None:
+@command()
+@flag("--promote", help="Promote, too, as with MEMORY_PROMOTE=on.")
+@JSON
+def upkeep(promote: bool, json: bool) -> None:
     """Archive, merge and promote memories.
 
     Archives memories that have faded (MEMORY_HALF_LIFE) and merges those that say the same. With

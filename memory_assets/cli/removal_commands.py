@@ -11,14 +11,11 @@ from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.asking import takes
+from memory_assets.cli.commands import JSON, command, flag, takes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json
 from memory_assets.cli.run_traces import erase_traces, require_idle
 from memory_assets.cli.shard_commands import push_forgotten
 from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, UnknownName
@@ -58,7 +55,7 @@ _WHOLE = (
 )
 
 
-@takes(ForgetRequest)
+@takes(ForgetRequest, "memory forget --project app --before 90d --dry-run")
 def forget(asked: ForgetRequest, as_json: bool) -> None:
     """Delete sessions, documents of workspaces, or memories of agents for good.
 
@@ -88,7 +85,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_lines([_WHOLE.format(part)] if part else ())
     if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
         rendering.print_answer(answer, as_json, ["Nothing was removed."])
-        raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
+        sys.exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     require_idle(settings, {session.project for session in sessions})
     if text:
         _drop_waiting(settings, text)
@@ -97,7 +94,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, _was_cut(answer))
         push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"] or answer["stays"]["unreadable"]:
-            raise typer.Exit(exit_codes.ERROR)
+            sys.exit(exit_codes.ERROR)
         return
     if asked.exclude and selection.project is not None:
         _exclude(components, selection.project)
@@ -454,12 +451,10 @@ def _left(stays: Mapping[str, Any]) -> Iterator[str]:
     yield "Backups and snapshots of the disk may still contain them: docs/forgetting.md."
 
 
-def retain(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list the sessions that are old enough.")
-    ] = False,
-    json: Json = False,
-) -> None:
+@command("memory retain --dry-run")
+@flag("--dry-run", help="Only list the sessions that are old enough.")
+@JSON
+def retain(dry_run: bool, json: bool) -> None:
     """Cut old sessions down now.
 
     Sessions, and conversations that agents wrote, older than MEMORY_RETENTION keep only what the
@@ -499,7 +494,7 @@ def retain(
     )
     rendering.print_answer(answer, json, [done])
     if answer["failed"]:
-        raise typer.Exit(exit_codes.ERROR)
+        sys.exit(exit_codes.ERROR)
 
 
 def _retained(settings: Settings, console: Console) -> dict[str, Any]:

@@ -6,12 +6,18 @@ import sys
 from shutil import get_terminal_size
 
 from memory_assets.cli import exit_codes
+from memory_assets.cli.commands import takes
 from memory_assets.cli.printing import rendering
 from memory_assets.requests.search import SearchRequest
 
 
-def run_search(asked: SearchRequest, *, as_json: bool) -> int:
-    """Search, print the answer, and return the exit code."""
+@takes(SearchRequest, "memory search why did the upload time out --project . --since 'last monday'")
+def search(asked: SearchRequest, as_json: bool) -> None:
+    """Search by words and meaning.
+
+    Prints the best hits, each with the id that `memory show` takes. If none is likely to answer,
+    says so first; ends with exit code 3 if, besides, a word of the query is nowhere in memory.
+    """
     from memory_assets.recall import open_memory
     from memory_assets.serving.answer_lines import as_spoken, search_lines, search_notes
     from memory_assets.serving.views import AgentText
@@ -43,4 +49,5 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
         rendering.print_lines(what_to_type(memory, answer), stderr=True)
         rendering.print_lines(notes, stderr=True)
     nothing_close = not answer["hits"] or (answer["weak"] and answer["missing"])
-    return exit_codes.NOTHING_FOUND if nothing_close else exit_codes.FINE
+    if nothing_close:
+        sys.exit(exit_codes.NOTHING_FOUND)

@@ -3,44 +3,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, TypeVar
 
-import typer
+import click
 
+from memory_assets.cli.commands import JSON, command, flag
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import load_settings
 from memory_assets.status import counted
 from memory_assets.stores.stores import require_memory
 
+_F = TypeVar("_F", bound=Callable[..., object])
 _LOOPBACK = "127.0.0.1"
 _STOPPED = "memory: stopped"
 """What a server says that a signal ends, which is how it ends: its exit code is 0."""
-_Host = Annotated[
-    str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.")
-]
-_AllowHost = Annotated[
-    list[str] | None, typer.Option(help="Another host name to accept; repeatable.")
-]
-_Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")]
+_HOST = click.option(
+    "--host",
+    default=_LOOPBACK,
+    show_default=True,
+    help="Address to listen on; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.",
+)
+_ALLOW_HOST = click.option(
+    "--allow-host", multiple=True, help="Another host name to accept; repeatable."
+)
 
 
-def mcp(
-    http: Annotated[
-        bool, typer.Option("--http", help="Serve streamable HTTP on 127.0.0.1 instead of stdio.")
-    ] = False,
-    port: _Port = 8766,
-    write: Annotated[
-        bool, typer.Option("--write", help="Let agents write memory: remember, append_history.")
-    ] = False,
-) -> None:
+def _port(default: int) -> Callable[[_F], _F]:
+    return click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=default,
+        show_default=True,
+        help="Port; 0 for any that is free.",
+    )
+
+
+@command("memory mcp --write")
+@flag("--http", help="Serve streamable HTTP on 127.0.0.1 instead of stdio.")
+@_port(8766)
+@flag("--write", help="Let agents write memory: remember, append_history.")
+def mcp(http: bool, port: int, write: bool) -> None:
     """Start the MCP server for agents.
 
     Speaks on standard input and output unless --http is given. See docs/mcp.md.
@@ -61,11 +70,11 @@ def mcp(
     _say_stopped()
 
 
-def serve(
-    host: _Host = _LOOPBACK,
-    port: _Port = 8765,
-    allow_host: _AllowHost = None,
-) -> None:
+@command()
+@_HOST
+@_port(8765)
+@_ALLOW_HOST
+def serve(host: str, port: int, allow_host: Sequence[str]) -> None:
     """Start the page for people and the HTTP API for programs.
 
     The page shows searches, sessions, projects and health (docs/page.md); the API answers as JSON
@@ -76,13 +85,15 @@ def serve(
 
     settings = load_settings()
     token = settings.http_token
-    app = build_site(settings, hosts=(host, *(allow_host or ())), token=token)
+    app = build_site(settings, hosts=(host, *allow_host), token=token)
     say = partial(_say, "page at {0}, API at {0}/openapi.json")
     listen(app, host, port, token, lifespan=False, started=say)
     _say_stopped()
 
 
-def open(port: _Port = 8765) -> None:
+@command()
+@_port(8765)
+def open(port: int) -> None:
     """Open the page in the browser.
 
     Starts `memory serve` on 127.0.0.1 if it does not run there for this memory, on another port
@@ -98,7 +109,7 @@ def open(port: _Port = 8765) -> None:
     url = f"http://{_LOOPBACK}:{port}"
     running = answers_for(url, settings) if port else None
     if running:
-        typer.echo(f"memory: the page is at {url}", err=True)
+        click.echo(f"memory: the page is at {url}", err=True)
         webbrowser.open(url)
         return
     require_token(_LOOPBACK, settings.http_token)
@@ -115,14 +126,18 @@ def open(port: _Port = 8765) -> None:
 
 def _say_stopped() -> None:
     with suppress(OSError):  # the terminal was closed
-        typer.echo(_STOPPED, err=True)
+        click.echo(_STOPPED, err=True)
 
 
 def _say(what: str, url: str) -> None:
-    typer.echo(f"memory: listening, {what.format(url)}", err=True)
+    click.echo(f"memory: listening, {what.format(url)}", err=True)
 
 
-def dev(host: _Host = _LOOPBACK, port: _Port = 3000, allow_host: _AllowHost = None) -> None:
+@command()
+@_HOST
+@_port(3000)
+@_ALLOW_HOST
+def dev(host: str, port: int, allow_host: Sequence[str]) -> None:
     """Start Dagster's web UI and daemon.
 
     The daemon runs the sensor, which ingests changes, and the nightly schedules.
@@ -133,16 +148,14 @@ def dev(host: _Host = _LOOPBACK, port: _Port = 3000, allow_host: _AllowHost = No
     require_token(host, settings.http_token)
     from memory_assets.cli.dagster.dev_command import run_dev  # Dagster takes seconds to import
 
-    say = partial(typer.echo, err=True)
-    run_dev(settings, host, port, say, allowed_hosts=allow_host or ())
+    say = partial(click.echo, err=True)
+    run_dev(settings, host, port, say, allowed_hosts=allow_host)
 
 
-def rebuild(
-    collection: Annotated[
-        list[str] | None, typer.Option(help="Only this collection; repeatable.")
-    ] = None,
-    json: Json = False,
-) -> None:
+@command()
+@click.option("--collection", multiple=True, help="Only this collection; repeatable.")
+@JSON
+def rebuild(collection: Sequence[str], json: bool) -> None:
     """Rebuild the collections.
 
     Copies rows and stored vectors from the lake into new collections, then swaps them with the
@@ -164,7 +177,7 @@ def rebuild(
         def show(step: str, written: int = 0, /) -> None:
             bar.update(task, advance=written, description=rendering.escaped(step))
 
-        rebuilds = rebuild_collections(components, collection or [], show)
+        rebuilds = rebuild_collections(components, collection, show)
     answer = {"collections": [asdict(outcome) for outcome in rebuilds]}
     rendering.print_answer(answer, json, _rebuilt(answer["collections"]))
 
@@ -182,18 +195,14 @@ def _rebuilt(collections: list[dict[str, Any]]) -> Iterator[str]:
             )
 
 
-def chroma(
-    json: Json = False,
-    stage_model: Annotated[
-        bool,
-        typer.Option(
-            "--stage-model",
-            help="Put the packaged model where Chroma's own clients (chroma-mcp, for example) "
-            "look for one, so that they embed offline and find sessions by meaning. Nothing is "
-            "started.",
-        ),
-    ] = False,
-) -> None:
+@command()
+@JSON
+@flag(
+    "--stage-model",
+    help="Put the packaged model where Chroma's own clients (chroma-mcp, for example) look for "
+    "one, so that they embed offline and find sessions by meaning. Nothing is started.",
+)
+def chroma(json: bool, stage_model: bool) -> None:
     """Print the URL of the Chroma server.
 
     Starts the server if it is not running. Other programs can connect with the header

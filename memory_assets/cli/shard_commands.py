@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from memory_assets.cli import exit_codes
+from memory_assets.cli.commands import JSON, command, flag
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json
 from memory_assets.cli.run_traces import erase_traces
 from memory_assets.errors import ConfigurationError, MemoryAssetsError
 from memory_assets.settings import Settings, load_settings
@@ -30,13 +31,10 @@ if TYPE_CHECKING:
 _UNNAMED = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def push(
-    replace: Annotated[
-        bool,
-        typer.Option("--replace", help="Also if another memory wrote the shard: take its place."),
-    ] = False,
-    json: Json = False,
-) -> None:
+@command()
+@flag("--replace", help="Also if another memory wrote the shard: take its place.")
+@JSON
+def push(replace: bool, json: bool) -> None:
     """Push this memory to its shard.
 
     Sends what the shard lacks of the redacted tables to MEMORY_SHARD, where other machines can pull
@@ -46,13 +44,12 @@ def push(
     rendering.print_answer({"pushed": asdict(pushed)}, json, _sent(pushed))
 
 
-def pull(
-    addresses: Annotated[
-        list[str] | None,
-        typer.Argument(help="`s3://bucket/prefix` or a directory; else MEMORY_SHARD."),
-    ] = None,
-    json: Json = False,
-) -> None:
+@command("memory pull s3://company/team")
+@click.argument(
+    "addresses", nargs=-1, help="`s3://bucket/prefix` or a directory; else MEMORY_SHARD."
+)
+@JSON
+def pull(addresses: Sequence[str], json: bool) -> None:
     """Pull the shards of other memories.
 
     Brings what changed in all shards below the addresses to this machine, where `memory search
@@ -68,7 +65,9 @@ def pull(
     _exit(pulled)
 
 
-def sync(json: Json = False) -> None:
+@command()
+@JSON
+def sync(json: bool) -> None:
     """Pull the shards of other machines, then push this one.
 
     What a second machine of one person does every day; `memory ingest` does it, too, where
@@ -190,7 +189,7 @@ def _brought(pulled: list[Pulled]) -> Iterator[str]:
 
 def _exit(pulled: list[Pulled]) -> None:
     if any(shard.failed for shard in pulled):
-        raise typer.Exit(exit_codes.ERROR)
+        sys.exit(exit_codes.ERROR)
 
 
 def _amount(done: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -11,13 +12,16 @@ from memory_assets.cli import INTERRUPTED
 
 
 def main() -> None:
-    """Run the command line. Ctrl-C ends it with one line and the exit code 130: at once while it is
-    being imported, when nothing was begun; else as the command unwinds, or here, before one begins
-    and while what stopped one is said. When that has ended, only the interpreter's own end is left,
-    which an interrupt would fill with a traceback."""
+    """Run the command line. Ctrl-C ends it with one line and the exit code 130: during the imports
+    at once, because nothing was begun; during a command when what it holds is released
+    (`run_reporting_errors`); before and after one here. At the end it is ignored: it would print a
+    traceback while the interpreter stops."""
     signal.signal(signal.SIGINT, _end_at_once)
-    from memory_assets.cli.plain_commands import run
+    gc.disable()  # what is imported stays
+    from memory_assets.cli.cli import main as run
 
+    gc.freeze()
+    gc.enable()
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         run()

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets import __version__
+from memory_assets import status as overview
+from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.rendering import layout_of_output
 from memory_assets.serving.answer_lines import LISTED, clock, told_apart
-from memory_assets.settings import Settings
+from memory_assets.settings import load_settings
 from memory_assets.status import (
     chroma_notes,
     counted,
@@ -21,7 +23,6 @@ from memory_assets.status import (
     lasting,
     named_documents,
     sample_note,
-    status,
     totals,
 )
 from memory_assets.stores.catalog.catalog import catalog_of
@@ -29,13 +30,20 @@ from memory_assets.stores.stores import require_memory
 from memory_assets.stores.under_way.ingest import under_way
 
 
-def show_status(settings: Settings, *, as_json: bool) -> None:
-    """Print the status as lines or as JSON."""
+@command("memory status --json")
+@JSON
+def status(json: bool) -> None:
+    """Show what is in memory.
+
+    Prints counts, coverage and freshness, and for each session that is held back the cause and
+    what to do.
+    """
+    settings = load_settings()
     require_memory(settings.data_dir)
-    current = status(settings)
+    current = overview.status(settings)
     with closing(catalog_of(settings.data_dir)) as catalog:
         roots = catalog.sources.project_roots()
-    rendering.print_answer(current, as_json, _lines(current, roots))
+    rendering.print_answer(current, json, _lines(current, roots))
 
 
 def _lines(current: dict[str, Any], roots: Mapping[str, str]) -> Iterator[str]:

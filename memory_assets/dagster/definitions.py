@@ -72,7 +72,7 @@ ASSETS = tuple(asset for asset in _PARTITIONED if asset.partitions_def == projec
 """The assets of one project."""
 
 
-_OF_PARTITIONS = {WORKSPACE_PARTITIONS: "workspace", AGENT_MEMORY_PARTITIONS: "agent-memory"}
+_PAGES_OF_PARTITIONS = {WORKSPACE_PARTITIONS: "workspace", AGENT_MEMORY_PARTITIONS: "agent-memory"}
 _PAGES = {
     "raw_sessions": "completeness",
     "redacted_records": "redaction",
@@ -94,13 +94,13 @@ _PAGES = {
     "kept_memories": "agent-memory",
     "published_lake": "scale",
     **{
-        name: _OF_PARTITIONS[step.partitions]
+        name: _PAGES_OF_PARTITIONS[step.partitions]
         for name, step in STEPS.items()
-        if step.partitions in _OF_PARTITIONS
+        if step.partitions in _PAGES_OF_PARTITIONS
     },
 }
 """The file of docs/ about each asset."""
-_OTHERS = "contracts"
+_DEFAULT_PAGE = "contracts"
 """The file that has every table."""
 
 
@@ -109,10 +109,10 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
 
     No resource takes run configuration. Nothing is published unless a place is set.
     """
-    given = settings or load_settings()
-    publishes = given.delta is not None
+    present = settings or load_settings()
+    publishes = present.delta is not None
     return dg.Definitions(
-        assets=_documented(
+        assets=_with_settings_and_links(
             [
                 *_PARTITIONED,
                 known_secrets,
@@ -122,7 +122,7 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
                 gateway_costs,
                 *([published_lake] if publishes else ()),
             ],
-            given,
+            present,
         ),
         jobs=[
             *(ingest_batch, *JOBS, record_ingests, prune_superseded_runs),
@@ -147,15 +147,15 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
     )
 
 
-def _documented(
+def _with_settings_and_links(
     assets: Iterable[dg.AssetsDefinition | dg.AssetSpec], settings: Settings
 ) -> list[dg.AssetsDefinition | dg.AssetSpec]:
     """Return assets with the owners and tags of the settings, whose descriptions end with a link to
     docs/, which `memory dev` serves."""
     tags = dict(pair.split("=", 1) for pair in settings.asset_tags)
 
-    def said(spec: dg.AssetSpec) -> dg.AssetSpec:
-        page = _PAGES.get(spec.key.to_user_string(), _OTHERS)
+    def documented(spec: dg.AssetSpec) -> dg.AssetSpec:
+        page = _PAGES.get(spec.key.to_user_string(), _DEFAULT_PAGE)
         link = f"More: [docs/{page}.md](/docs/{page}.md)"
         return spec.replace_attributes(
             description=f"{spec.description}\n\n{link}",
@@ -164,7 +164,7 @@ def _documented(
         )
 
     return [
-        said(asset) if isinstance(asset, dg.AssetSpec) else asset.map_asset_specs(said)
+        documented(asset) if isinstance(asset, dg.AssetSpec) else asset.map_asset_specs(documented)
         for asset in assets
     ]
 

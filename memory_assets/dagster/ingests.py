@@ -1,10 +1,11 @@
-"""What the command line made, in Dagster's catalogue: the
-[sensor](https://docs.dagster.io/guides/automate/sensors) that asks for the
-[job](https://docs.dagster.io/guides/build/jobs) that records it.
+"""Runs of the command line in Dagster's history: the
+[job](https://docs.dagster.io/guides/build/jobs) that records them, and the
+[sensor](https://docs.dagster.io/guides/automate/sensors) that requests it.
 
 `memory ingest` and its like do not import Dagster; they note each materialization and each check's
-result in the ledger (`stores/runs/ledger.py`). A run, not the `asset_events` of a sensor's result,
-because what has no run cannot be deleted when it is superseded, and a tick has a minute.
+result in the ledger (`stores/runs/ledger.py`). A job logs these, not the `asset_events` of the
+sensor's result, because an event without a run could not be deleted once it is superseded, and
+because a tick has a minute.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
@@ -23,8 +24,8 @@ from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.ingest.noted_run import note_run_ends
 from memory_assets.stores.runs.names import PART_TAG, RECORD_JOB, batch_config, batch_tags
 
-_AT_ONCE = 20
-"""Partitions whose events are read together."""
+_PARTITIONS_AT_ONCE = 20
+"""Partitions whose events are read and logged together."""
 
 
 class RecordConfig(dg.Config):
@@ -41,11 +42,13 @@ class RecordConfig(dg.Config):
 def record_outcomes(
     context: dg.OpExecutionContext, config: RecordConfig, memory: MemoryParam
 ) -> None:
-    """Log what the ledger has of these partitions, and note that it was logged. A run that is
-    repeated, because its process was killed in between, logs nothing twice."""
+    """Log the unreported events of these partitions, and note in the ledger that they were logged.
+    A run that is repeated after its process was killed logs nothing twice."""
     ledger, log = memory.components().runs, OpEvents(context)
-    for start in range(0, len(config.projects), _AT_ONCE):
-        events = {name: ledger.unreported(name) for name in config.projects[start:][:_AT_ONCE]}
+    for start in range(0, len(config.projects), _PARTITIONS_AT_ONCE):
+        events = {
+            name: ledger.unreported(name) for name in config.projects[start:][:_PARTITIONS_AT_ONCE]
+        }
         log.report([event for of_partition in events.values() for event in of_partition])
         for name, of_partition in events.items():
             ledger.note_reported(name, of_partition)
@@ -59,7 +62,7 @@ def record_outcomes(
     "results, with the time of each in its metadata.",
 )
 def record_ingests() -> None:
-    """Record what waits in the ledger."""
+    """Log the unreported events of the ledger."""
     record_outcomes()
 
 
@@ -72,35 +75,30 @@ def record_ingests() -> None:
 def ingests_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryParam
 ) -> dg.SensorResult | dg.SkipReason:
-    """Request a run that records what runs of the command line made, of a bounded number of
-    partitions, those that wait longest first; note in the ledger how Dagster's runs ended."""
+    """Request a run that records the unreported events of a bounded number of partitions, those
+    that wait longest first; note in the ledger how Dagster's runs ended."""
     components, instance = memory.components(), context.instance
     ledger = components.runs
     note_run_ends(components, partial(runs_by_id, instance))
     if runs_under_way(instance, RECORD_JOB):
         return dg.SkipReason("the last time is still under way")
     busy = ledger.busy_partitions()
-    waiting = {
-        name: whole for name, whole in ledger.unreported_partitions().items() if name not in busy
-    }
-    most = memory.settings.sensor_projects_per_tick
-    named = [name for name in waiting if name][:most]
+    unreported = ledger.unreported_partitions()
+    waiting = {name: whole for name, whole in unreported.items() if name not in busy}
+    names = [name for name in waiting if name][: memory.settings.sensor_projects_per_tick]
     requests = []
     # A run that made all of its partitions supersedes older ones; what failed does not.
     for is_part in (False, True):
-        if names := [name for name in named if waiting[name] is not is_part]:
-            requests.append(_request(names, {PART_TAG: "true"} if is_part else {}))
+        if group := [name for name in names if waiting[name] is not is_part]:
+            tags = batch_tags(group) | ({PART_TAG: "true"} if is_part else {})
+            requests.append(dg.RunRequest(run_config=_run_config(group), tags=tags))
     if "" in waiting:
-        requests.append(dg.RunRequest(run_config=_config([""])))
+        requests.append(dg.RunRequest(run_config=_run_config([""])))
     if not requests:
         return dg.SkipReason("Dagster has all that the command line made")
-    added = requests_to_add(instance, named)
+    added = requests_to_add(instance, names)
     return dg.SensorResult(run_requests=requests, dynamic_partitions_requests=added)
 
 
-def _request(names: list[str], more: dict[str, str]) -> dg.RunRequest:
-    return dg.RunRequest(run_config=_config(names), tags={**batch_tags(names), **more})
-
-
-def _config(names: list[str]) -> dict[str, Any]:
+def _run_config(names: list[str]) -> dict[str, Any]:
     return batch_config(names, of=str(record_outcomes.name))

@@ -10,7 +10,7 @@ import dagster as dg
 from memory_assets.stores.runs.ledger import ENDED, KEPT, EndedRun, RunLedger, iso_time
 from memory_assets.stores.runs.names import projects_of
 
-_AT_ONCE = 500
+_RUNS_A_QUERY = 500
 UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
 """Statuses of runs that wait or work."""
 
@@ -22,28 +22,30 @@ def runs_under_way(instance: dg.DagsterInstance, job: str | None = None) -> Sequ
 
 
 def busy_partitions(instance: dg.DagsterInstance, job: str | None = None) -> set[str]:
-    """Return the partitions of those runs, which need no other."""
+    """Return the partitions of the runs that are queued or in progress."""
     return {name for run in runs_under_way(instance, job) for name in projects_of(run)}
 
 
 def ended_runs(instance: dg.DagsterInstance) -> Iterator[dg.RunRecord]:
     """Yield the runs that have ended, the newest first."""
-    wanted = dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in ENDED])
-    records = instance.get_run_records(wanted, limit=_AT_ONCE)
+    run_filter = dg.RunsFilter(statuses=[dg.DagsterRunStatus(status) for status in ENDED])
+    records = instance.get_run_records(run_filter, limit=_RUNS_A_QUERY)
     while records:
         yield from records
         last = records[-1].dagster_run.run_id
-        records = instance.get_run_records(wanted, limit=_AT_ONCE, cursor=last)
+        records = instance.get_run_records(run_filter, limit=_RUNS_A_QUERY, cursor=last)
 
 
 def runs_by_id(instance: dg.DagsterInstance, run_ids: Iterable[str]) -> dict[str, EndedRun]:
-    """Return those of some runs that the instance still has, ended or not, as the ledger notes
+    """Return the runs with these ids that the instance still has, ended or not, as the ledger notes
     them."""
     ids = sorted(run_ids)
     return {
-        record.dagster_run.run_id: _as_noted(record)
-        for start in range(0, len(ids), _AT_ONCE)
-        for record in instance.get_run_records(dg.RunsFilter(run_ids=ids[start : start + _AT_ONCE]))
+        record.dagster_run.run_id: _ledger_entry(record)
+        for start in range(0, len(ids), _RUNS_A_QUERY)
+        for record in instance.get_run_records(
+            dg.RunsFilter(run_ids=ids[start : start + _RUNS_A_QUERY])
+        )
     }
 
 
@@ -53,7 +55,7 @@ def delete_run(instance: dg.DagsterInstance, ledger: RunLedger, run_id: str) -> 
     ledger.note_pruned(run_id)
 
 
-def _as_noted(record: dg.RunRecord) -> EndedRun:
+def _ledger_entry(record: dg.RunRecord) -> EndedRun:
     run = record.dagster_run
     partitions = projects_of(run)
     return EndedRun(

@@ -35,7 +35,7 @@ _job = partial(
 )
 
 
-def _with(partitions: str) -> dg.AssetSelection:
+def _assets_of(partitions: str) -> dg.AssetSelection:
     """Return the assets that have these partitions."""
     return dg.AssetSelection.assets(
         *(step.asset for step in STEPS.values() if step.partitions == partitions)
@@ -44,18 +44,18 @@ def _with(partitions: str) -> dg.AssetSelection:
 
 ingest_project = _job(
     INGEST_JOB,
-    _with(PARTITIONS),
+    _assets_of(PARTITIONS),
     description="Transcripts of one project to searchable memory. In one process: four assets and "
     "a check cost 3 CPU-seconds there and 16 in a process a step.",
 )
 index_workspace = _job(
     WORKSPACE_JOB,
-    _with(WORKSPACE_PARTITIONS),
+    _assets_of(WORKSPACE_PARTITIONS),
     description="Documents and code of one workspace to searchable memory.",
 )
 index_agent_memory = _job(
     AGENT_MEMORY_JOB,
-    _with(AGENT_MEMORY_PARTITIONS),
+    _assets_of(AGENT_MEMORY_PARTITIONS),
     description="What agents wrote about one project to searchable memory.",
 )
 recheck_known_secrets = _job(

@@ -17,7 +17,7 @@ from memory_assets.stores.lake.schemas import Table
 REMOVES = {"memory/removes": "true"}
 """Tags of the assets and jobs that remove or archive."""
 SEARCHED_FIRST = {"dagster/priority": "1"}
-"""Tags of the steps after which a new turn can be found: they run before all others."""
+"""Tags of the steps that a search depends on: they run before all others."""
 
 
 def table_schema(table: Table) -> dg.TableSchema:

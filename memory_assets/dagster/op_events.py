@@ -1,8 +1,8 @@
-"""Logging what came of the assets of many partitions in one op, each event with its partition.
+"""Logging the materializations and check results of many partitions in one op.
 
 `context.log_event` takes materializations and check evaluations of any partition, wherever the
-instance keeps its events. What a step yields has the tags by which Dagster knows which versions an
-asset was made of; what is logged gets them here.
+instance keeps its events. Dagster tags a yielded materialization with the versions of its inputs;
+a logged one is tagged here.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from memory_assets.stores.runs.events import AssetEvent, Evaluation, Materializa
 from memory_assets.stores.runs.ledger import Unreported
 
 RUN_TAG = "memory/run"
-"""The tag of a materialization with the run of the command line that it is of."""
+"""The tag of a materialization with the id of the command line's run that made it."""
 MADE_AT = "made_at"
-"""The metadata of an event with the time at which the command line had it."""
-_AT_ONCE = 500
+"""The metadata with the time at which the command line's run had the event."""
+_PARTITIONS_A_QUERY = 500
 """Partitions named in one query."""
 _ORDER = {asset: number for number, asset in enumerate(STEPS)}
 
@@ -42,57 +42,62 @@ class OpEvents:
         """Store an error message."""
         self._context.log.error(message)
 
-    def report(self, events: Sequence[Unreported]) -> None:
-        """Store events of runs elsewhere, with their run and their time. What was stored before is
-        not stored twice, and what a later run has made since not at all."""
-        materialized = [entry for entry in events if isinstance(entry.event, Materialization)]
-        known: dict[tuple[str, str | None], str] = {}
-        for asset, of_asset in groupby(sorted(materialized, key=_asset), _asset):
-            known |= self._later(asset, list(of_asset))
+    def report(self, outcomes: Sequence[Unreported]) -> None:
+        """Log the events of the command line's runs, with run and time. Left out are events that
+        were logged before, and those of assets that a later run has materialized since."""
+        materialized = [row for row in outcomes if isinstance(row.event, Materialization)]
+        later_runs: dict[tuple[str, str | None], str] = {}
+        for asset, group in groupby(sorted(materialized, key=_asset_name), _asset_name):
+            later_runs |= self._materialized_since(asset, list(group))
         new = []
-        for entry in events:
-            run = known.get((entry.event.asset, entry.event.project or None))
-            is_evaluation = isinstance(entry.event, Evaluation)
-            if run is None or (is_evaluation and run == entry.run_id):
-                new.append(entry)
+        for outcome in outcomes:
+            later_run = later_runs.get((outcome.event.asset, outcome.event.project or None))
+            is_evaluation = isinstance(outcome.event, Evaluation)
+            if later_run is None or (is_evaluation and later_run == outcome.run_id):
+                new.append(outcome)
         self._log(new)
 
-    def _log(self, events: Sequence[Unreported]) -> None:
-        outputs = [entry for entry in events if isinstance(entry.event, Materialization)]
-        for asset, of_asset in groupby(sorted(outputs, key=_order), _asset):
-            same = list(of_asset)
-            inputs = self._inputs(asset, [entry.event.project for entry in same])
-            for entry in same:
-                assert isinstance(entry.event, Materialization)
-                tags = inputs.get(entry.event.project, {})
-                self._context.log_event(_materialization(entry.event, entry, tags))
-        for entry in events:
-            if isinstance(entry.event, Evaluation):
+    def _log(self, outcomes: Sequence[Unreported]) -> None:
+        materialized = [row for row in outcomes if isinstance(row.event, Materialization)]
+        materialized.sort(
+            key=lambda row: (_ORDER.get(row.event.asset, len(_ORDER)), row.event.asset)
+        )
+        for asset, group in groupby(materialized, _asset_name):
+            of_asset = list(group)
+            tags_by_partition = self._input_tags(asset, [row.event.project for row in of_asset])
+            for outcome in of_asset:
+                assert isinstance(outcome.event, Materialization)
+                tags = tags_by_partition.get(outcome.event.project, {})
+                self._context.log_event(_materialization(outcome.event, outcome, tags))
+        for outcome in outcomes:
+            if isinstance(outcome.event, Evaluation):
                 # Takes evaluations, too, which its annotation lacks (Dagster 1.13).
-                self._context.log_event(_evaluation(entry.event, entry))  # type: ignore[arg-type]
+                self._context.log_event(_evaluation(outcome.event, outcome))  # type: ignore[arg-type]
 
-    def _later(self, asset: str, events: Sequence[Unreported]) -> dict[tuple[str, str | None], str]:
-        """Return the partitions of an asset that were materialized after these events, with the run
-        that the last materialization is of."""
-        at = {entry.event.project: entry.at for entry in events}
+    def _materialized_since(
+        self, asset: str, outcomes: Sequence[Unreported]
+    ) -> dict[tuple[str, str | None], str]:
+        """Return the asset's partitions that were materialized since these events, with the run
+        of the last materialization."""
+        made_at = {outcome.event.project: outcome.at for outcome in outcomes}
         runs = {}
-        for record in self._records(asset, list(at), after=min(at.values())):
+        for record in self._records(asset, list(made_at), after=min(made_at.values())):
             output = record.asset_materialization
-            if output is not None and record.timestamp >= at[record.partition_key]:
+            if output is not None and record.timestamp >= made_at[record.partition_key]:
                 runs[asset, record.partition_key] = (output.tags or {}).get(RUN_TAG, "")
         return runs
 
-    def _inputs(
+    def _input_tags(
         self, asset: str, partitions: Sequence[str | None]
     ) -> dict[str | None, dict[str, str]]:
-        """Return the tags of materializations that name what they are made of, by partition: the
-        last materialization of each upstream asset, which is stored before."""
+        """Return the tags with the versions of an asset's inputs, by partition: the last
+        materialization of each upstream asset, which is logged first."""
         tags: dict[str | None, dict[str, str]] = {}
         for upstream in STEPS[asset].deps if asset in STEPS else ():
             for record in self._records(upstream, partitions):
                 output = record.asset_materialization
                 version = (output.tags or {}).get("dagster/data_version", "") if output else ""
-                # As Dagster does for the partitions of an input, here one.
+                # As Dagster combines the versions of an input's partitions, here of one.
                 digest = sha256(version.encode()).hexdigest()
                 of_partition = tags.setdefault(record.partition_key, {})
                 of_partition[f"dagster/input_data_version/{upstream}"] = digest
@@ -104,8 +109,8 @@ class OpEvents:
     ) -> Iterator[dg.EventLogRecord]:
         """Yield the last materialization of each partition of an asset (None: it has none), if it
         was made after a time."""
-        for start in range(0, len(partitions), _AT_ONCE):
-            missing = set(partitions[start : start + _AT_ONCE])
+        for start in range(0, len(partitions), _PARTITIONS_A_QUERY):
+            missing = set(partitions[start : start + _PARTITIONS_A_QUERY])
             names = sorted(name for name in missing if name is not None)
             wanted = dg.AssetRecordsFilter(
                 dg.AssetKey(asset), asset_partitions=names or None, after_timestamp=after
@@ -122,42 +127,38 @@ class OpEvents:
                 cursor, has_more = page.cursor, page.has_more
 
 
-def _asset(entry: Unreported) -> str:
-    return entry.event.asset
-
-
-def _order(entry: Unreported) -> tuple[int, str]:
-    return _ORDER.get(entry.event.asset, len(_ORDER)), entry.event.asset
+def _asset_name(outcome: Unreported) -> str:
+    return outcome.event.asset
 
 
 def _materialization(
-    event: Materialization, of: Unreported, inputs: Mapping[str, str]
+    event: Materialization, outcome: Unreported, inputs: Mapping[str, str]
 ) -> dg.AssetMaterialization:
     tags = {
         "dagster/data_version": event.data_version,
         "dagster/data_version_is_user_provided": "true",
         **({"dagster/code_version": event.code_version} if event.code_version else {}),
-        **({RUN_TAG: of.run_id} if of.run_id else {}),
+        **({RUN_TAG: outcome.run_id} if outcome.run_id else {}),
         **inputs,
     }
     return dg.AssetMaterialization(
-        event.asset, partition=event.project, metadata=_metadata(event.metadata, of), tags=tags
+        event.asset, partition=event.project, metadata=_metadata(event.metadata, outcome), tags=tags
     )
 
 
-def _evaluation(event: Evaluation, of: Unreported) -> dg.AssetCheckEvaluation:
+def _evaluation(event: Evaluation, outcome: Unreported) -> dg.AssetCheckEvaluation:
     return dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey(event.asset),
         check_name=event.check,
         passed=event.passed,
         partition=event.project or None,
-        metadata=_metadata(event.metadata, of),
+        metadata=_metadata(event.metadata, outcome),
         severity=dg.AssetCheckSeverity.WARN if event.warning else dg.AssetCheckSeverity.ERROR,
         description=event.description,
     )
 
 
-def _metadata(metadata: Metadata, of: Unreported) -> dict[str, dg.MetadataValue[Any]]:
+def _metadata(metadata: Metadata, outcome: Unreported) -> dict[str, dg.MetadataValue[Any]]:
     """Return metadata as Dagster has it, with the time of what happened elsewhere."""
     values = {
         name: dg.MetadataValue.path(value)
@@ -169,4 +170,4 @@ def _metadata(metadata: Metadata, of: Unreported) -> dict[str, dg.MetadataValue[
         else dg.MetadataValue.int(value)
         for name, value in metadata.items()
     }
-    return values | ({MADE_AT: dg.MetadataValue.timestamp(of.at)} if of.run_id else {})
+    return values | ({MADE_AT: dg.MetadataValue.timestamp(outcome.at)} if outcome.run_id else {})

@@ -58,26 +58,26 @@ def add_keys(
 
 
 def requests_to_add(instance: dg.DagsterInstance, names: Iterable[str]) -> list[PartitionsRequest]:
-    """Return a sensor's requests to add what the instance lacks of these partitions, to the
-    definition that each belongs to."""
+    """Return a sensor's requests to add those of these partitions that the instance lacks, each to
+    its definition."""
     by_kind: dict[str, list[str]] = {}
     for name in names:
-        by_kind.setdefault(_definition_of(name), []).append(name)
-    added = {kind: new_keys(instance, keys, _BY_NAME[kind]) for kind, keys in by_kind.items()}
-    return [_BY_NAME[kind].build_add_request(keys) for kind, keys in added.items() if keys]
+        by_kind.setdefault(_definition_name(name), []).append(name)
+    new = {kind: new_keys(instance, keys, _BY_NAME[kind]) for kind, keys in by_kind.items()}
+    return [_BY_NAME[kind].build_add_request(keys) for kind, keys in new.items() if keys]
 
 
 def requests_to_remove(
-    instance: dg.DagsterInstance, of: dg.DynamicPartitionsDefinition, there: Container[str]
+    instance: dg.DagsterInstance, of: dg.DynamicPartitionsDefinition, existing: Container[str]
 ) -> list[PartitionsRequest]:
-    """Return a sensor's requests to remove the partitions that stand for nothing any more, unless a
-    run is for them: `there` are those with anything on disk or on record."""
-    gone = {key for key in instance.get_dynamic_partitions(str(of.name)) if key not in there}
+    """Return a sensor's requests to remove partitions that are not among the `existing` ones, those
+    with anything on disk or on record, and that no run is working on."""
+    gone = {key for key in instance.get_dynamic_partitions(str(of.name)) if key not in existing}
     gone -= busy_partitions(instance) if gone else set()
     return [of.build_delete_request(sorted(gone))] if gone else []
 
 
-def _definition_of(name: str) -> str:
+def _definition_name(name: str) -> str:
     if is_workspace(name):
         return WORKSPACE_PARTITIONS
     return AGENT_MEMORY_PARTITIONS if is_agent_memory(name) else PARTITIONS

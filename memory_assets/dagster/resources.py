@@ -41,8 +41,8 @@ resource of that name."""
 
 def memory_resource(settings: Settings | None = None) -> dg.ResourceDefinition:
     """Return the resource for `settings` or, if None, for the settings of the environment at
-    the beginning of a run or tick. Run configuration for it is refused. The ledger is told of each
-    run while it works, so that the command line knows."""
+    the beginning of a run or tick. Run configuration for it is refused. While a run works, the
+    ledger has it, so that the command line knows of it."""
 
     def opened(context: dg.InitResourceContext) -> Iterator[MemoryResource]:
         present, run = settings or load_settings(), context.run

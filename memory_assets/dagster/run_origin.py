@@ -1,9 +1,9 @@
-"""What the process imports and loads from which the daemon's runs are forked: all that a run needs
-and that a fork can share.
+"""The imports of the fork server from which the code server forks runs: all that a run needs and
+that a fork can share.
 
-Imported by the fork server of the code server alone. `memory dev` ends its children by SIGTERM, to
-which a run answers by ending in order. The fork server, which tells the code server how each run
-ended, must live as long as they do: it ignores the signal, and ends when the code server has.
+`memory dev` ends its children by SIGTERM, on which a run ends in order. The fork server, which
+tells the code server how each run ended, must outlive the runs: it ignores the signal, and ends
+when the code server has.
 """
 
 from __future__ import annotations

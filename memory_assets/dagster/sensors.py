@@ -1,6 +1,6 @@
 """The [sensors](https://docs.dagster.io/guides/automate/sensors) of the agents' directories, of
-workspaces, and of what agents write themselves: each adds partitions for what is new, removes those
-of what is gone, and requests runs of what has work."""
+workspaces, and of agents' memory: each adds partitions for new projects, removes those of projects
+that are gone, and requests runs for those with work."""
 
 import json
 import time
@@ -27,7 +27,7 @@ from memory_assets.dagster.partitions import (
     requests_to_remove,
     workspaces,
 )
-from memory_assets.dagster.requested import Requested
+from memory_assets.dagster.requested import LastRequest
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
 from memory_assets.pipeline.plan.plan import (
@@ -61,16 +61,15 @@ from memory_assets.stores.workspaces import Workspaces
 # Dagster itself passes this argument, which is in beta, for every sensor.
 warnings.filterwarnings("ignore", message="Parameter `owners`", category=dg.BetaWarning)
 _MOST_SECONDS_HELD_BACK = 3_600.0
-"""Longest wait if sessions are held back for a failure that may pass. These runs succeed, so
-that they are superseded and the history does not grow."""
+"""Longest wait between runs that retry quarantined sessions, whose failure may pass. Such runs
+succeed, so later ones supersede them and the history does not grow."""
 _MOST_SECONDS = 86_400.0
 """Longest wait for other work, whose runs fail: each keeps 0.9 MB for 30 days."""
-_TRIED_AGAIN_SECONDS = 3_600.0
-"""Work of workspaces and agents' memory that a run left undone is asked for again after so long."""
-_MOST_FILES = 10
-"""New or changed files that a run of the assets of one partition takes in. With more a batch has
-words before vectors, and several processes; and runs of two partitions cost twice what their batch
-costs (docs/runs.md)."""
+_RETRY_SECONDS = 3_600.0
+"""Wait before a run for the same work of a workspace or agents' memory is requested again."""
+_MOST_FILES_ALONE = 10
+"""The most new or changed files for which `ingest_project` is requested. For more, `ingest_batch`
+indexes words before vectors, and uses several processes (docs/runs.md)."""
 
 
 @dg.sensor(
@@ -93,36 +92,36 @@ def projects_directory_sensor(
     components = memory.components()
     state = _State.from_cursor(context.cursor)
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
-    works: dict[str, ProjectPlan] = {}
+    plans: dict[str, ProjectPlan] = {}
     examined: set[str] = set()
     require_directories(components)
     transcripts = look_for_sources(components)
-    for project, work in plan_each(components, transcripts.sources, after=state.after):
+    for project, plan in plan_each(components, transcripts.sources, after=state.after):
         examined.add(project)
-        if work is not None and is_valid_key(project):
-            works[project] = work
+        if plan is not None and is_valid_key(project):
+            plans[project] = plan
         state.after = project
         if time.monotonic() > deadline:
             break
     else:
         state.after = ""
     known = transcripts.sources.keys() | components.catalog.projects()
-    state.forget((examined - works.keys()) | (state.requested.keys() - known))
+    state.forget((examined - plans.keys()) | (state.requested.keys() - known))
     gone = [] if transcripts.unlisted else requests_to_remove(context.instance, projects, known)
     now = time.time()
     busy = busy_partitions(context.instance) | components.runs.busy_partitions()
     due = [
-        work for project, work in works.items() if project not in busy and state.is_due(work, now)
+        plan for project, plan in plans.items() if project not in busy and state.is_due(plan, now)
     ]
-    due.sort(key=lambda work: (state.last(work.project).at, work.project))
+    due.sort(key=lambda plan: (state.last(plan.project).at, plan.project))
     due = due[: settings.sensor_projects_per_tick]
     alone = len(due) == 1 and _is_small(components, due[0], transcripts)
     runs = [state.request(due, now, alone=alone)] if due else []
     search = None if runs or busy else _search_for_secrets(components, context.instance)
     if search is not None:
         runs = [search]
-    skipped = None if runs else _nothing_to_ask_for(len(works), len(transcripts.unlisted))
-    added = requests_to_add(context.instance, [work.project for work in due])
+    skipped = None if runs else _skip_reason(len(plans), len(transcripts.unlisted))
+    added = requests_to_add(context.instance, [plan.project for plan in due])
     return dg.SensorResult(
         run_requests=runs,
         skip_reason=skipped,
@@ -131,14 +130,14 @@ def projects_directory_sensor(
     )
 
 
-def _is_small(components: Components, work: ProjectPlan, transcripts: TranscriptsOnDisk) -> bool:
+def _is_small(components: Components, plan: ProjectPlan, transcripts: TranscriptsOnDisk) -> bool:
     """Whether the work on a project on record is a few new or changed files."""
-    ledger = components.catalog.sources.rows(work.project)
-    changed = out_of_date(ledger, transcripts.sources.get(work.project, []))
-    return bool(ledger) and 0 < len(changed) <= _MOST_FILES
+    ledger = components.catalog.sources.rows(plan.project)
+    changed = out_of_date(ledger, transcripts.sources.get(plan.project, []))
+    return bool(ledger) and 0 < len(changed) <= _MOST_FILES_ALONE
 
 
-def _nothing_to_ask_for(behind: int, unlisted: int) -> str:
+def _skip_reason(behind: int, unlisted: int) -> str:
     reason = "every project is up to date"
     if behind:
         reason = f"{behind} projects have work that is under way or was tried"
@@ -163,13 +162,13 @@ class _State:
     """The sensor's cursor: the last request for each project with work, and the project after
     which the next tick continues if this one ran out of time."""
 
-    requested: dict[str, Requested]
+    requested: dict[str, LastRequest]
     after: str = ""
 
     @classmethod
     def from_cursor(cls, cursor: str | None) -> "_State":
         values = json.loads(cursor or "{}")
-        requested = {name: Requested(**last) for name, last in values.get("requested", {}).items()}
+        requested = {name: LastRequest(**row) for name, row in values.get("requested", {}).items()}
         return cls(requested, values.get("after", ""))
 
     def to_cursor(self) -> str:
@@ -180,33 +179,33 @@ class _State:
         for project in projects_up_to_date:
             self.requested.pop(project, None)
 
-    def last(self, project: str) -> Requested:
-        return self.requested.get(project, Requested())
+    def last(self, project: str) -> LastRequest:
+        return self.requested.get(project, LastRequest())
 
-    def is_due(self, work: ProjectPlan, now: float) -> bool:
-        most = _MOST_SECONDS_HELD_BACK if work.held_back else _MOST_SECONDS
-        return not self.last(work.project).is_enough(work.fingerprint, now, most)
+    def is_due(self, plan: ProjectPlan, now: float) -> bool:
+        most = _MOST_SECONDS_HELD_BACK if plan.held_back else _MOST_SECONDS
+        return not self.last(plan.project).still_covers(plan.fingerprint, now, most)
 
-    def request(self, works: list[ProjectPlan], now: float, *, alone: bool) -> dg.RunRequest:
-        """Note the request of projects in the state, and return it with a new run key; `alone`: as
-        the assets of the one."""
-        names = [work.project for work in works]
-        key = []
-        for work in works:
-            asked = self.last(work.project).again(work.fingerprint, now)
-            self.requested[work.project] = asked
-            key.append(f"{work.project}:{work.fingerprint}:{asked.attempt}")
-        one = key[0] if len(key) == 1 else f"{len(key)} projects:{input_hash(*key)}"
-        reasons = {work.reason for work in works}
+    def request(self, plans: list[ProjectPlan], now: float, *, alone: bool) -> dg.RunRequest:
+        """Return the request for a run of these projects, and note it in the state; `alone`: of
+        `ingest_project` for the only one, else of `ingest_batch`."""
+        names = [plan.project for plan in plans]
+        keys = []
+        for plan in plans:
+            last_request = self.last(plan.project).again(plan.fingerprint, now)
+            self.requested[plan.project] = last_request
+            keys.append(f"{plan.project}:{plan.fingerprint}:{last_request.attempt}")
+        run_key = keys[0] if len(keys) == 1 else f"{len(keys)} projects:{input_hash(*keys)}"
+        reasons = {plan.reason for plan in plans}
         if alone:
             return dg.RunRequest(
-                run_key=one,
+                run_key=run_key,
                 job_name=INGEST_JOB,
                 partition_key=names[0],
-                tags={"memory/reason": works[0].reason},
+                tags={"memory/reason": plans[0].reason},
             )
         return dg.RunRequest(
-            run_key=one,
+            run_key=run_key,
             job_name=INGEST_BATCH,
             run_config=batch_config(names),
             tags={
@@ -225,29 +224,31 @@ class _State:
 def workspaces_sensor(context: dg.SensorEvaluationContext, memory: MemoryParam) -> dg.SensorResult:
     """Request a run for each workspace with changed files. A tick costs a stat for each file."""
     components = memory.components()
-    known = Workspaces(memory.settings.data_dir)
+    registered = Workspaces(memory.settings.data_dir)
     missing = []
     for root in memory.settings.workspaces:
         try:
-            known.add(Path(root))
+            registered.add(Path(root))
         except ConfigurationError as error:
             missing.append(str(error))
-    there = {workspace.partition for workspace in known.all()} | components.catalog.projects()
-    gone = requests_to_remove(context.instance, workspaces, there)
+    present = {
+        workspace.partition for workspace in registered.all()
+    } | components.catalog.projects()
+    gone = requests_to_remove(context.instance, workspaces, present)
     busy = busy_partitions(context.instance, WORKSPACE_JOB) | components.runs.busy_partitions()
     plans = []
-    for workspace in known.all():
+    for workspace in registered.all():
         if workspace.partition in busy:
             continue
         try:
-            work = plan_workspace(components, workspace)
+            plan = plan_workspace(components, workspace)
         except ConfigurationError as error:
             missing.append(str(error))
             continue
-        if work is not None:
-            plans.append(work)
+        if plan is not None:
+            plans.append(plan)
     reason = "; ".join(missing) or "every workspace is up to date"
-    return _requested(context.instance, plans, gone, reason)
+    return _sensor_result(context.instance, plans, gone, reason)
 
 
 @dg.sensor(
@@ -263,28 +264,28 @@ def agent_memory_sensor(
     components = memory.components()
     gone = requests_to_remove(context.instance, agent_memory, written(components))
     busy = busy_partitions(context.instance, AGENT_MEMORY_JOB) | components.runs.busy_partitions()
-    plans = [work for work in plan_agent_memory(components) if work.project not in busy]
-    return _requested(context.instance, plans, gone, "what agents wrote is up to date")
+    plans = [plan for plan in plan_agent_memory(components) if plan.project not in busy]
+    return _sensor_result(context.instance, plans, gone, "what agents wrote is up to date")
 
 
-def _requested(
+def _sensor_result(
     instance: dg.DagsterInstance,
     plans: Sequence[ProjectPlan],
     gone: Sequence[PartitionsRequest],
     reason: str,
 ) -> dg.SensorResult:
-    """Return the request of a run for each plan, and of the partitions that are new or `gone`;
-    where there is no plan, the reason."""
-    attempt = int(time.time() / _TRIED_AGAIN_SECONDS)
-    added = requests_to_add(instance, [work.project for work in plans])
+    """Return a sensor's result: a run for each plan, new partitions to add, `gone` ones to remove,
+    and without plans the `reason` to skip."""
+    attempt = int(time.time() / _RETRY_SECONDS)
+    added = requests_to_add(instance, [plan.project for plan in plans])
     return dg.SensorResult(
         run_requests=[
             dg.RunRequest(
-                run_key=f"{work.project}:{work.fingerprint}:{attempt}",
-                partition_key=work.project,
-                tags={"memory/reason": work.reason},
+                run_key=f"{plan.project}:{plan.fingerprint}:{attempt}",
+                partition_key=plan.project,
+                tags={"memory/reason": plan.reason},
             )
-            for work in plans
+            for plan in plans
         ],
         skip_reason=None if plans else reason,
         dynamic_partitions_requests=[*added, *gone],

@@ -51,7 +51,7 @@ _FAILED_KEPT_SECONDS = 30 * 86_400.0
 _BACKFILL_ENDED = ("COMPLETED", "FAILED", "CANCELED")
 
 
-def judged(instance: dg.DagsterInstance, keep: int) -> Iterator[tuple[str, bool]]:
+def ended_and_superseded(instance: dg.DagsterInstance, keep: int) -> Iterator[tuple[str, bool]]:
     """Yield each run that has ended, newest first, and whether the newest `keep` whole runs of each
     of its partitions supersede it.
 
@@ -79,8 +79,7 @@ def judged(instance: dg.DagsterInstance, keep: int) -> Iterator[tuple[str, bool]
 
 
 def _partitions(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Sequence[str]:
-    """Return the partitions that a run is for; the runs of the job of this module count as those of
-    one."""
+    """Return the partitions of a run; runs of `prune_superseded_runs` count as one partition."""
     if run.job_name == PRUNE_JOB:
         return [PRUNE_JOB]
     if not is_of_range(run):
@@ -93,9 +92,8 @@ def _partitions(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Sequence[st
 
 
 def _is_whole(run: dg.DagsterRun) -> bool:
-    """Whether a run did all that its job is there for: made all assets of its project and
-    evaluated all checks, or pruned the history. One that went on where another had failed
-    counts as not."""
+    """Whether a run succeeded with all assets and checks of its job. A run that resumed a failed
+    one is not whole."""
     is_part = run.asset_selection or run.asset_check_selection or run.op_selection
     return (
         run.is_success
@@ -121,7 +119,11 @@ def delete_superseded_runs(context: dg.OpExecutionContext, memory: MemoryParam) 
     note_run_ends(components, partial(runs_by_id, instance))
     superseded: list[str] = []
     if keep is not None:
-        superseded = [run_id for run_id, is_superseded in judged(instance, keep) if is_superseded]
+        superseded = [
+            run_id
+            for run_id, is_superseded in ended_and_superseded(instance, keep)
+            if is_superseded
+        ]
     for run_id in superseded:
         delete_run(instance, components.runs, run_id)
     context.add_output_metadata({"runs_deleted": len(superseded)})
@@ -158,7 +160,7 @@ def superseded_runs_schedule(
     if runs_under_way(instance, PRUNE_JOB):
         return dg.SkipReason("the last time is still under way")
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
-    for _, is_superseded in judged(instance, settings.runs_kept):
+    for _, is_superseded in ended_and_superseded(instance, settings.runs_kept):
         if is_superseded:
             return dg.RunRequest(tags={"memory/reason": "superseded runs"})
         if time.monotonic() > deadline:

@@ -24,7 +24,7 @@ import dagster as dg
 
 from memory_assets.dagster.instance_runs import runs_under_way
 from memory_assets.dagster.partitions import add_keys, new_keys
-from memory_assets.dagster.requested import Requested
+from memory_assets.dagster.requested import LastRequest
 from memory_assets.errors import (
     ConfigurationError,
     StoreDamaged,
@@ -48,7 +48,7 @@ from memory_assets.stores.shard.shard import Shard, shards_below
 TENANTS = "tenants"
 ASSET = "derived_shards"
 JOB, OP = "derive_tenants", "derive_batch"
-_AT_ONCE = 16
+_HEADS_AT_ONCE = 16
 _BATCH = 50
 """Tenants of one run."""
 _MOST_SECONDS = 3_600.0
@@ -71,7 +71,7 @@ def tenant_of(shard: str) -> str:
     return tenant.replace("/", "|") if "|" not in tenant else ""
 
 
-def _places(settings: Settings) -> tuple[Objects, Objects]:
+def _shard_stores(settings: Settings) -> tuple[Objects, Objects]:
     """Return where shards are, and where derived ones go.
 
     Raises:
@@ -88,9 +88,10 @@ def _places(settings: Settings) -> tuple[Objects, Objects]:
     return open_objects(source), open_objects(target)
 
 
-def _works(settings: Settings, keys: Iterable[str]) -> dict[Work, str]:
-    """Return the shards of tenants, and those derived from what is gone, with their tenants."""
-    source, target = _places(settings)
+def _works_of_tenants(settings: Settings, keys: Iterable[str]) -> dict[Work, str]:
+    """Return the work on each shard of these tenants, with its tenant; also on derived shards whose
+    source is gone."""
+    source, target = _shard_stores(settings)
     return {
         Work(settings, source.url, target.url, name): tenant
         for tenant in keys
@@ -103,9 +104,9 @@ def _works(settings: Settings, keys: Iterable[str]) -> dict[Work, str]:
     }
 
 
-def _derived(settings: Settings, keys: Sequence[str]) -> Iterator[tuple[str, list[Derived]]]:
+def _derive(settings: Settings, keys: Sequence[str]) -> Iterator[tuple[str, list[Derived]]]:
     """Derive the shards of tenants; yield each tenant when all of its shards are done."""
-    works = _works(settings, keys)
+    works = _works_of_tenants(settings, keys)
     names = {work.name: tenant for work, tenant in works.items()}
     left = {tenant: list(names.values()).count(tenant) for tenant in keys}
     done: dict[str, list[Derived]] = defaultdict(list)
@@ -118,7 +119,7 @@ def _derived(settings: Settings, keys: Sequence[str]) -> Iterator[tuple[str, lis
 
 
 def _metadata(done: Iterable[Derived]) -> dict[str, int]:
-    """Return the counts of what was done: no text, no name of a project."""
+    """Return the sums of the shards' counts: no text, no name of a project."""
     rows = [asdict(shard) for shard in done]
     names = (field.name for field in fields(Derived) if field.type in ("int", int, "bool", bool))
     counts = {name: sum(int(row[name]) for row in rows) for name in names if name != "generation"}
@@ -140,7 +141,7 @@ def derived_shards(
 ) -> dg.MaterializeResult[None]:
     """What workers make of the redacted records in the shards of each tenant, with their own models
     and versions of the code. The sensor asks for it in batches; by hand, for any tenants."""
-    done = [shard for _, derived in _derived(settings, context.partition_keys) for shard in derived]
+    done = [shard for _, derived in _derive(settings, context.partition_keys) for shard in derived]
     if failures := _failures(done):
         raise dg.Failure("; ".join(failures))
     return dg.MaterializeResult(metadata=_metadata(done))
@@ -155,8 +156,8 @@ def derive_batch(
         raise dg.Failure("a name cannot be a partition key", allow_retries=False)
     add_keys(context.instance, config.tenants, tenants)
     failed = 0
-    with _noticed(settings, context.run_id):
-        for tenant, done in _derived(settings, config.tenants):
+    with _run_locked(settings, context.run_id):
+        for tenant, done in _derive(settings, config.tenants):
             if failures := _failures(done):
                 failed += 1
                 context.log.error(f"{tenant}: {'; '.join(failures)}")
@@ -187,35 +188,37 @@ def shard_heads_sensor(
     """Request runs for the tenants whose shards have other heads than the cursor says, or whose
     derived shards are still out of date some minutes after they were asked for. Three small
     requests to the store a shard."""
-    source, target = _places(settings)
-    wanted = _wanted(settings, source)
-    known = set(context.instance.get_dynamic_partitions(TENANTS))
-    left = {name for name in known - wanted.keys() if shards_below(target, name.replace("|", "/"))}
-    wanted |= {name: {} for name in left}  # whose shards are gone, and those made of them are not
-    asked = {
-        name: Requested(*values) for name, values in json.loads(context.cursor or "{}").items()
+    source, target = _shard_stores(settings)
+    expected = _expected_marks(settings, source)
+    existing = set(context.instance.get_dynamic_partitions(TENANTS))
+    orphaned = {
+        name for name in existing - expected.keys() if shards_below(target, name.replace("|", "/"))
     }
-    busy = _busy(context.instance, settings)
-    due = dict[str, Requested]()
-    for tenant, marks in sorted(wanted.items()):
-        last = asked.get(tenant, Requested())
+    # Their shards are gone, the derived ones are not.
+    expected |= {name: {} for name in orphaned}
+    last_requests: dict[str, Any] = json.loads(context.cursor or "{}")
+    requested = {name: LastRequest(*values) for name, values in last_requests.items()}
+    busy = _busy_tenants(context.instance, settings)
+    due = dict[str, LastRequest]()
+    for tenant, marks in sorted(expected.items()):
+        last = requested.get(tenant, LastRequest())
         mark, now = input_hash(*sorted(marks.values())), time.time()
-        if tenant in busy or last.is_enough(mark, now, _MOST_SECONDS):
+        if tenant in busy or last.still_covers(mark, now, _MOST_SECONDS):
             continue
-        if last.fingerprint == mark and marks and _is_done(target, marks):
-            asked[tenant] = last._replace(attempt=0)  # which is enough for good
+        if last.fingerprint == mark and marks and _has_marks(target, marks):
+            requested[tenant] = last._replace(attempt=0)  # which is enough for good
         else:
-            asked[tenant] = due[tenant] = last.again(mark, now)
-    gone = known - wanted.keys()
+            requested[tenant] = due[tenant] = last.again(mark, now)
+    gone = existing - expected.keys()
     requests = [tenants.build_add_request(new_keys(context.instance, due, tenants))] if due else []
     return dg.SensorResult(
-        run_requests=list(_requests(due)),
+        run_requests=list(_run_requests(due)),
         skip_reason=None if due else "every derived shard is up to date, or was asked for",
         dynamic_partitions_requests=[
             *(request for request in requests if request.partition_keys),
             *([tenants.build_delete_request(sorted(gone))] if gone else []),
         ],
-        cursor=json.dumps({name: asked[name] for name in sorted(asked.keys() & wanted)}),
+        cursor=json.dumps({name: requested[name] for name in sorted(requested.keys() & expected)}),
     )
 
 
@@ -225,8 +228,8 @@ def _lock_of(settings: Settings, run_id: str) -> Path:
 
 
 @contextmanager
-def _noticed(settings: Settings, run_id: str) -> Iterator[None]:
-    """Let it be noticed if the process of a run is killed in this block."""
+def _run_locked(settings: Settings, run_id: str) -> Iterator[None]:
+    """Hold the run's lock during this block, so that `_busy_tenants` notices a killed process."""
     lock = _lock_of(settings, run_id)
     with locked(lock, settings.lock_timeout_seconds, "this run is under way"):
         try:
@@ -236,10 +239,10 @@ def _noticed(settings: Settings, run_id: str) -> Iterator[None]:
                 lock.unlink()
 
 
-def _busy(instance: dg.DagsterInstance, settings: Settings) -> set[str]:
-    """Return the tenants of the runs that wait or work. Those whose process was killed on this
-    machine are ended: else they would keep their tenants, and their place in the queue, until
-    their time is over. (Elsewhere, as in a pod, Dagster's launcher knows.)"""
+def _busy_tenants(instance: dg.DagsterInstance, settings: Settings) -> set[str]:
+    """Return the tenants of the runs that wait or work. Runs whose process was killed on this
+    machine are reported as failed: else they would keep their tenants, and their place in the
+    queue, until `max_runtime`. (Elsewhere, as in a pod, Dagster's launcher notices.)"""
     busy = set[str]()
     for run in runs_under_way(instance, JOB):
         lock = _lock_of(settings, run.run_id)
@@ -247,41 +250,41 @@ def _busy(instance: dg.DagsterInstance, settings: Settings) -> set[str]:
             instance.report_run_failed(run, "its process was killed")
             lock.unlink(missing_ok=True)
         else:
-            busy.update(_named(run.run_config))
+            busy.update(_tenants_in(run.run_config))
     return busy
 
 
-def _named(config: Mapping[str, Any]) -> list[str]:
+def _tenants_in(config: Mapping[str, Any]) -> list[str]:
     """Return the tenants in the configuration of a run."""
     names: list[str] = config["ops"][OP]["config"]["tenants"]
     return names
 
 
-def _wanted(settings: Settings, source: Objects) -> dict[str, dict[str, str]]:
-    """Return for each tenant what the head of each derived shard is to say; "" of a shard whose
-    head is damaged, as who may write there can have it: its tenant's run says so."""
+def _expected_marks(settings: Settings, source: Objects) -> dict[str, dict[str, str]]:
+    """Return for each tenant the `made_of` that each derived shard's head should have, by shard; ""
+    if the source's head is damaged, which the tenant's run then reports."""
     versions = code_versions(components_of(settings))
 
-    def of_shard(shard: Shard) -> str:
+    def expected_mark(shard: Shard) -> str:
         with suppress(StoreDamaged, StoreMismatch):
             head = shard.head()
             return made_of(head, versions) if head is not None else ""
         return ""
 
     shards = [shard for shard in shards_below(source) if is_valid_key(tenant_of(shard.name))]
-    wanted: dict[str, dict[str, str]] = defaultdict(dict)
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
-        for shard, mark in zip(shards, threads.map(of_shard, shards), strict=True):
-            wanted[tenant_of(shard.name)][shard.name] = mark
-    return dict(wanted)
+    marks: dict[str, dict[str, str]] = defaultdict(dict)
+    with ThreadPoolExecutor(_HEADS_AT_ONCE) as threads:
+        for shard, mark in zip(shards, threads.map(expected_mark, shards), strict=True):
+            marks[tenant_of(shard.name)][shard.name] = mark
+    return dict(marks)
 
 
-def _is_done(target: Objects, marks: Mapping[str, str]) -> bool:
-    heads = {name: Shard(target, name).head() for name in marks}
-    return all(head is not None and head.made_of == marks[name] for name, head in heads.items())
+def _has_marks(target: Objects, expected: Mapping[str, str]) -> bool:
+    heads = {name: Shard(target, name).head() for name in expected}
+    return all(head is not None and head.made_of == expected[name] for name, head in heads.items())
 
 
-def _requests(due: Mapping[str, Requested]) -> Iterator[dg.RunRequest]:
+def _run_requests(due: Mapping[str, LastRequest]) -> Iterator[dg.RunRequest]:
     names = list(due)
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]

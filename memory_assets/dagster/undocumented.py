@@ -1,4 +1,4 @@
-"""All that is used of Dagster without being documented, and why; `TRIED` says with which versions.
+"""Every use of undocumented parts of Dagster, and why; `TRIED` has the versions they work with.
 
 - `PooledSqliteEventLogStorage`: a run of a small project costs a third less CPU, and of a run that
   is deleted nothing stays on disk. Taken out of dagster.yaml, all else works.
@@ -84,8 +84,8 @@ class PooledSqliteEventLogStorage(SqliteEventLogStorage):
         return table_name in self._tables
 
     def delete_events(self, run_id: str) -> None:
-        """Delete all there is of a run: Dagster leaves its file, emptied but as large as it
-        was, and what its checks came to."""
+        """Delete a run's events, check results and file. Dagster's own method leaves the file,
+        emptied but as large as it was, and the check results."""
         with self.index_connection() as connection:
             self.delete_events_for_run(connection, run_id)
             checks = AssetCheckExecutionsTable
@@ -159,7 +159,7 @@ def webserver_app(
     instance: dg.DagsterInstance, socket: Path, location: str, *, poll_milliseconds: int
 ) -> Iterator[ASGIApp]:
     """Yield the application of Dagster's webserver for the code location that a code server has at
-    a socket; its page asks so often for what is new."""
+    a socket; its page polls at this interval."""
     from dagster._core.workspace.context import WorkspaceProcessContext
     from dagster._core.workspace.load_target import GrpcServerTarget
     from dagster_webserver.webserver import DagsterWebserver

@@ -1,4 +1,4 @@
-"""A file to its chunks, by its type."""
+"""Cut a file into chunks, by its type."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ from memory_assets.documents.markdown import asciidoc, decision_record, markdown
 from memory_assets.documents.scripts import dockerfile, makefile, shell
 from memory_assets.documents.sizing import Size, fitted
 from memory_assets.embedding import load_word_pieces
-
-
-def _whole(source: Source) -> list[Cut]:
-    return [Cut(0, "full_file", PurePosixPath(source.path).name)]
 
 
 def _windows(source: Source) -> list[Cut]:
@@ -81,5 +77,5 @@ def sections(path: str, text: str) -> list[Section]:
     try:
         cuts = list(chunker(source))
     except Malformed:
-        cuts, size = _whole(source), _WINDOW
+        cuts, size = [Cut(0, "full_file", PurePosixPath(path).name)], _WINDOW
     return fitted(source, cuts, size)

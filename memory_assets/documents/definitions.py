@@ -1,4 +1,4 @@
-"""Source code by function, method and type, with the comments that stand before them."""
+"""Cut source code into functions, methods and types, each with the comments above it."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ class _Outline:
         or with the type's header; at the top level, statements are chunks of their own."""
         pending: int | None = None
         in_statements = bool(scope)
-        previous = self._line(_opening(node)) if scope else -1
+        previous = self._line(_body_start(node)) if scope else -1
         for child in _members(node):
-            first, last = self._line(child.start_byte), self._line(_end(child))
+            first, last = self._line(child.start_byte), self._line(_last_byte(child))
             is_trailing, previous = first <= previous, max(last, previous)
             if is_trailing or not child.is_named:
                 continue
             start = first if pending is None else pending
-            if (defined := _defined(child, self.syntax)) is not None:
+            if (defined := _unwrap_definition(child, self.syntax)) is not None:
                 self._add(child, defined, start, scope, depth)
                 pending, in_statements = None, False
             elif child.type in self.syntax.leading or (scope and not in_statements):
@@ -116,7 +116,7 @@ class _Outline:
         self.cuts.append(own)
         if defined.type in self.syntax.containers and body is not None and depth < _MAX_NESTING:
             self.cuts[before] = replace(own, chunk_type="definition")
-            if not self._is_small(line, self._line(_end(node))):
+            if not self._is_small(line, self._line(_last_byte(node))):
                 self.visit(body, name, depth + 1)
         if len(self.cuts) > before + 1:
             self.cuts[before] = replace(own, chunk_type="definition", group=name, joins_next=True)
@@ -139,21 +139,21 @@ def _members(node: Node) -> Iterator[Node]:
         yield from child.children if child.type == "enum_body_declarations" else [child]
 
 
-def _opening(body: Node) -> int:
+def _body_start(body: Node) -> int:
     """Return where a type's body opens: at its brace, or at the colon before it."""
     braced = bool(body.children) and not body.children[0].is_named
     before = None if braced else body.prev_sibling
     return body.start_byte if before is None else before.start_byte
 
 
-def _end(node: Node) -> int:
+def _last_byte(node: Node) -> int:
     """Return the last byte of a node; a line comment may include the line's end."""
     text = node.text or b""
     return max(node.start_byte, node.start_byte + len(text.rstrip(b"\r\n")) - 1)
 
 
-def _defined(node: Node, syntax: Syntax) -> Node | None:
-    """Return what a node defines: itself, or what stands in its wrapping."""
+def _unwrap_definition(node: Node, syntax: Syntax) -> Node | None:
+    """Return the definition in a node: itself, or the one inside of a wrapper."""
     if node.type in syntax.definitions:
         return node
     if node.type in syntax.containers:
@@ -164,7 +164,7 @@ def _defined(node: Node, syntax: Syntax) -> Node | None:
     if node.type not in syntax.wrappers:
         return None
     functions = (
-        child if child.type in _FUNCTIONS else _defined(child, syntax)
+        child if child.type in _FUNCTIONS else _unwrap_definition(child, syntax)
         for child in node.named_children
     )
     return next((function for function in functions if function is not None), None)
@@ -213,7 +213,7 @@ def _parser(grammar: str, language: str) -> Parser:
     return Parser(Language(getattr(import_module(grammar), language)()))
 
 
-def _words(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
@@ -222,59 +222,59 @@ SYNTAX = MappingProxyType(
     {
         "python": Syntax(
             "tree_sitter_python",
-            containers=_words("class_definition"),
-            definitions=_words("function_definition"),
-            wrappers=_words("decorated_definition"),
+            containers=_word_set("class_definition"),
+            definitions=_word_set("function_definition"),
+            wrappers=_word_set("decorated_definition"),
         ),
         "java": Syntax(
             "tree_sitter_java",
-            containers=_words(
+            containers=_word_set(
                 "class_declaration interface_declaration enum_declaration record_declaration "
                 "annotation_type_declaration enum_body_declarations"
             ),
-            definitions=_words(
+            definitions=_word_set(
                 "method_declaration constructor_declaration compact_constructor_declaration "
                 "annotation_type_element_declaration static_initializer"
             ),
-            leading=_words("line_comment block_comment"),
+            leading=_word_set("line_comment block_comment"),
             imports_first=True,
         ),
         "javascript": Syntax(
             "tree_sitter_javascript",
-            containers=_words("class_declaration"),
-            definitions=_words(_JAVASCRIPT_DEFINITIONS),
-            wrappers=_words("export_statement lexical_declaration variable_declaration"),
-            leading=_words("comment decorator"),
+            containers=_word_set("class_declaration"),
+            definitions=_word_set(_JAVASCRIPT_DEFINITIONS),
+            wrappers=_word_set("export_statement lexical_declaration variable_declaration"),
+            leading=_word_set("comment decorator"),
         ),
         "typescript": Syntax(
             "tree_sitter_typescript",
             language="language_typescript",
-            containers=_words(
+            containers=_word_set(
                 "class_declaration abstract_class_declaration internal_module module"
             ),
-            definitions=_words(
+            definitions=_word_set(
                 f"{_JAVASCRIPT_DEFINITIONS} interface_declaration type_alias_declaration "
                 "enum_declaration function_signature abstract_method_signature"
             ),
-            wrappers=_words(
+            wrappers=_word_set(
                 "export_statement lexical_declaration variable_declaration ambient_declaration "
                 "expression_statement"
             ),
-            leading=_words("comment decorator"),
+            leading=_word_set("comment decorator"),
         ),
         "go": Syntax(
             "tree_sitter_go",
             containers=frozenset(),
-            definitions=_words("function_declaration method_declaration type_declaration"),
+            definitions=_word_set("function_declaration method_declaration type_declaration"),
         ),
         "rust": Syntax(
             "tree_sitter_rust",
-            containers=_words("impl_item trait_item mod_item"),
-            definitions=_words(
+            containers=_word_set("impl_item trait_item mod_item"),
+            definitions=_word_set(
                 "function_item function_signature_item struct_item enum_item union_item "
                 "macro_definition type_item"
             ),
-            leading=_words("line_comment block_comment attribute_item"),
+            leading=_word_set("line_comment block_comment attribute_item"),
         ),
     }
 )

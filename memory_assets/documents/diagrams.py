@@ -1,4 +1,4 @@
-"""PlantUML by diagram, without its styling; what it shows is said beside its vector."""
+"""Cut PlantUML into diagrams, without styling; the participants are embedded with each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The domain of each service, as a file of the workspace says it.
+"""The domain of each service, read from metadata files of the workspace.
 
 Read are YAML and JSON files at most three directories deep that are called `domains`, `services`,
 `service-catalog` or `catalog-info`: a list or mapping `domains` whose entries have `services` (in a
@@ -24,8 +24,8 @@ _NAMES = ("service", "name", "id", "key")
 
 
 def domains_of(root: Path, paths: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return service -> domain of a workspace with these files, and the paths of those files that
-    should say it and cannot be read or parsed. The first one that names a service counts."""
+    """Return service -> domain of a workspace with these files, and the paths of the metadata files
+    that cannot be read or parsed. The first file that names a service counts."""
     domains, unread = dict[str, str](), list[str]()
     for path in sorted(
         filter(_METADATA.fullmatch, paths), key=lambda path: (path.count("/"), path)
@@ -39,12 +39,12 @@ def domains_of(root: Path, paths: Iterable[str]) -> tuple[dict[str, str], list[s
         of_domains = path.rpartition("/")[2].lower().startswith("domain")
         for node in roots:
             bare = of_domains and not node.get("domains")
-            for service, domain in _of_domains(node) if bare else _stated(node, ""):
+            for service, domain in _domains_within(node) if bare else _service_domains(node, ""):
                 domains.setdefault(service, domain)
     return domains, unread
 
 
-def _stated(node: Node, domain: str) -> Iterator[tuple[str, str]]:
+def _service_domains(node: Node, domain: str) -> Iterator[tuple[str, str]]:
     """Yield the services that a node names, with their domains; `domain` is the one around it."""
     spec, metadata = node.get("spec"), node.get("metadata")
     own = node.text("domain") or (spec.text("domain") if spec else "")
@@ -53,22 +53,22 @@ def _stated(node: Node, domain: str) -> Iterator[tuple[str, str]]:
         yield name, own
     for key, value in node.items():
         if key.value == "domains":
-            yield from _of_domains(value)
+            yield from _domains_within(value)
         elif key.value == "services" and (domain or own):
-            yield from ((service, domain or own) for service, _ in _named(value))
+            yield from ((service, domain or own) for service, _ in _named_entries(value))
         elif value.kind != "scalar":
-            yield from _stated(value, domain)
+            yield from _service_domains(value, domain)
     if node.kind == "sequence":
         for child in node.children:
-            yield from _stated(child, domain)
+            yield from _service_domains(child, domain)
 
 
-def _of_domains(node: Node) -> Iterator[tuple[str, str]]:
-    for domain, child in _named(node):
-        yield from _stated(child, domain)
+def _domains_within(node: Node) -> Iterator[tuple[str, str]]:
+    for domain, child in _named_entries(node):
+        yield from _service_domains(child, domain)
 
 
-def _named(node: Node) -> Iterator[tuple[str, Node]]:
+def _named_entries(node: Node) -> Iterator[tuple[str, Node]]:
     """Yield the entries of a mapping or list by their names."""
     yield from ((key.value, value) for key, value in node.items())
     for child in node.children if node.kind == "sequence" else ():

@@ -1,4 +1,4 @@
-"""The text of a file in whatever encoding it was written, or why it has none.
+"""Decode the text of a file in whatever encoding it was written, or say why it has none.
 
 What is not Unicode is told by its characters that are not ASCII alone, because of source code they
 are few: Chinese, Japanese and Korean by how common they are, letters by charset-normalizer, of the
@@ -48,33 +48,33 @@ _FIRST_LEVEL = {
 """By language the standard, and the first bytes of its first level, and of its last character."""
 _PUNCTUATION = re.compile("[\u2010-\u203b\u3000-\u3020\uff01-\uff5e]")
 _KANA = re.compile("[\u3041-\u30fe]")
-_LOOKED_AT = 200_000
-"""Bytes by which an encoding is told: up to the last line's end among them."""
+_SAMPLE_BYTES = 200_000
+"""Bytes from which an encoding is guessed: up to the last line's end among them."""
 _LINES = 300
 """The lines with other characters than ASCII by which Chinese, Japanese and Korean are told."""
 _RUN = re.compile(rb"[\x80-\xff]+")
 _IN_A_WORD = re.compile(
     rb"(?<![\x80-\xff])(?:(?<=[A-Za-z])[\x80-\xff]{1,2}|[\x80-\xff]{1,2}(?=[A-Za-z]))(?![\x80-\xff])"
 )
-_MOSTLY = 0.5
+_LATIN_SHARE = 0.5
 """Of the runs of bytes above ASCII, the share of short ones beside a Latin letter above which the
 words are Latin."""
-_FEW = 0.02
+_MOST_NOT_ASCII = 0.02
 """The share of such bytes up to which a text is read without them where they are not understood."""
-_DAMAGED = 0.1
+_MOST_DAMAGED = 0.1
 """The share of damaged characters up to which a text is taken for UTF-8."""
 
 
 def decoded(content: bytes) -> tuple[str | None, str]:
     """Return the text of a file with line feeds, or None and why it has none."""
-    text, why_not = _read(content)
+    text, why_not = _decode(content)
     if text is None:
         return None, why_not
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return (text, "") if text.strip() else (None, "empty")
 
 
-def _read(content: bytes) -> tuple[str | None, str]:
+def _decode(content: bytes) -> tuple[str | None, str]:
     for mark, encoding in _UNICODE:
         if content.startswith(mark):
             try:
@@ -87,7 +87,7 @@ def _read(content: bytes) -> tuple[str | None, str]:
         return content.decode("iso2022_jp_2" if _SHIFTED in content else "utf-8-sig"), ""
     except UnicodeDecodeError:
         pass
-    text = _damaged_utf8(content) or _told(content)
+    text = _damaged_utf8(content) or _guess_encoding(content)
     return (text, "") if text is not None else (None, "encoding unknown")
 
 
@@ -96,15 +96,15 @@ def _damaged_utf8(content: bytes) -> str | None:
     text = content.decode("utf-8-sig", "replace")
     damaged = text.count("\ufffd")
     whole = sum(not character.isascii() for character in text) - damaged
-    return text if damaged <= _DAMAGED * whole else None
+    return text if damaged <= _MOST_DAMAGED * whole else None
 
 
-def _told(content: bytes) -> str | None:
-    """Return a text in one of the encodings, None if none is, or several are equally likely."""
-    beginning = content[: content.rfind(b"\n", 0, _LOOKED_AT) + 1 or _LOOKED_AT]
+def _guess_encoding(content: bytes) -> str | None:
+    """Return the text in the likeliest encoding; None if none fits or several are equal."""
+    beginning = content[: content.rfind(b"\n", 0, _SAMPLE_BYTES) + 1 or _SAMPLE_BYTES]
     runs = _RUN.findall(beginning)
-    latin = len(_IN_A_WORD.findall(beginning)) > _MOSTLY * len(runs)
-    encoding = _of_syllables(beginning, latin)
+    latin = len(_IN_A_WORD.findall(beginning)) > _LATIN_SHARE * len(runs)
+    encoding = _guess_asian_encoding(beginning, latin)
     if encoding == "":
         texts = _likeliest(beginning, _WESTERN[:1] if latin else (*_LETTERS, _WESTERN[0]))
         if not texts and latin:
@@ -113,13 +113,13 @@ def _told(content: bytes) -> str | None:
     if encoding:
         with suppress(UnicodeDecodeError):
             return content.decode(encoding)
-    few = sum(map(len, runs)) <= _FEW * len(beginning)
+    few = sum(map(len, runs)) <= _MOST_NOT_ASCII * len(beginning)
     return content.decode("ascii", "replace") if few else None
 
 
-def _of_syllables(content: bytes, latin: bool) -> str | None:
+def _guess_asian_encoding(content: bytes, latin: bool) -> str | None:
     """Return the encoding of a text in Chinese, Japanese or Korean, "" for one in letters, and None
-    where that cannot be told. `latin`: its words look like Latin ones."""
+    if that is uncertain. `latin`: its words look like Latin ones."""
     lines = (line for line in content.split(b"\n") if not line.isascii())
     content = b"\n".join(islice(lines, _LINES))
     costs: dict[str, float] = {}
@@ -148,7 +148,7 @@ def _cost(language: str, character: str) -> float:
         return _COMMON
     if _KANA.match(character):
         return _COMMON - 1 if language == "ja" else _UNUSUAL
-    if character in _common()[language]:
+    if character in _common_characters()[language]:
         return _COMMON + (language == "ja")
     standard, first, ordinary, last = _FIRST_LEVEL[language]
     try:
@@ -170,7 +170,7 @@ def _cost_of_letter(character: str, before: str) -> float:
 
 
 @cache
-def _common() -> dict[str, frozenset[str]]:
+def _common_characters() -> dict[str, frozenset[str]]:
     lines = _CHARACTERS.read_text("utf-8").splitlines()
     pairs = (line.split(" ", 1) for line in lines if not line.startswith("#"))
     return {name: frozenset(characters) for name, characters in pairs}

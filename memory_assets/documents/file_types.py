@@ -1,4 +1,4 @@
-"""What a file is, by its name and, where that does not tell, by its content."""
+"""The type of a file, by its name or, where that is not enough, by its content."""
 
 from __future__ import annotations
 

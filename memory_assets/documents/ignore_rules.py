@@ -99,7 +99,7 @@ def parsed(content: bytes) -> RuleFile:
     """Return the rules of a file with this content."""
     rules, invalid = list[Rule](), 0
     for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
-        text = _without_blanks(line.removesuffix(b"\r").partition(b"\0")[0])
+        text = _strip_trailing_blanks(line.removesuffix(b"\r").partition(b"\0")[0])
         if not text or line.startswith(b"#"):
             continue
         pattern = _MANY_STARS.sub(b"**", text.removeprefix(b"!"))
@@ -113,7 +113,7 @@ def parsed(content: bytes) -> RuleFile:
     return RuleFile(tuple(reversed(rules)), invalid)
 
 
-def _without_blanks(line: bytes) -> bytes:
+def _strip_trailing_blanks(line: bytes) -> bytes:
     """Return a line without the blanks at its end, but for one behind a backslash."""
     bare = line.rstrip(b" ")
     backslashes = len(bare) - len(bare.rstrip(b"\\"))

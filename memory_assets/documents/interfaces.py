@@ -55,7 +55,7 @@ def asyncapi(source: Source) -> list[Cut]:
         elif key.value == "operations":
             for name, operation in outline.entries(value, key):
                 action = operation.text("action").upper() or "OPERATION"
-                outline.add(name, "endpoint", _headed(f"{action} {name.value}", operation))
+                outline.add(name, "endpoint", _heading_of(f"{action} {name.value}", operation))
                 channel_key = operation.get("channel")
                 outline.refer(channel_key.text("$ref") if channel_key else "")
                 outline.leave_out(operation)
@@ -78,7 +78,7 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _headed(name: str, node: Node) -> str:
+def _heading_of(name: str, node: Node) -> str:
     """Return a name with the summary of what it names, if it has one."""
     summary = node.text("summary") or node.text("title") or node.text("description")
     return f"{name} -- {summary[:_MAX_SUMMARY]}" if summary else name
@@ -143,7 +143,7 @@ class _Outline:
         entries = list(self.entries(item))
         operations = [entry for entry in entries if entry[0].value in _METHODS]
         if not operations:
-            self.add(path, "endpoint", _headed(path.value, item))
+            self.add(path, "endpoint", _heading_of(path.value, item))
             return
         first = operations[0][0]
         head = (begin(self.source, path), begin(self.source, first))
@@ -157,7 +157,7 @@ class _Outline:
         elif shared:
             shared.insert(0, (head[0], self.source.line_starts[self.source.line(path.start)]))
         for key, operation in operations:
-            heading = _headed(f"{key.value.upper()} {path.value}", operation)
+            heading = _heading_of(f"{key.value.upper()} {path.value}", operation)
             self.add(path if key is first else key, "endpoint", heading)
             self.cuts[-1] = replace(self.cuts[-1], context=tuple(shared))
             self.leave_out(operation)
@@ -165,14 +165,14 @@ class _Outline:
     def add_channel(self, name: Node, channel: Node) -> None:
         """Add a chunk for a channel, with the messages and payloads that it refers to."""
         address = channel.text("address") or name.value
-        self.add(name, "channel", _headed(f"Channel: {address}", channel))
+        self.add(name, "channel", _heading_of(f"Channel: {address}", channel))
         self.leave_out(channel)
         self.addresses[f"#/channels/{_escaped(name.value)}"] = [address]
         referred: dict[str, tuple[int, int]] = {}
         waiting = [channel]
         while waiting and len(referred) < _MAX_REFERENCES:
             for reference in _references(waiting.pop()):
-                entry = self._referred(reference)
+                entry = self._resolve(reference)
                 if entry is not None and reference not in referred:
                     referred[reference] = whole(self.source, *entry)
                     self.addresses.setdefault(reference, []).append(address)
@@ -221,7 +221,7 @@ class _Outline:
             finished.append(replace(cut, context=context, left_out=tuple(sorted(inside))))
         return finished
 
-    def _referred(self, reference: str) -> tuple[Node, Node] | None:
+    def _resolve(self, reference: str) -> tuple[Node, Node] | None:
         """Return the key and value that a reference within the document leads to."""
         entry: tuple[Node, Node] | None = None
         node: Node | None = self.root

@@ -1,4 +1,4 @@
-"""YAML, JSON and TOML by their top-level keys."""
+"""Cut YAML, JSON and TOML at their top-level keys."""
 
 from __future__ import annotations
 

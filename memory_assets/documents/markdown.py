@@ -1,4 +1,4 @@
-"""Markdown and AsciiDoc by second-level headings; records of decisions by the sections of MADR."""
+"""Cut Markdown and AsciiDoc at second-level headings, decision records at the sections of MADR."""
 
 from __future__ import annotations
 

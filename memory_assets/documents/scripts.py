@@ -1,4 +1,4 @@
-"""Dockerfiles by stage, makefiles by target, shell scripts by function."""
+"""Cut Dockerfiles at stages, makefiles at targets, shell scripts at functions."""
 
 from __future__ import annotations
 

@@ -42,11 +42,11 @@ class _Span:
 def fitted(source: Source, cuts: Iterable[Cut], size: Size) -> list[Section]:
     """Return the chunks of a file, in its order. Together they hold every line that is not
     blank, except skipped and left out ranges."""
-    spans = _joined(source, _spans(source, list(cuts), size), size)
+    spans = _join_headers(source, _spans(source, list(cuts), size), size)
     merged: list[_Span] = []
     for _, run in groupby(spans, key=lambda span: span.cut.group):
-        merged += _merged(source, run, size)
-    merged = _without_slight(source, merged, size)
+        merged += _merge_small(source, run, size)
+    merged = _join_slight(source, merged, size)
     return [section for span in merged for section in _sections(source, span, size)]
 
 
@@ -63,11 +63,11 @@ def passages(
     sizes = [source.size(*pair) - 2 for pair in pairwise([*places, end])]
     bodies = []
     first = 0
-    for last in _division(sizes, ranks, body // 2, body):
+    for last in _divide(sizes, ranks, body // 2, body):
         bodies.append((places[first], places[last] if last < len(places) else end))
         first = last
     return [
-        (begin if begin == start else _overlapping(source, start, begin), finish)
+        (begin if begin == start else _overlap_start(source, start, begin), finish)
         for begin, finish in bodies
     ]
 
@@ -84,18 +84,18 @@ def _spans(source: Source, cuts: Sequence[Cut], size: Size) -> Iterator[_Span]:
             yield _Span(start, end, cut, source.size(start, end))
             continue
         own = _size(source, [(start, end)], cut)
-        context = _fitting(source, cut, max(size.high - own, size.high // 4))
+        context = _context_that_fits(source, cut, max(size.high - own, size.high // 4))
         total = own + _size(source, context, cut)
         yield _Span(start, end, replace(cut, context=context), total)
 
 
 def _size(source: Source, ranges: Iterable[tuple[int, int]], cut: Cut) -> int:
     """Return the tokens of ranges without what the cut leaves out."""
-    kept = (passage for part in ranges for passage in _without(*part, cut.left_out))
+    kept = (passage for part in ranges for passage in _leave_out(*part, cut.left_out))
     return sum(source.size(*part) for part in kept)
 
 
-def _fitting(source: Source, cut: Cut, room: int) -> tuple[tuple[int, int], ...]:
+def _context_that_fits(source: Source, cut: Cut, room: int) -> tuple[tuple[int, int], ...]:
     """Return the context that a chunk has room for."""
     fitting = []
     for part in cut.context:
@@ -105,7 +105,7 @@ def _fitting(source: Source, cut: Cut, room: int) -> tuple[tuple[int, int], ...]
     return tuple(fitting)
 
 
-def _joined(source: Source, spans: Iterable[_Span], size: Size) -> list[_Span]:
+def _join_headers(source: Source, spans: Iterable[_Span], size: Size) -> list[_Span]:
     """Put each header on the chunk after it, if both fit into one."""
     joined: list[_Span] = []
     for span in spans:
@@ -120,7 +120,7 @@ def _joined(source: Source, spans: Iterable[_Span], size: Size) -> list[_Span]:
     return joined
 
 
-def _merged(source: Source, run: Iterable[_Span], size: Size) -> list[_Span]:
+def _merge_small(source: Source, run: Iterable[_Span], size: Size) -> list[_Span]:
     """Merge neighbours of one group that are smaller than `size.low`."""
     merged: list[_Span] = []
     for small, several in groupby(
@@ -135,13 +135,13 @@ def _merged(source: Source, run: Iterable[_Span], size: Size) -> list[_Span]:
             (crc32(source.text[span.start : span.end].encode(errors="replace")),) for span in spans
         ]
         sizes = [span.size for span in spans]
-        for last in _division(sizes, hashes, size.low, min(2 * size.low, size.high)):
-            merged.append(_together(source, spans[first:last]))
+        for last in _divide(sizes, hashes, size.low, min(2 * size.low, size.high)):
+            merged.append(_as_one_span(source, spans[first:last]))
             first = last
     return merged
 
 
-def _without_slight(source: Source, spans: Sequence[_Span], size: Size) -> list[_Span]:
+def _join_slight(source: Source, spans: Sequence[_Span], size: Size) -> list[_Span]:
     """Put what says little by itself, a heading or a key among longer chunks, on the chunk after
     it, the last on the one before it."""
     kept: list[_Span] = []
@@ -149,7 +149,7 @@ def _without_slight(source: Source, spans: Sequence[_Span], size: Size) -> list[
     for span in spans:
         joined = span
         if slight is not None and _joins(slight, span, size):
-            joined = _pair(source, slight, span, span.cut)
+            joined = _join_pair(source, slight, span, span.cut)
         elif slight is not None:
             kept.append(slight)
         slight = joined if _is_slight(source, joined, size) else None
@@ -157,7 +157,7 @@ def _without_slight(source: Source, spans: Sequence[_Span], size: Size) -> list[
             kept.append(joined)
     if slight is not None and kept and _joins(slight, kept[-1], size):
         last = kept.pop()
-        slight = _pair(source, last, slight, last.cut)
+        slight = _join_pair(source, last, slight, last.cut)
     return [*kept, slight] if slight is not None else kept
 
 
@@ -186,7 +186,7 @@ def _may_join(cut: Cut) -> bool:
     return cut.chunk_type in ("section", "key") and not cut.context and not cut.left_out
 
 
-def _pair(source: Source, first: _Span, second: _Span, cut: Cut) -> _Span:
+def _join_pair(source: Source, first: _Span, second: _Span, cut: Cut) -> _Span:
     """Return two neighbours as one chunk of the kind of `cut`, which is either's."""
     heading = _heading([first.cut, second.cut])
     edges = (*first.cut.edges, second.start, *second.cut.edges)
@@ -194,7 +194,7 @@ def _pair(source: Source, first: _Span, second: _Span, cut: Cut) -> _Span:
     return _Span(first.start, second.end, replace(cut, heading=heading, edges=edges), total)
 
 
-def _together(source: Source, spans: Sequence[_Span]) -> _Span:
+def _as_one_span(source: Source, spans: Sequence[_Span]) -> _Span:
     if len(spans) == 1:
         return spans[0]
     start, end = spans[0].start, spans[-1].end
@@ -220,7 +220,7 @@ def _heading(cuts: Sequence[Cut]) -> str:
     return heading if len(heading) <= _MAX_HEADING else f"{headings[0]} / … / {headings[-1]}"
 
 
-def _division(
+def _divide(
     sizes: Sequence[int], ranks: Sequence[tuple[int, ...]], low: int, high: int
 ) -> Iterator[int]:
     """Yield the ends (indices, the last is the length) of groups whose sizes add up to `low`
@@ -270,7 +270,7 @@ def _rank(text: str, place: int, edges: set[int]) -> tuple[int, ...]:
     return (place not in edges, in_word, after_blank, width, crc32(line.encode(errors="replace")))
 
 
-def _overlapping(source: Source, start: int, begin: int) -> int:
+def _overlap_start(source: Source, start: int, begin: int) -> int:
     """Return where a passage begins with its overlap: at a line's start if one is near."""
     back = max(start, source.back(begin, OVERLAP))
     line = source.line(back) + (source.line_start(back) < back)
@@ -289,11 +289,11 @@ def _sections(source: Source, span: _Span, size: Size) -> Iterator[Section]:
         ranges = passages(source, span.start, span.end, room, cut.edges)
     for number, own in enumerate(ranges):
         parts = [*(cut.context if number == 0 else ()), own]
-        kept = [passage for part in parts for passage in _without(*part, cut.left_out)]
+        kept = [passage for part in parts for passage in _leave_out(*part, cut.left_out)]
         yield from _section(source, replace(cut, chunk_type=kind), kept)
 
 
-def _without(
+def _leave_out(
     start: int, end: int, left_out: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
     """Yield a range in parts, without those left out."""

@@ -1,5 +1,5 @@
-"""Which files of a workspace are documents: a walk that follows no link and goes by
-`.gitignore` and `.memoryignore`, nested and negated as Git reads them (`ignore_rules.py`)."""
+"""Find the documents of a workspace: a walk that follows no links and obeys `.gitignore` and
+`.memoryignore`, nested and negated as Git reads them (`ignore_rules.py`)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def walk(
         for entry in entries:
             path = prefix + entry.name
             is_directory = entry.is_dir(follow_symlinks=False)
-            reason = _kept_out(path, is_directory, ignored, is_sensitive)
+            reason = _exclusion_reason(path, is_directory, ignored, is_sensitive)
             if entry.is_symlink():
                 listing.skipped["link"] += 1
             elif reason is None and is_directory:
@@ -106,11 +106,11 @@ def walk(
                 listing.skipped[reason] += not is_directory
             elif reason:
                 listing.skipped[reason] += 1
-    _tell_tracked(listing, root, ignored_by_rule)
+    _count_tracked(listing, root, ignored_by_rule)
     return listing
 
 
-def _tell_tracked(listing: Walk, root: Path, ignored: set[str]) -> None:
+def _count_tracked(listing: Walk, root: Path, ignored: set[str]) -> None:
     """Count apart the files that a rule leaves out and Git tracks nevertheless."""
     tracked = tracked_paths(root) if ignored else frozenset[str]()
     left_out = [path for path in tracked if not ignored.isdisjoint(accumulate(_parts(path)))]
@@ -137,7 +137,7 @@ def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> Foun
         except OSError:
             return None
         is_directory = stat.S_ISDIR(status.st_mode)
-        kept_out = _kept_out(place, is_directory, ignored, is_sensitive) is not None
+        kept_out = _exclusion_reason(place, is_directory, ignored, is_sensitive) is not None
         if kept_out or is_directory == (place == path):
             return None
         if is_directory:
@@ -151,10 +151,10 @@ def is_passed_over(path: str) -> bool:
     return not SKIPPED_DIRECTORIES.isdisjoint(path.split("/"))
 
 
-def _kept_out(
+def _exclusion_reason(
     path: str, is_directory: bool, ignored: _Ignored, is_sensitive: Callable[[str], bool]
 ) -> str | None:
-    """Return why an entry is left out, "" if that is not worth a word, None if it is not."""
+    """Return why an entry is left out, "" for a reason not worth counting, None if it is kept."""
     name = path.rpartition("/")[2]
     if name in (SKIPPED_DIRECTORIES if is_directory else SKIPPED_FILES):
         return ""

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.causes import cause, cause_of, is_about_checks
+from memory_assets.observations.causes import cause, cause_of
 from memory_assets.observations.moments import (
     NAME,
     Moment,
     asked,
     asked_in,
     given_plan,
-    may_repair,
     only_documents,
     only_tests,
     stated,
@@ -31,7 +30,6 @@ from memory_assets.session_analysis.commits import (
 )
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import (
-    EMPTY,
     Phrase,
     base_name,
     closed,
@@ -57,21 +55,16 @@ _TITLE_PARTS = 2
 _MOST_REPORTS = 3
 """Sentences that tell what a commit does whose message has a subject only."""
 _OF_GIT = Phrase(r"\b(?:commit(?:s|ted)?|branch|PRs?|pull request|push(?:ed)?)\b")
-_WRITES_OF_WORK = 3
-"""Calls that change files, of a turn of whose work its request tells where no report does."""
-_WORK_ASKED = Phrase(
-    r"(?:please |can you |let'?s |now )?(?:add|implement|fix|create|build|make|port|change|move|"
-    r"remove|support|refactor|rewrite|replace|convert|migrate|extend|integrate|split|introduce|"
-    r"modify|rename)\b"
-    r"(?=(?:\W+\w+){3})(?!\W+(?:(?:the|all|these|this|that|some) )*"
-    r"(?:changes?|comments?|tests?|errors?|it|this|that)\b)"
-)
-"""Requests that name the work."""
 _LONGEST_REPORT = 280
-_FILE, _FILES_OF_WORK = re.compile(r"\W*\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ (?=\S)"), 2
-"""How items begin that name the file, and how many tell of work."""
+_FILE = re.compile(r"\W*\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ (?=\S)")
+"""How items begin that name the file."""
 _OUTSIDE = ("/", "~", "..")
 """How paths begin of files that are not the project's."""
+_NOT_THE_PRODUCT = Phrase(
+    r"\blint\w*\b|\btests?\b.{0,20}\bfail|\bfail\w*\b.{0,20}\btests?\b|"
+    r"\b(?:random|dummy|test purposes?|for testing|lorem ipsum)\b"
+)
+"""Requests to make checks green, and for something to try a tool on."""
 _CAUSE_LIMIT = 100
 _HEAD = 4
 """Words of a sentence in which its subject stands."""
@@ -83,14 +76,9 @@ _BODY = re.compile(
     r"|[\"']\s*(?:&&|;|\||$)|\Z)",
     re.DOTALL,
 )
-_TRIAL = Phrase(r"\b(?:random|dummy|test purposes?|for testing|lorem ipsum)\b")
-"""Requests for something to try a tool on."""
-_TRIED = Phrase(
-    r"\b(?:deliberate(?:ly)? (?:\w+ )?(?:fail\w*|broken|violati\w+)|fault.injection|"
-    r"(?:now )?expected to (?:be refused|fail|turn \w+ red))\b"
-)
 _TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
-_DOCUMENTS = Phrase(r"^\W*(?:docs?|tests?|chore)(?:\([^)]*\))?!?:")
+_BESIDES = Phrase(r"^\W*(?:docs?|tests?|chore|ci)(?:\([^)]*\))?!?:")
+"""Prefixes of what is not of the product: attempts of the moment, unless the message says why."""
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then|successfully) )*"
     r"(?!(?i:need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated|stopped|previously))"
@@ -122,8 +110,6 @@ _EMPTY_DEED = Phrase(
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
 )
 """Reports that name nothing that lasts."""
-_CONTRAST = Phrase(r"\b(?:instead of|rather than|no longer|without)\b")
-"""What tells how something is now by how it was, without a name, where a report begins."""
 _BY_THE_WAY = Phrase(
     r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)"
 )
@@ -136,21 +122,23 @@ def work_done(
     that belong to neither. `said` has the agent's sentences by turn; `withdrawn` the turns to which
     the next prompt objects."""
     stated_in = {
-        turn.id: cause(turn, said[turn.id]) for turn in session.turns if turn.id not in withdrawn
+        turn.id: cause(turn, said[turn.id])
+        for turn in session.turns
+        if turn.id not in withdrawn and not _NOT_THE_PRODUCT.search(asked_in(turn))
     }
     covered: set[int] = set()
-    told: set[str] = set()
+    committed: set[str] = set()
     for moment, of_turns, is_only in _commits(session, stated_in):
         kept = _is_kept(session, moment, holds=moment.turns[-1].id not in withdrawn)
         if kept or is_routine(moment.title) or not says_little(moment.title):
             covered.update(id(record) for record in moment.records)
-            told.update(of_turns)
+            committed.update(of_turns)
         if kept:
             holding = [said[turn.id] for turn in moment.turns if turn.id not in withdrawn]
             yield _with_reports(moment, holding) if is_only and not _says_why(moment) else moment
     known: list[frozenset[str]] = []
     for turn in session.turns:
-        fault = stated_in.get(turn.id) if turn.id not in told else None
+        fault = stated_in.get(turn.id) if turn.id not in committed else None
         if fault is not None:
             words = vocabulary_of(fault.text)
             fault = None if any(alike(words, one) for one in known) else fault
@@ -165,18 +153,17 @@ def work_done(
 
 
 def _discovery(turn: Turn, fault: Said) -> Moment:
-    before = [fault.sentence.before] if fault.sentence.before else []
-    account, concepts = [*before, fault.text], [compose("how-it-works"), compose("gotcha")]
-    return stated(
-        "discovery", (turn,), fault.record, cause_of(fault), account, [fault.text], concepts
-    )
+    before, told = fault.sentence.before, cause_of(fault)
+    account, concepts = [before, told], [compose("how-it-works"), compose("gotcha")]
+    return stated("discovery", (turn,), fault.record, told, account, [told], concepts)
 
 
 def _commits(
     session: SessionTurns, stated_in: Mapping[str, Said | None]
 ) -> Iterator[tuple[Moment, list[str], bool]]:
-    """Yield the moment of each commit, with the ids of the turns whose causes it tells: those in
-    which it was worked on, if it is the only commit of its turn; and whether it is."""
+    """Yield the moment of each commit, with the ids of the turns in which it was worked on or whose
+    cause names one of its files; and whether it is the only commit of its turn: then the causes are
+    its own."""
     by_turn: dict[str, list[CommitCall]] = {}
     for call in _lasting(commits_that_stayed(session)):
         by_turn.setdefault(call.turn.id, []).append(call)
@@ -194,36 +181,33 @@ def _commits(
             records = (*(one for _, part in worked for one in part), *turn.records[start:end])
             turns = (*(earlier for earlier, _ in worked), turn)
             modified = touched(session, records).modified
-            told = [
-                (member.id, cause_of(one))
+            stated = [
+                (member.id, stated_in.get(member.id))
                 for member in (*(earlier for earlier, _ in since), turn)
-                if len(calls) == 1
-                and (one := stated_in.get(member.id))
-                and (member in turns or _speaks_of(one, modified))
+                if member in turns or _speaks_of(stated_in.get(member.id), modified)
             ]
-            moment = _commit(call, turns, records, modified, [text for _, text in told])
-            yield moment, [turn_id for turn_id, _ in told], len(calls) == 1
+            is_only = len(calls) == 1
+            faults = [cause_of(one) for _, one in stated if one is not None and is_only]
+            moment = _commit(call, turns, records, modified, faults)
+            yield moment, [turn_id for turn_id, _ in stated], is_only
             since, start = [], end
         since = [*since, (turn, turn.records[start:])][-TURNS_OF_A_COMMIT:]
 
 
 def _lasting(calls: Sequence[CommitCall]) -> list[CommitCall]:
-    """Return the commits that no later one of the session reverts, without those that revert one,
-    and without those that are to fail, to see whether a check notices."""
+    """Return the commits that no later one reverts, without those that revert one."""
     subjects: dict[str, int] = {call.made.subject: place for place, call in enumerate(calls)}
     gone: set[int] = set()
     for place, call in enumerate(calls):
         reverted = REVERT.match(call.made.subject)
         if reverted and (first := subjects.get(reverted["subject"], place)) < place:
             gone |= {first, place}
-        elif _TRIED.search(call.made.subject):
-            gone.add(place)
     return [call for place, call in enumerate(calls) if place not in gone]
 
 
-def _speaks_of(fault: Said, modified: Sequence[RedactedText]) -> bool:
+def _speaks_of(fault: Said | None, modified: Sequence[RedactedText]) -> bool:
     """Return True if a sentence, or the one before it, names one of the files."""
-    told = f"{fault.sentence.before} {fault.text}"
+    told = f"{fault.sentence.before} {fault.text}" if fault else ""
     return any(base_name(path) in told for path in modified)
 
 
@@ -236,9 +220,7 @@ def _commit(
 ) -> Moment:
     commit = call.made
     body = _body(call.message)
-    kind = type_of_work(commit.subject, modified, " ".join(body))
-    if faults and may_repair(commit.subject) and not only_tests(modified):
-        kind = "bugfix"
+    kind = type_of_work(commit.subject, modified, " ".join(body), broken=bool(faults))
     facts: list[RedactedText] = []
     if commit.sha:
         sha = call.sha
@@ -252,7 +234,7 @@ def _commit(
         began=records[0] if records else call.record,
         turns=turns,
         title=commit.subject,
-        narrative=[*body, *faults, asked(*turns)],
+        narrative=[*(body or faults), asked(*turns)],
         facts=facts,
         concepts=[
             compose("problem-solution" if kind == "bugfix" else "what-changed"),
@@ -283,7 +265,7 @@ def _is_kept(session: SessionTurns, moment: Moment, *, holds: bool) -> bool:
         return True
     if not holds and moment.type == "bugfix":
         return False
-    if _DOCUMENTS.match(moment.title) or says_little(moment.title):
+    if _BESIDES.match(moment.title) or says_little(moment.title):
         return False
     return moment.type != "change" or not only_documents(touched(session, moment.records).modified)
 
@@ -308,31 +290,22 @@ def _uncommitted(
     said: Sequence[Said],
     fault: Said | None,
 ) -> Moment | None:
-    """Return the moment of a turn's uncommitted changes, as the agent reports them; None if nothing
-    of the product was changed, or no sentence says how."""
+    """Return the moment of a turn's uncommitted changes, as the agent reports them, or else the
+    plan that it was given; None if nothing of the product was changed, or neither says how."""
     own = [record for record in turn.records if id(record) not in covered]
     modified = touched(session, own).modified
     modified = [path for path in modified if not path.startswith(_OUTSIDE)]
-    plan = given_plan(turn)
-    if not modified or (only_tests(modified) and not plan) or _TRIAL.search(asked_in(turn)):
+    if not modified or only_tests(modified) or _NOT_THE_PRODUCT.search(asked_in(turn)):
         return None
     writing = [one for one in own if touched(session, [one]).modified]
     reports = _reports(said, _LEAST_SCORE if len(writing) > 1 else _LEAST_OF_ONE_EDIT)
-    listed_deeds = [] if reports else _of_files(said)
-    if len(listed_deeds) >= _FILES_OF_WORK and not plan and not fault:
-        reports = listed_deeds
-    listed = sum(one.closing and one.sentence.item for one in said)
-    is_work = max(len(writing), listed) >= _WRITES_OF_WORK
-    if not plan and not (reports or fault) and is_work:
-        request = asked_in(turn)
-        plan = request if _WORK_ASKED.match(request) else EMPTY
-    if is_about_checks(turn) or not (reports or fault or plan):
+    reports = reports or _of_files(said)
+    plan = [] if reports else given_plan(turn)
+    if not (reports or fault or plan):
         return None
     names = listing(distinct(base_name(path) for path in modified), 3)
-    reports = reports or listed_deeds or _listed(said)
-    if plan:
-        title, account, kind = plan, reports[:3], type_of_work(plan, modified)
-    elif fault:
+    reports = reports or [*plan, *_listed(said)]
+    if fault:
         what = shorten(cause_of(fault).sub(_ENDING, ""), _CAUSE_LIMIT)
         title = compose("{}: fixed by changing {}", what, names)
         account = [cause_of(fault), *reports[:3]]
@@ -406,7 +379,7 @@ def _reports(said: Sequence[Said], least: float) -> list[RedactedText]:
         for _, _, one in reversed(best)
         if len(one.text) <= _LONGEST_REPORT
         and (_DEED.match(one.plain) or _NOW_SO.match(one.plain))
-        and (_is_named(one) or (one.place == 0 and _CONTRAST.search(one.plain)))
+        and _is_named(one)
         and not _EMPTY_DEED.search(one.plain)
         and not (_BY_THE_WAY.match(one.plain) or POINTS_BACK.match(one.plain))
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.choices import TRADE_OFF, chosen
@@ -11,14 +11,12 @@ from memory_assets.observations.moments import NAME, Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import Phrase
 from memory_assets.session_analysis.sentences import own_words, request_sentences
-from memory_assets.session_analysis.statements import vocabulary_of
 
 _LONGEST_PROMPT = 2_500
 _SOFTLY = (
     r"^\W*(?:(?:ok(?:ay)?|yes|yeah|no|nope|actually|alright|so|and|but|hmm+|i think|ideally|sure|"
     r"agreed|also|or better|better|please|for now|well|wait|oh|then|now|just)\b[,:.! ]*)*"
 )
-_REMOVES = Phrase(r"\b(?:drop|remove|not|get rid of|limit|instead of|rather than)\b")
 _NAMED = (
     r"(?!(?:to )?(?:not|it|this|that|these|those|them|both|all|your|my|something|anything|nothing|"
     r"whatever|everything|th(?:e|at) (?:same|other|first|second|third|last|current|latest|"
@@ -26,32 +24,11 @@ _NAMED = (
     r"(?:(?:an?|the|our|one) )?(?=\S*[^\W\d_]{3})"
 )
 """A thing with a name, not one that was pointed to, nor a number or an activity."""
-_CHOSEN = Phrase(
-    rf"{_SOFTLY}(?:let'?s (?:just )?(?:go (?:with|for)|stick (?:to|with)|use|keep|call it|drop|"
-    r"remove|switch to|not use|limit|change|get rid of|move(?! on)|rename|replace|simplify|"
-    rf"turn off)|going with|we(?:'ll| will) (?:use|go with|stick (?:to|with))) {_NAMED}"
-)
-"""What needs a name in it: of other sentences that begin so, half tell nothing by themselves."""
-_CHOSEN_ELSEWHERE = Phrase(
-    r"\W*(?!これ|それ|あれ|この|その)(?=.*[a-zァ-ヶー]{3})[^。？?、\s]{2,40}"
-    r"(?:にしよう|でいこう|で行こう|を使おう|を採用しよう|にします)\W*$"
-    r"|\W*(?:就|还是)?(?:用|选)(?=.*[a-z]{3})[^，。？?]{2,30}吧\W*$"
-)
-"""A thing with a name that is chosen in Japanese or Chinese."""
 _RULED = Phrase(
     rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and)\b)(?:[\w.`@/-]+ ){{1,8}}?"
     r"(?:should|must|shall) (?:just )?(?:be )?(?:only|always|never|not be)\b(?=\W+\w+)"
     rf"|{_SOFTLY}(?:we|there) (?:should|must) only\b"
 )
-_IS_TO = Phrase(
-    rf"{_SOFTLY}(?!(?:it|this|that|these|those|you|they|and|i|we|so|there|in|something|tests?|since|"
-    r"as|because)\b)(?:[\w.`@/-]+ ){1,6}?"
-    r"(?:(?<!we )(?<!i )(?<!it )(?<!they )should (?!(?:be able|have been|happen|work|get|"
-    r"close|take|do|make|also|now|need|probably|like|i|we|you|it|this|that|the)\b)\w+|"
-    r"needs? (?:an? |explicit|its own|their own))\b"
-    r"(?!\W+(?:that|this|it|something|like|an? (?:better|new|section|test))\b)(?=(?:\W+\w+){2})"
-)
-"""How something of the product is to be, as a plain sentence."""
 _PREFERS = Phrase(
     r"\b(?:(?:it'?s|its|it is|would be) better (?:to|not|if)|(?:i|we)(?: would)? (?:only|just) "
     r"want (?!to\b|you\b)|ideally we|(?:the|our) (?:main )?goal is to|"
@@ -79,8 +56,6 @@ _FORBIDS = Phrase(
     r"|\b(?:must|should) (?:not|never|always|only)\b(?! be \w+ing)"
     r"|^\W*(?:also )?only \w+ (?!if you).* (?:if|when|while|where)\b"
     r"|\balways (?!\w+(?:ed|s)\b)\w+ the\b|\bwithout my\b|\balways preferred\b"
-    r"|\b(?:should|must|want to|need to|going to|let'?s) (?:move away from|get rid of|do away with|"
-    r"avoid) (?!(?:it|this|that|one)\b)\w+"
     r"|\bshould be (?:the|an?) (?:primary|secondary|default|fallback|source of truth)\b"
     r"|\bstanding (?:item|rule|instruction)\b"
     r"|やっぱり(?!.*(?:エラー|失敗|動か|ダメ|だめ))[^。]{0,40}(?:やめ(?:る|て|よう|ます|ましょう)|にする|"
@@ -97,36 +72,12 @@ _NO_CONSTRAINT = Phrase(
 )
 _LONGEST_CONSTRAINED = 700
 """Characters of a prompt; longer ones are instructions of a program, or the work's description."""
-_REVERSES = Phrase(
-    r"\W*(?:(?:ok(?:ay)?|no|hmm+|wait|sorry|so)\W+)*(?:actually|on second thoughts?|scratch that|"
-    r"i(?:'ve| have)? changed my mind|let'?s (?:go back|revert|undo)|やっぱり?|还是|算了)"
-)
-"""How prompts begin that take back what was decided before."""
-_RULES_ANEW = Phrase(
-    r"\b(?:let(?:'?s)?|allow\w*|permit\w*|forbid\w*|use|may|can|should|must|never|always|don'?t|"
-    r"do not|instead|drop|keep|scratch that|changed my mind)\b|[用吧别让改]|不要|可以|允许|禁止|"
-    r"算了|やめ|使[うっわ]|にし|にする|ください"
-)
-_REPORTS = Phrase(
-    r"\b(?:saw|see|noticed|found|error\w*|fix\w*|fail\w*|bugs?|broken?|crash\w*|still|why|check|"
-    r"whether|wrote)\b|[?？吗]|报错|错误|失败|不行|出现|为什么|问题|修|エラー|動か|ダメ|だめ|でした|ました"
-)
-"""What a prompt says that allows, forbids or uses something, and one that tells of a fault."""
-_SHARED, _FEWEST_SHARED = 0.15, 3
-"""Share of the words, and how many, that a decision has in common with what takes it back."""
 _UNSURE = Phrase(
     r"\b(?:maybe|might|perhaps|could|would you|should (?:we|i)|when you|whether|wonder|not sure|"
     r"guess(?:ing)?|i think at|any idea|or|question|why|should it|clearly|must be some|"
     r"there should be another|can'?t be \w+ing|should be able)\b|^\W*if\b"
 )
-_LOOK = Phrase(
-    rf"{_SOFTLY}(?:analy[sz]e|get|find|tell|show me|check|see|look|explain|determine|identify|"
-    r"think|verify|investigate|research|review|study|read|consider|compare|figure|search|ask)\b"
-)
-"""How requests begin to find something out."""
 _ANY_WORD = re.compile(r"\w+")
-_NAME = re.compile(r"(?<![a-zA-Z])[A-Z][a-zA-Z]{3,}|[ァ-ヶー]{4,}")
-"""What is chosen, where it has a name of its own."""
 _FEWEST_OF_A_RULE = 5
 _OTHER = Phrase(r"\b(?:instead of|rather than)\b")
 _QUESTION = re.compile(r"\?\W*$")
@@ -146,43 +97,11 @@ _ABOUT_WORK = Phrase(
 )
 
 
-def decisions(turn: Turn, before: Turn | None) -> Iterator[Moment]:
-    """Yield the decisions of a turn: choices, and what the human says is to be. `before` is the
-    turn before it."""
-    yield from chosen(turn, before)
+def decisions(turn: Turn) -> Iterator[Moment]:
+    """Yield the decisions of a turn: choices, and what the human says is to be."""
+    yield from chosen(turn)
     if turn.typed is not None and len(turn.typed.text) <= _LONGEST_PROMPT:
         yield from _decided_by_human(turn, turn.typed, own_words(turn.typed.text))
-
-
-def taken_back(decision: RedactedText, later: Iterable[Turn]) -> bool:
-    """Return True if a later prompt takes back what a decision is about, or chooses what its
-    question offered and it did not take."""
-    words = vocabulary_of(decision)
-    question, _, answer = decision.partition(" → ")
-    for turn in later:
-        if answer and turn.typed is not None and _chooses(turn.typed.text, question, answer):
-            return True
-        if turn.typed is not None and _REVERSES.match(turn.typed.text):
-            told = own_words(turn.typed.text)
-            plain = told.replace("’", "'")
-            if _REPORTS.search(plain) or not _RULES_ANEW.search(plain):
-                continue
-            others = vocabulary_of(told)
-            shared = len(words & others)
-            if shared >= max(_FEWEST_SHARED, _SHARED * min(len(words), len(others))):
-                return True
-    return False
-
-
-def _chooses(prompt: RedactedText, question: str, answer: str) -> bool:
-    """Return True if a prompt chooses a thing that a question names and its answer does not."""
-    return any(
-        name in question and name not in answer
-        for sentence in request_sentences(own_words(prompt))
-        if (_CHOSEN.match(sentence.text) or _CHOSEN_ELSEWHERE.match(sentence.text))
-        and not _REMOVES.search(sentence.text)
-        for name in _NAME.findall(sentence.text)
-    )
 
 
 def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -> Iterator[Moment]:
@@ -200,20 +119,14 @@ def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -
 def _settles(text: str) -> bool:
     """Return True if a sentence of the human says how something is to be."""
     plain = text.replace("’", "'")
-    if _CHOSEN_ELSEWHERE.match(plain):
-        return True
     if not 12 <= len(plain) <= 420 or _UNSURE.search(plain) or _ABOUT_WORK.search(plain):
-        return False
-    if _LOOK.match(plain):
         return False
     if _ALTERNATIVE.match(plain):
         return _OTHER.search(plain) is not None or NAME.search(plain) is not None
     if _QUESTION.search(plain):
         return False
     words = len(_ANY_WORD.findall(plain))
-    if words > _FEWEST_OF_A_RULE and _CHOSEN.match(plain) and NAME.search(plain):
-        return True
-    if words >= _FEWEST_OF_A_RULE and (_RULED.match(plain) or _IS_TO.match(plain)):
+    if words >= _FEWEST_OF_A_RULE and _RULED.match(plain):
         return True
     return words >= _FEWEST_OF_A_WISH and _PREFERS.search(plain) is not None
 

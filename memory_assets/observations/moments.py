@@ -88,9 +88,6 @@ _NO_FIX = Phrase(
     r"remove (?:the )?(?:now-)?(?:unused|stale|dead))\b|.*\bfor debugging\b"
 )
 """Subjects of commits that have the prefix of a fix and are none."""
-_NO_REPAIR = Phrase(
-    r"\W*(?:release|bump|merge|version|initial|comprehensive|improve\w*|wip|sync|simplify|refactor\w*)\b|.*\b(?:diagnostics?|debug\w*|logging|trac\w+)\b"
-)
 _LEADING = re.compile(
     r"^[\W_]*(?:(?:I|we)(?:'ve|’ve| have)? )?(?:(?:also|now|just|then) )*", re.IGNORECASE
 )
@@ -112,10 +109,13 @@ _NO_REQUEST = Phrase(
 )
 
 
-def type_of_work(sentence: str, modified: Sequence[str], why: str = "") -> Type:
+def type_of_work(
+    sentence: str, modified: Sequence[str], why: str = "", *, broken: bool = False
+) -> Type:
     """Return the type of a piece of work from its commit's subject, or a sentence that says
-    what was done: by its conventional prefix, else by its first verb, else by what `why` says
-    was broken. What changed documents or tests alone is a change, whatever its verb."""
+    what was done: by its conventional prefix, else by its first verb, else a bugfix if something
+    was `broken` or `why` says so. What changed documents or tests alone is a change, whatever its
+    verb."""
     conventional = _CONVENTIONAL.match(sentence)
     prefix = conventional.group(1).lower() if conventional else ""
     if conventional and prefix in _OF_THE_BUILD and _FIX.match(sentence[conventional.end() :]):
@@ -130,17 +130,7 @@ def type_of_work(sentence: str, modified: Sequence[str], why: str = "") -> Type:
     for pattern, kind in _BY_VERB:
         if pattern.match(rest):
             return kind
-    return "bugfix" if _WAS_BROKEN.search(why) else "change"
-
-
-def may_repair(subject: str) -> bool:
-    """Return True unless its conventional prefix or first word says that a commit is something
-    else than a repair."""
-    conventional = _CONVENTIONAL.match(subject)
-    prefix = conventional.group(1).lower() if conventional else ""
-    if prefix in _PREFIXES and prefix not in _OF_THE_BUILD:
-        return False
-    return not _NO_REPAIR.match(subject)
+    return "bugfix" if broken or _WAS_BROKEN.search(why) else "change"
 
 
 def only_tests(modified: Sequence[str]) -> bool:
@@ -181,15 +171,15 @@ def asked_in(*turns: Turn) -> RedactedText:
     return EMPTY
 
 
-def given_plan(turn: Turn) -> RedactedText:
-    """Return the heading of the plan that a turn was given as its prompt; "" if it was given none
-    that says what it is for."""
+def given_plan(turn: Turn) -> list[RedactedText]:
+    """Return the heading of the plan that a turn was given as its prompt; none if it was given no
+    plan that says what it is for."""
     prompt = turn.prompt
     if prompt is None or not (prompt.subtype == PLAN or _GIVEN_PLAN.match(prompt.text)):
-        return EMPTY
+        return []
     heading = _HEADING.search(prompt.text)
     title = plain_text(prompt.text.cut(*heading.span(1))) if heading else EMPTY
-    return EMPTY if _NO_DEED.match(title) else title
+    return [] if not title or _NO_DEED.match(title) else [title]
 
 
 def asked(*turns: Turn) -> RedactedText:

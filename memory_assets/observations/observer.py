@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from memory_assets.models import Observation
 from memory_assets.observations.changes import work_done
-from memory_assets.observations.decisions import decisions, taken_back
+from memory_assets.observations.decisions import decisions
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, narrative
 from memory_assets.redacted_text import RedactedText, content_hash, join
 from memory_assets.session_analysis import SessionTurns
@@ -14,7 +14,7 @@ from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said, withdrawn
 
-OBSERVER_ID = "observer-23"
+OBSERVER_ID = "observer-24"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _MOST_FACTS = 8
@@ -25,7 +25,7 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
     """Return the observations of a session, in its order; none of one that programs wrote.
 
     Turns that are added change no observation that stays; they take away those that they settle:
-    work that is committed, a commit that is replaced, words that the next prompt objects to.
+    work that is committed, a commit that is replaced, a report that the next prompt objects to.
     """
     if session.by_program:
         return ()
@@ -47,11 +47,9 @@ def _moments(session: SessionTurns) -> Iterator[Moment]:
     said = {turn.id: all_said([turn]) for turn in session.turns}
     yield from work_done(session, said, withdrawn(session))
     decided: set[RedactedText] = set()
-    turns = session.turns
-    for place, turn in enumerate(turns):
-        for decision in decisions(turn, turns[place - 1] if place else None):
-            known = decision.title in decided
-            if not known and not taken_back(decision.title, turns[place + 1 :]):
+    for turn in session.turns:
+        for decision in decisions(turn):
+            if decision.title not in decided:
                 decided.add(decision.title)
                 yield decision
 

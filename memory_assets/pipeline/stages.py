@@ -1,8 +1,8 @@
-"""The tables that are made of redacted_records, in one list: how each is made, and of what,
-what is expected of its rows, and whether a retained session keeps it.
+"""The list of the tables made from other tables: how each is made, the expectations of its rows,
+and whether a retained session keeps it.
 
-The plan, the checks, retention, Dagster's assets and the tests go by this list. What is
-searched of a table is in `search_kinds.py`, its columns in `models.py`.
+The plan, the checks, retention, Dagster's assets and the tests follow this list. How a table is
+searched is in `search_kinds.py`, its columns are in `models.py`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Stage:
 WORKSPACES = "workspaces"
 """The group of the stages of workspaces, which are partitions of their own."""
 AGENTS = "agent_memory"
-"""The group of the stages of what agents wrote themselves, which have partitions of their own."""
+"""The group of the stages of agents' memory, which has partitions of its own."""
 _PARTITIONS_OF = {WORKSPACES: WORKSPACE_PARTITIONS, AGENTS: AGENT_MEMORY_PARTITIONS}
 _AGENT = {"agent": KNOWN_AGENTS}
 _DOCUMENT = {
@@ -237,7 +237,7 @@ _MADE = (
 
 
 def _vectors(index: IndexedTable) -> Stage:
-    """Return how the vectors of a table that is searched are made."""
+    """Return the stage of the vectors of a searched table."""
     source = next((stage for stage in _MADE if stage.table == index.table), None)
     return Stage(
         embedded(index.table, index.embeddings),

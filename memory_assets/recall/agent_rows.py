@@ -58,14 +58,16 @@ class NamedRow:
         return self.id.partition("::")[0]
 
 
-def memories(stores: Stores, asked: MemoriesRequest) -> list[dict[str, Any]]:
+def memories(stores: Stores, request: MemoriesRequest) -> list[dict[str, Any]]:
     """Return the memories that a request is for, as JSON. They need not be ingested."""
     if not has_journal(stores.data_dir):
         return []
-    project = project_written_about(stores, asked.project) if asked.project else ""
-    wanted = {"type": asked.type, "conversation_id": asked.conversation, "project": project}
+    project = project_written_about(stores, request.project) if request.project else ""
+    wanted = {"type": request.type, "conversation_id": request.conversation, "project": project}
     where = {name: value for name, value in wanted.items() if value}
-    return _shown(stores, stores.journal.memories(where, limit=asked.n, sort=_ORDERS[asked.sort]))
+    return _memories_as_json(
+        stores, stores.journal.memories(where, limit=request.n, sort=_ORDERS[request.sort])
+    )
 
 
 def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
@@ -75,23 +77,23 @@ def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
         NotFound: there is none of this id.
     """
     if has_journal(stores.data_dir):
-        for shown in _shown(stores, stores.journal.memories({"memory_id": memory_id})):
+        for shown in _memories_as_json(stores, stores.journal.memories({"memory_id": memory_id})):
             return shown
     raise NotFound(f"no {memory_id} in memory")
 
 
-def _shown(stores: Stores, memories: Sequence[StoredMemory]) -> list[dict[str, Any]]:
+def _memories_as_json(stores: Stores, memories: Sequence[StoredMemory]) -> list[dict[str, Any]]:
     """Return memories as JSON, with why they are archived, and in what they differ from each that
     they contradict."""
     archived = stores.journal.archived()
     named = {name for memory in memories for name in memory.contradicts}
-    known = stores.journal.memories() if named else []
-    said = {memory.memory_id: memory.text for memory in known if memory.memory_id in named}
+    stored = stores.journal.memories() if named else []
+    old_texts = {memory.memory_id: memory.text for memory in stored if memory.memory_id in named}
     return [
         {
-            **_plain(memory),
+            **_as_json(memory),
             "differences": [
-                difference(memory.text, said[name]) if name in said else ""
+                difference(memory.text, old_texts[name]) if name in old_texts else ""
                 for name in memory.contradicts
             ],
             "archived": archived.get(memory.memory_id, ""),
@@ -110,7 +112,7 @@ def conversation(
     """
     turns = []
     if has_journal(stores.data_dir):
-        turns = [_plain(turn) for turn in stores.journal.turns(conversation_id)]
+        turns = [_as_json(turn) for turn in stores.journal.turns(conversation_id)]
     remembered = memories(stores, MemoriesRequest(conversation=conversation_id, n=_ALL))
     if not (turns or remembered):
         raise NotFound(f"no conversation {conversation_id} in memory")
@@ -122,7 +124,7 @@ def partition_about(project: str) -> str:
     return partition_of(project)
 
 
-def _plain(written: StoredMemory | ConversationTurn) -> dict[str, Any]:
+def _as_json(written: StoredMemory | ConversationTurn) -> dict[str, Any]:
     values = {name: field for name, field in asdict(written).items() if name not in _NOT_SHOWN}
     return {**values, "ts": written.ts.isoformat().replace("+00:00", "Z")}
 

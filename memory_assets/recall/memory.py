@@ -37,55 +37,55 @@ if TYPE_CHECKING:
     from memory_assets.recall.search.answer import Answer
     from memory_assets.recall.sessions.conversation import Conversations
 
-_Answered = TypeVar("_Answered")
+_Result = TypeVar("_Result")
 
 
 class Memory(Searchable):
     """Answers every question to one memory."""
 
-    def ask(self, asked: Arguments) -> dict[str, Any]:
+    def ask(self, request: Arguments) -> dict[str, Any]:
         """Return the answer to any of `requests/questions.py` that only reads, as its JSON
         (docs/contracts.md).
 
         Raises:
             MemoryAssetsError: it cannot be answered; the message says what to do.
         """
-        match asked:
+        match request:
             case SearchRequest():
-                return self.search(asked).to_dict()
+                return self.search(request).to_dict()
             case ShowRequest():
-                return self.first_with(asked.id, lambda memory: memory.shown(asked))
+                return self.first_with(request.id, lambda memory: memory.shown(request))
             case SessionRequest():
                 from memory_assets.recall.sessions.session import session_overview
 
                 return self.first_with(
-                    asked.session, lambda memory: session_overview(memory, asked.session)
+                    request.session, lambda memory: session_overview(memory, request.session)
                 )
             case TimelineRequest() | SessionsRequest() | ResumeRequest():
-                return self._of_sessions(asked)
+                return self._ask_sessions(request)
             case UsageRequest():
                 from memory_assets.recall.sessions.usage import usage
 
-                return usage(self, asked)
+                return usage(self, request)
             case CrossQueryRequest():
                 from memory_assets.recall.cross_query.cross_query import cross_query
 
-                return cross_query(self, asked)
+                return cross_query(self, request)
             case BlameRequest() | RestoreRequest():
-                return self._of_file(asked)
+                return self._ask_files(request)
             case HowRequest():
                 from memory_assets.recall.sessions.tool_runs import how
 
-                return how(self, asked)
+                return how(self, request)
             case FrictionRequest():
                 from memory_assets.recall.sessions.friction import friction
 
-                return friction(self, asked)
+                return friction(self, request)
             case AuditRequest():
-                return self._audit(asked.id)
+                return self._audit(request.id)
             case StatusRequest():
                 return self.status()
-        raise TypeError(f"no question: {type(asked).__name__}")
+        raise TypeError(f"no question: {type(request).__name__}")
 
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
         """Return the best hits of this memory, or of those that the request is `over`; see
@@ -93,23 +93,23 @@ class Memory(Searchable):
         request = query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
         return self._others.search(request) if request.over else super().search(request)
 
-    def shown(self, asked: ShowRequest) -> dict[str, Any]:
+    def shown(self, request: ShowRequest) -> dict[str, Any]:
         """Return the rows of an id, and a page of the records behind it if they are asked for."""
-        if asked.workspace:
-            start = f"{self.workspace_named(asked.workspace).name}::"
-            asked = replace(asked, id=start + asked.id.removeprefix(start), workspace=None)
+        if request.workspace:
+            start = f"{self.workspace_named(request.workspace).name}::"
+            request = replace(request, id=start + request.id.removeprefix(start), workspace=None)
         try:
-            rows = self.show(asked)
+            rows = self.show(request)
         except NotFound:
-            if not asked.records:
+            if not request.records:
                 raise
             rows = []  # what is held back may have records
-        if not asked.records:
-            return {"id": asked.id, "rows": rows}
+        if not request.records:
+            return {"id": request.id, "rows": rows}
         from memory_assets.recall.sessions.records import record_page
 
         heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
-        return {"id": asked.id, "rows": heads, **record_page(self, asked)}
+        return {"id": request.id, "rows": heads, **record_page(self, request)}
 
     def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the titles of sessions by id, of pulled memories, too."""
@@ -121,7 +121,7 @@ class Memory(Searchable):
             titles |= memory.titles(elsewhere)
         return titles
 
-    def first_with(self, any_id: str, ask: Callable[[Memory], _Answered]) -> _Answered:
+    def first_with(self, any_id: str, ask: Callable[[Memory], _Result]) -> _Result:
         """Return the answer of this memory, or of the first pulled one that has what an id names;
         raise what this one does if none has it, or it was forgotten here."""
         try:
@@ -147,22 +147,22 @@ class Memory(Searchable):
 
         return Others(self, Memory)
 
-    def _of_sessions(
-        self, asked: TimelineRequest | SessionsRequest | ResumeRequest
+    def _ask_sessions(
+        self, request: TimelineRequest | SessionsRequest | ResumeRequest
     ) -> dict[str, Any]:
-        match asked:
+        match request:
             case TimelineRequest():
                 from memory_assets.recall.sessions.timeline import timeline
 
-                return timeline(self, asked).to_dict()
+                return timeline(self, request).to_dict()
             case SessionsRequest():
                 from memory_assets.recall.sessions.listing import list_sessions
 
-                return list_sessions(self, asked)
+                return list_sessions(self, request)
             case ResumeRequest():
                 from memory_assets.recall.sessions.resume import resume_command
 
-                return resume_command(self, asked.session or self._last_session(asked.project))
+                return resume_command(self, request.session or self._last_session(request.project))
 
     def _last_session(self, project: str | None) -> str:
         """Return the id of the session that ended last in a project; in the current directory's,
@@ -175,16 +175,16 @@ class Memory(Searchable):
             return str(session["session_id"])
         raise NotFound("no session in memory; run `memory ingest` first")
 
-    def _of_file(self, asked: BlameRequest | RestoreRequest) -> dict[str, Any]:
+    def _ask_files(self, request: BlameRequest | RestoreRequest) -> dict[str, Any]:
         from memory_assets.recall.files.names import directory_of
 
-        if isinstance(asked, BlameRequest):
+        if isinstance(request, BlameRequest):
             from memory_assets.recall.files.blame import blame
 
-            return blame(self, asked.target, directory_of(asked.target))
+            return blame(self, request.target, directory_of(request.target))
         from memory_assets.recall.files.restore import restore
 
-        return restore(self, asked, directory_of(asked.file))
+        return restore(self, request, directory_of(request.file))
 
     def _audit(self, any_id: str) -> dict[str, Any]:
         from memory_assets.recall.audit.audit import audit, is_tag, tag_holders
@@ -212,8 +212,8 @@ class Memory(Searchable):
         """Return the rows of one id with their full text; see `recall.show.show`."""
         from memory_assets.recall.show import show
 
-        asked = ShowRequest(any_id, around) if isinstance(any_id, str) else any_id
-        return show(self, asked.id, asked.around)
+        request = ShowRequest(any_id, around) if isinstance(any_id, str) else any_id
+        return show(self, request.id, request.around)
 
 
 def open_memory(settings: Settings | None = None) -> Memory:

@@ -106,9 +106,9 @@ def project_written_about(stores: Stores, text: str) -> str:
         ConfigurationError: it can mean several.
     """
     try:
-        return _written_about(project_named(stores.catalog, text))
+        return _require_project_name(project_named(stores.catalog, text))
     except UnknownName:
-        return _written_about(_slug(text) if os.sep in text or _is_path(text) else text)
+        return _require_project_name(_slug(text) if os.sep in text or _is_path(text) else text)
 
 
 def project_from_anywhere(text: str) -> str:
@@ -118,7 +118,7 @@ def project_from_anywhere(text: str) -> str:
     Raises:
         BadArgument: it cannot be the name of a project.
     """
-    _written_about(_slug(text) if os.sep in text else text)
+    _require_project_name(_slug(text) if os.sep in text else text)
     return str(Path(text).expanduser().absolute()) if _is_path(text) else text
 
 
@@ -132,7 +132,7 @@ def _slug(path: str) -> str:
     return slug_of(os.path.realpath(on_this_machine(path)))
 
 
-def _written_about(project: str) -> str:
+def _require_project_name(project: str) -> str:
     project = project_in(project) if is_agent_memory(project) else project
     if not is_valid_key(project) or ":" in project:
         raise BadArgument("project: give a project's name, or a path in it")
@@ -163,13 +163,14 @@ def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]
         plain = text.rstrip("/\\")
         if spelled(plain) in directories:
             yield directories[spelled(plain)]
-        yield {name for name in known & {slug_of(plain)} if not _is_of_others(name, directories)}
+        # A project whose directories are all known only happens to have the slug of this path.
+        yield (known & {slug_of(plain)}).difference(*directories.values())
         written = os.path.abspath(on_this_machine(text))  # noqa: PTH100 - keeps symbolic links
         for path in dict.fromkeys((written, os.path.realpath(written))):
             yield directories.get(spelled(path), set())
             yield known & {slug_of(path)}
             if _is_path(text):
-                yield _holding(Path(path), roots, known, directories)
+                yield _projects_holding(Path(path), roots, known, directories)
     slug = slug_of(text).strip("-").lower()
     ends = {name for name in known if slug and f"-{name.lower()}".endswith(f"-{slug}")}
     yield {name for name in ends if name.strip("-").lower() == slug}
@@ -182,13 +183,7 @@ def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]
             yield names
 
 
-def _is_of_others(project: str, directories: Mapping[str, set[str]]) -> bool:
-    """Whether all directories of a project are known, so that a path which is none of them only
-    happens to have its slug."""
-    return any(project in names for names in directories.values())
-
-
-def _holding(
+def _projects_holding(
     path: Path,
     roots: Mapping[str, set[str]],
     known: set[str],

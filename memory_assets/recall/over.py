@@ -60,7 +60,7 @@ class Others(Generic[T]):
         chosen = {
             replica.url: replica
             for replica in replicas
-            if any(_is_meant(replica.url, name) for name in over)
+            if any(_matches_name(replica.url, name) for name in over)
         }
         names = labels([replica.url for replica in replicas])
         memories = {names[url]: self._memory(replica) for url, replica in sorted(chosen.items())}
@@ -109,7 +109,9 @@ class Others(Generic[T]):
         best: dict[tuple[str, str], float] = {}
         for name, memory in memories.items():
             try:
-                answers[name] = self._found(memory, replace(alone, least=_least(best, alone)))
+                answers[name] = self._visible_answer(
+                    memory, replace(alone, least=_least_probability(best, alone))
+                )
                 best |= {
                     _key(hit): max(_probability(hit), best.get(_key(hit), 0.0))
                     for hit in answers[name].hits
@@ -119,23 +121,26 @@ class Others(Generic[T]):
         if not answers:
             raise next(iter(failed.values()))
         # A project or session that a memory does not have is no failure of it.
-        said = {
+        names_of = {
             name: str(failure)
             for name, failure in failed.items()
             if isinstance(failure, StoreError)
         }
-        answer, holders = merged(answers, request, said)
+        answer, holders = merged(answers, request, names_of)
         places: dict[str, list[int]] = {}
         for place, names in enumerate(holders):
             places.setdefault(names[0], []).append(place)
         hits = dict(enumerate(answer.hits))
-        for name, mine in places.items():
-            told = memories[name].with_later([hits[place] for place in mine], alone)
-            hits.update(zip(mine, told, strict=True))
-        named = zip(hits.values(), holders, strict=True)
-        return replace(answer, hits=tuple(_of_memories(hit, names) for hit, names in named))
+        for name, hits_of_memory in places.items():
+            with_turns = memories[name].with_later([hits[place] for place in hits_of_memory], alone)
+            hits.update(zip(hits_of_memory, with_turns, strict=True))
+        named = tuple(
+            replace(hit, metadata={**hit.metadata, "memory": ", ".join(names)})
+            for hit, names in zip(hits.values(), holders, strict=True)
+        )
+        return replace(answer, hits=named)
 
-    def _found(self, memory: T, request: SearchRequest) -> Answer:
+    def _visible_answer(self, memory: T, request: SearchRequest) -> Answer:
         """Return a memory's answer without what was forgotten here, or is hidden here and not asked
         for, in whose place others come."""
         left_out = self._forgotten
@@ -170,10 +175,10 @@ class Others(Generic[T]):
 
     @cached_property
     def _embedder(self) -> Embedder:
-        return _Remembering(lambda: self._own.embedder)
+        return _CachingEmbedder(lambda: self._own.embedder)
 
 
-class _Remembering:
+class _CachingEmbedder:
     """An embedder that is loaded when it is needed, and keeps the vectors of the last questions,
     which every memory asks for."""
 
@@ -189,7 +194,7 @@ class _Remembering:
         return vectors
 
 
-def _least(best: Mapping[tuple[str, str], float], request: SearchRequest) -> float:
+def _least_probability(best: Mapping[tuple[str, str], float], request: SearchRequest) -> float:
     """Return the probability below which no hit of a further memory can be among the best n: most
     memories have none, and need not make ten hits ready for nothing."""
     if request.sort == "date" or len(best) < request.n:
@@ -227,7 +232,7 @@ def merged(
     answer = replace(
         first,
         hits=best,
-        coverage=_together([reply.coverage for reply in every]),
+        coverage=_sum_coverage([reply.coverage for reply in every]),
         degraded=degraded,
         reason="; ".join(_reasons(answers, failed)) or None,
         older=sum(reply.older for reply in every),
@@ -244,7 +249,7 @@ def _reasons(answers: Mapping[str, Answer], failed: Mapping[str, str]) -> Iterat
     yield from (f"{name} was not searched: {reason}" for name, reason in failed.items())
 
 
-def _together(parts: Sequence[Coverage]) -> Coverage:
+def _sum_coverage(parts: Sequence[Coverage]) -> Coverage:
     counts = ("sessions", "turns", "rows", "indexed", "quarantined", "waiting")
     return Coverage(
         **{name: sum(getattr(part, name) for part in parts) for name in counts},
@@ -268,11 +273,7 @@ def _key(hit: Hit) -> tuple[str, str]:
     return hit.id, str(hit.text)
 
 
-def _of_memories(hit: Hit, names: Sequence[str]) -> Hit:
-    return replace(hit, metadata={**hit.metadata, "memory": ", ".join(names)})
-
-
-def _is_meant(url: str, name: str) -> bool:
+def _matches_name(url: str, name: str) -> bool:
     return name == ALL or is_below(url, name) or f"/{url}".endswith(f"/{name}")
 
 

@@ -13,20 +13,20 @@ from memory_assets.stores.stores import Stores
 from memory_assets.stores.tombstones import is_unique
 
 
-def usual_note(stores: Stores, of: Named) -> str:
+def usual_note(stores: Stores, named: Named) -> str:
     """Return what a pin says without a note: the session's title, or the beginning of the turn.
 
     Raises:
         NotFound: there is no such turn.
         ConfigurationError: the session is hidden.
     """
-    if (of.project, of.parts.session_id) in stores.hidden.all():
-        again = f"`memory hide {of.parts.session_id} --remove`"
-        raise ConfigurationError(f"session {of.parts.session_id} is hidden; {again} first")
-    if of.parts.turn_index is not None:
-        return one_line(show(stores, of.place)[0]["passages"][0])
-    rows = rows_of(stores.lake, SESSION_SUMMARIES, of.project, of.parts.session_id, ["title"])
-    return (rows[0]["title"] if rows else "") or of.place
+    if (named.project, named.parts.session_id) in stores.hidden.all():
+        again = f"`memory hide {named.parts.session_id} --remove`"
+        raise ConfigurationError(f"session {named.parts.session_id} is hidden; {again} first")
+    if named.parts.turn_index is not None:
+        return one_line(show(stores, named.place)[0]["passages"][0])
+    rows = rows_of(stores.lake, SESSION_SUMMARIES, named.project, named.parts.session_id, ["title"])
+    return (rows[0]["title"] if rows else "") or named.place
 
 
 def pin_key(project: str, session_id: str) -> tuple[str, str]:

@@ -112,17 +112,18 @@ def not_made(
 
     products = stores.catalog.products.of_session(project, session_id)
     entries = stores.catalog.quarantine.entries(project)
-    held = [entry for entry in entries if entry.session_id == session_id]
+    quarantined = [entry for entry in entries if entry.session_id == session_id]
     records = products.get(REDACTED_RECORDS.name)
-    if records is None or not records.rows or (TURN_CHUNKS.name in products and not held):
+    if records is None or not records.rows or (TURN_CHUNKS.name in products and not quarantined):
         return NotFound(
             otherwise
             or f"no {missing} in session {session_id}; `memory summarize {session_id}` lists what "
             "is in it"
         )
     why = "not made yet; run `memory ingest`"
-    if held:
-        why = f"held back at {held[0].stage} ({held[0].reason}); to do: {held[0].remedy}"
+    if quarantined:
+        entry = quarantined[0]
+        why = f"held back at {entry.stage} ({entry.reason}); to do: {entry.remedy}"
     return NotFound(
         f"no {missing} of session {session_id}: {why}. `memory show {session_id} --records` prints "
         "its records"
@@ -139,8 +140,8 @@ def _without_commits(completed: str, commits: Sequence[str]) -> str:
     """Return what was completed without the sentence that lists commits, which a summary has in
     full."""
     subjects = [name for commit in commits for name in (commit, commit.partition(" ")[2]) if name]
-    one = "|".join(re.escape(subject[:_SUBJECT_HEAD]) for subject in subjects) or "(?!)"
-    listed = rf"(?s:(.*))(?<!\S)Committed: (?:{one}).*?\.(?= Wrote a plan: |\Z)\s*"
+    any_subject = "|".join(re.escape(subject[:_SUBJECT_HEAD]) for subject in subjects) or "(?!)"
+    listed = rf"(?s:(.*))(?<!\S)Committed: (?:{any_subject}).*?\.(?= Wrote a plan: |\Z)\s*"
     return re.sub(listed, r"\1", completed, count=1).rstrip()
 
 

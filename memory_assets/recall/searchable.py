@@ -138,25 +138,25 @@ class Searchable(Stores):
         hit, unless they are asked for."""
         hidden = self.hidden.all()
         if request.hidden or request.session is not None or not hidden:
-            return self._with_hidden(request)
-        return only(self._with_hidden, request, lambda hit: session_of(hit) not in hidden)
+            return self._search_with_hidden(request)
+        return only(self._search_with_hidden, request, lambda hit: session_of(hit) not in hidden)
 
-    def _with_hidden(self, request: SearchRequest) -> Answer:
+    def _search_with_hidden(self, request: SearchRequest) -> Answer:
         if request.workspace:
             partition = self.workspace_named(request.workspace).partition
             within = replace(request, workspace=None, project=partition)
-            answer = self._in_projects(within, [partition])
+            answer = self._search_projects(within, [partition])
             return replace(answer, filters=_as_text(request.filters))
         named = self.projects_named(request.project)
         if named:
             request = replace(request, project=named[0])
-        request = self._named(request, named)
-        answer = self._in_projects(request, named)
+        request = self._with_full_session_id(request, named)
+        answer = self._search_projects(request, named)
         if named is None or len(named) == 1:
             return answer
         return replace(answer, filters={**answer.filters, "project": ", ".join(named)})
 
-    def _in_projects(self, request: SearchRequest, named: Sequence[str] | None) -> Answer:
+    def _search_projects(self, request: SearchRequest, named: Sequence[str] | None) -> Answer:
         """Return the best hits of projects and of the working trees of their repositories."""
         projects = names.with_worktrees(self.catalog, named) if named else []
         if request.literal is not None:
@@ -166,9 +166,9 @@ class Searchable(Stores):
             return replace(answer, filters=_as_text(request.filters))
         answers = []
         for project in projects or (None,):
-            asked = request if project is None else replace(request, project=project)
-            answer = self._answered(asked)
-            answers.append(self._only_recent(asked, answer) if request.recent else answer)
+            project_request = request if project is None else replace(request, project=project)
+            answer = self._search_with_coverage(project_request)
+            answers.append(self._only_recent(project_request, answer) if request.recent else answer)
         whole = answers[0] if len(answers) == 1 else together(answers, request.n)
         if request.sort == "date" and len(answers) > 1:
             whole = replace(whole, hits=tuple(newest_first(whole.hits)))
@@ -182,16 +182,16 @@ class Searchable(Stores):
         recent = within_window(answer, begin)
         if not recent.older or (request.until is not None and request.until <= begin):
             return recent
-        hits = self._answered(replace(request, since=begin)).hits
+        hits = self._search_with_coverage(replace(request, since=begin)).hits
         return replace(recent, hits=hits)
 
-    def _answered(self, request: SearchRequest) -> Answer:
+    def _search_with_coverage(self, request: SearchRequest) -> Answer:
         if request.selects_observations:
             from memory_assets.recall.search.observations import find_observations
 
             answer = find_observations(self, request, lambda: self.embedder)
         else:
-            answer = self._searched(request)
+            answer = self._search_with_unread(request)
         coverage = with_held_back(self.catalog, answer.coverage, request)
         answer = replace(answer, coverage=coverage)
         from memory_assets.recall.search.search import KEYWORD_ONLY
@@ -202,7 +202,7 @@ class Searchable(Stores):
         hits = newest_first(answer.hits) if request.sort == "date" else answer.hits
         return replace(answer, hits=tuple(hits), filters=_as_text(request.filters))
 
-    def _searched(self, request: SearchRequest) -> Answer:
+    def _search_with_unread(self, request: SearchRequest) -> Answer:
         """Return the answer of the indexes, with what agents wrote since they were made."""
         from memory_assets.recall.search.unread import unread_hits
 
@@ -213,9 +213,9 @@ class Searchable(Stores):
             if not unread:
                 raise
             answer = Answer(request.query, request.mode, Coverage(0, 0, 0, 0, 0, ""), ())
-        known = {hit.id for hit in answer.hits}
-        hits = [*answer.hits, *(hit for hit in unread if hit.id not in known)]
-        if len(hits) == len(known):
+        indexed_ids = {hit.id for hit in answer.hits}
+        hits = [*answer.hits, *(hit for hit in unread if hit.id not in indexed_ids)]
+        if len(hits) == len(indexed_ids):
             return answer
         if request.query.strip():
             hits.sort(key=lambda hit: (-hit.score, hit.id))
@@ -251,11 +251,13 @@ class Searchable(Stores):
 
         return Searcher(self, self.settings, lambda: self.embedder)
 
-    def _named(self, request: SearchRequest, projects: Sequence[str] | None) -> SearchRequest:
+    def _with_full_session_id(
+        self, request: SearchRequest, projects: Sequence[str] | None
+    ) -> SearchRequest:
         """Return the request with the name of its session written out; raise for one that is
         unknown or not unique."""
         if request.session is None:
-            return self._with_pasted_id(request, projects)
+            return self._search_pasted_id(request, projects)
         if self.catalog.products.project_of(request.session) is not None:
             return request
         try:
@@ -263,7 +265,7 @@ class Searchable(Stores):
         except NotFound as error:
             raise UnknownName(str(error)) from None
 
-    def _with_pasted_id(
+    def _search_pasted_id(
         self, request: SearchRequest, projects: Sequence[str] | None
     ) -> SearchRequest:
         """Return the request for the session of the id that is its whole query, or as it is where

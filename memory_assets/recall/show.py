@@ -138,15 +138,17 @@ def turn_parts(
     turn = next((turn for turn in turns if turn.turn_index == turn_index), None)
     if turn is None:
         return None
-    said = [(record, str(part.text), part) for record, part in spoken(turn)]
-    prompt = "\n\n".join(text for _, text, part in said if part.is_prompt)
-    closing = _closing(turn.records, {id(record) for record, _, part in said if not part.is_prompt})
+    messages = [(record, str(part.text), part) for record, part in spoken(turn)]
+    prompt = "\n\n".join(text for _, text, part in messages if part.is_prompt)
+    closing = _closing_records(
+        turn.records, {id(record) for record, _, part in messages if not part.is_prompt}
+    )
     before = [
-        text for record, text, part in said if not part.is_prompt and id(record) not in closing
+        text for record, text, part in messages if not part.is_prompt and id(record) not in closing
     ]
     report = [text for text in before if _is_report(text)][-1:]
     on_the_way = [text for text in before if text not in report]
-    answers = [*report, *(text for record, text, _ in said if id(record) in closing)]
+    answers = [*report, *(text for record, text, _ in messages if id(record) in closing)]
     answer = _DIRECTIVES.sub("", "\n\n".join(answers)).rstrip()
     calls = [record for record in turn.records if record.kind in _CALLS]
     rows = rows_of(stores.lake, SESSION_COMMITS, project, session_id)
@@ -169,14 +171,14 @@ def _is_report(text: str) -> bool:
     return len(text) >= _SHORTEST_REPORT and _HEADING.search(text) is not None
 
 
-def _closing(records: Sequence[RedactedRecord], said: set[int]) -> set[int]:
+def _closing_records(records: Sequence[RedactedRecord], message_ids: set[int]) -> set[int]:
     """Return the records (by identity) of the last message: what was said last, back to the call
     before it."""
     closing: set[int] = set()
     for record in reversed(records):
         if record.agent_id is not None:
             continue
-        if id(record) in said:
+        if id(record) in message_ids:
             closing.add(id(record))
         elif closing and record.kind in _CALLS:
             break

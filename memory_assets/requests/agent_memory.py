@@ -1,4 +1,4 @@
-"""What agents ask of their own memory: to append, to remember, to list, to build a context."""
+"""The requests of agents to their own memory: append, remember, pin, hide, list, context."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _TS: dict[str, Any] = {"max_length": 40}
 
 @dataclass(frozen=True)
 class RememberRequest(Arguments):
-    """A request to store a memory. Without `ts` it is of now. Programs say how sure it is: what
-    nobody judged would pass the gate by its default. A person who types it is sure."""
+    """A request to store a memory. Without `ts` its time is now. Programs must give a confidence,
+    because the default would always pass the gate; it is for a person at the command line."""
 
     answers = ("outcome", "memory_id", "reason", "contradicts", "differences")
 

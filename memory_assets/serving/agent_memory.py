@@ -1,4 +1,4 @@
-"""What agents ask of their own memory, answered from the journal: for MCP, HTTP and the command
+"""Answer the requests of agents to their own memory from the journal: for MCP, HTTP and the command
 line."""
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _WORK_TOKENS = 300
-"""Tokens of a context that tell of the project's last sessions: an agent pays for them each time
-it begins."""
-_LATER = "It waits, and is stored with the next that can be"
+"""Tokens of a context for the project's last sessions: an agent pays for them each time it
+begins."""
+_WAITS_NOTE = "It waits, and is stored with the next that can be"
 _ANSWERING, _EXCERPT = 3, 200
 """Turns that answer the latest message, and characters of each."""
 
@@ -50,7 +50,7 @@ class AgentMemory:
         self._opened: AgentCalls | None = None
         self._lock = Lock()
 
-    def answer(self, asked: Arguments) -> dict[str, Any]:
+    def answer(self, request: Arguments) -> dict[str, Any]:
         """Return the answer to a request.
 
         Raises:
@@ -58,18 +58,18 @@ class AgentMemory:
                 this is not known.
         """
         with self._lock:
-            match asked:
+            match request:
                 case RememberRequest() | AppendRequest():
-                    return self._written(asked)
+                    return self._store_after_waiting(request)
                 case PinRequest():
-                    return self._pin(asked)
+                    return self._pin(request)
                 case HideRequest():
-                    return self._hide(asked)
+                    return self._hide(request)
                 case MemoriesRequest():
-                    return self._memories(asked)
+                    return self._memories(request)
                 case ContextRequest():
-                    return self._context(asked)
-        raise TypeError(f"no request of an agent: {type(asked).__name__}")
+                    return self._context(request)
+        raise TypeError(f"no request of an agent: {type(request).__name__}")
 
     @property
     def _calls(self) -> AgentCalls:
@@ -87,7 +87,7 @@ class AgentMemory:
         return project_written_about(self._calls.engines, text)
 
     def send_waiting(self) -> int:
-        """Store what was said while the memory could not be written, and return how much it was.
+        """Store turns and memories that came while the memory was locked, and return their number.
         What is refused now, since another turn has its place, say, is dropped, and the log says so.
 
         Raises:
@@ -95,9 +95,9 @@ class AgentMemory:
         """
         from memory_assets.pipeline.agent_memory.calls import send_waiting
 
-        return send_waiting(self._settings, self._send)
+        return send_waiting(self._settings, self._store_waiting)
 
-    def _send(self, entry: Mapping[str, Any]) -> None:
+    def _store_waiting(self, entry: Mapping[str, Any]) -> None:
         try:
             if "role" in entry:
                 self._append(AppendRequest(**entry))
@@ -106,36 +106,36 @@ class AgentMemory:
         except ConfigurationError as error:
             _LOG.warning("What waited for the memory was dropped: %s", error)
 
-    def _written(self, asked: RememberRequest | AppendRequest) -> dict[str, Any]:
-        """Store what is said after what waits; let it wait where the memory cannot be written."""
+    def _store_after_waiting(self, request: RememberRequest | AppendRequest) -> dict[str, Any]:
+        """Store waiting entries and then this one; if the memory cannot be written, let it wait."""
         try:
             self.send_waiting()
-            if isinstance(asked, AppendRequest):
-                return self._append(asked)
-            return self._remember(asked)
+            if isinstance(request, AppendRequest):
+                return self._append(request)
+            return self._remember(request)
         except StoreError as error:
             from memory_assets.pipeline.agent_memory.calls import let_wait
             from memory_assets.recall.names import project_from_anywhere
 
             self._opened = None
-            project = project_from_anywhere(asked.project) if asked.project else None
-            return let_wait(self._settings, {**asdict(asked), "project": project}, error)
+            project = project_from_anywhere(request.project) if request.project else None
+            return let_wait(self._settings, {**asdict(request), "project": project}, error)
 
-    def _remember(self, asked: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
-        written = self._calls.gateway(self._project(asked.project)).write_memory(
-            asked.text,
-            asked.type,
-            asked.confidence,
-            asked.ts or datetime.now(UTC),
-            asked.conversation,
-            entities=asked.entities or (),
-            tags=asked.tags or (),
-            source=asked.source,
+    def _remember(self, request: RememberRequest, *, waited: bool = False) -> dict[str, Any]:
+        written = self._calls.gateway(self._project(request.project)).write_memory(
+            request.text,
+            request.type,
+            request.confidence,
+            request.ts or datetime.now(UTC),
+            request.conversation,
+            entities=request.entities or (),
+            tags=request.tags or (),
+            source=request.source,
             waited=waited,
         )
         return asdict(written)
 
-    def _pin(self, asked: PinRequest) -> dict[str, Any]:
+    def _pin(self, request: PinRequest) -> dict[str, Any]:
         """Pin a session or a turn, or remove what is pinned. Without a note what is there stays.
 
         Raises:
@@ -146,63 +146,63 @@ class AgentMemory:
         from memory_assets.recall.pins import usual_note
 
         engines = self._calls.engines
-        of = id_named(engines, asked.id)
+        of = id_named(engines, request.id)
         session_id, place = of.parts.session_id, of.place
         memory = self._calls.gateway(of.project)
         memory_id = memory.pin_id(place)
-        done = {"pinned": not asked.remove, "id": place, "memory_id": memory_id}
-        if asked.remove:
+        done = {"pinned": not request.remove, "id": place, "memory_id": memory_id}
+        if request.remove:
             if not engines.journal.delete_memories([memory_id]):
                 raise NotFound(f"{place} is not pinned")
             return {**done, "text": ""}
         note = usual_note(engines, of)
         for earlier in engines.journal.memories({"memory_id": memory_id}):
             note = earlier.text
-        pinned = memory.pin(place, session_id, asked.text.strip() or note)
+        pinned = memory.pin(place, session_id, request.text.strip() or note)
         return {**done, "text": str(pinned.text)}
 
-    def _hide(self, asked: HideRequest) -> dict[str, Any]:
+    def _hide(self, request: HideRequest) -> dict[str, Any]:
         from memory_assets.recall.pins import hide_session
 
-        session_id = hide_session(self._calls.engines, asked.session, again=asked.remove)
-        return {"hidden": not asked.remove, "session_id": session_id}
+        session_id = hide_session(self._calls.engines, request.session, again=request.remove)
+        return {"hidden": not request.remove, "session_id": session_id}
 
-    def _append(self, asked: AppendRequest) -> dict[str, Any]:
-        appended = self._calls.gateway(self._project(asked.project)).append_history(
-            asked.conversation,
-            asked.role,
-            asked.text,
-            asked.turn_index,
-            asked.ts or datetime.now(UTC),
-            message_id=asked.message_id or "",
-            channel=asked.channel or "",
+    def _append(self, request: AppendRequest) -> dict[str, Any]:
+        appended = self._calls.gateway(self._project(request.project)).append_history(
+            request.conversation,
+            request.role,
+            request.text,
+            request.turn_index,
+            request.ts or datetime.now(UTC),
+            message_id=request.message_id or "",
+            channel=request.channel or "",
         )
         return {**asdict(appended), "waits": ""}
 
-    def _memories(self, asked: MemoriesRequest) -> dict[str, Any]:
+    def _memories(self, request: MemoriesRequest) -> dict[str, Any]:
         from memory_assets.recall.agent_rows import memories
 
-        return {"memories": memories(self._calls.engines, asked)}
+        return {"memories": memories(self._calls.engines, request)}
 
-    def _context(self, asked: ContextRequest) -> dict[str, Any]:
+    def _context(self, request: ContextRequest) -> dict[str, Any]:
         from memory_assets.pipeline.agent_memory.calls import has_memory, has_sessions
 
         settings = self._settings
-        budget = asked.budget or settings.context_token_budget
+        budget = request.budget or settings.context_token_budget
         nothing = {"text": "", "tokens": 0, "dropped": [], "cut": False, "budget": budget}
         if settings.context == "off":
             return nothing
         engines = self._calls.engines
         remembers = has_memory(settings)
         about: list[str] = []
-        if asked.project and (remembers or engines.has_catalog):
+        if request.project and (remembers or engines.has_catalog):
             from memory_assets.recall.names import projects_read_about
 
-            about = projects_read_about(engines, asked.project)
+            about = projects_read_about(engines, request.project)
         with_sessions = [project for project in about if has_sessions(engines, project)]
         work: list[str] = []
-        if with_sessions and not asked.conversation:
-            work = self._work_before(with_sessions, (asked.latest or "").strip())
+        if with_sessions and not request.conversation:
+            work = self._recent_work_lines(with_sessions, (request.latest or "").strip())
         if not (work or remembers):
             return nothing
         if len(about) > 1:
@@ -212,9 +212,9 @@ class AgentMemory:
             work = [*project_notes(of), *work]
         return self._calls.context(
             about,
-            asked.conversation or "",
-            asked.latest or "",
-            asked.budget,
+            request.conversation or "",
+            request.latest or "",
+            request.budget,
             framed_under(engines.install_key),
             work,
             self._short,
@@ -226,7 +226,7 @@ class AgentMemory:
 
         return shortened(self._calls.engines, any_id, parse_id(any_id).session_id)
 
-    def _work_before(self, projects: Sequence[str], latest: str) -> list[str]:
+    def _recent_work_lines(self, projects: Sequence[str], latest: str) -> list[str]:
         """Return lines on the last sessions of projects, within `_WORK_TOKENS`: the turns that
         answer the latest message first, if there is one."""
         if self._ends and not latest:
@@ -237,7 +237,7 @@ class AgentMemory:
 
         engines = self._calls.engines
         count = engines.tokens.count_tokens
-        answering = self._answering(projects, latest) if latest else []
+        answering = self._answering_turns(projects, latest) if latest else []
         while answering and count("\n".join(answering)) > _WORK_TOKENS:
             answering.pop()
         return answering + recent_work(
@@ -247,7 +247,7 @@ class AgentMemory:
             latest,
         )
 
-    def _answering(self, projects: Sequence[str], latest: str) -> list[str]:
+    def _answering_turns(self, projects: Sequence[str], latest: str) -> list[str]:
         """Return lines with the turns of projects' sessions that probably answer a message; none
         where nothing can be searched."""
         from memory_assets.recall import Memory
@@ -282,8 +282,8 @@ class AgentMemory:
 
 
 def framed_under(key: bytes) -> Callable[[Sequence[str]], str]:
-    """Return what puts lines into a frame whose number is a keyed hash of them: the same for the
-    same lines, and unknown to who wrote them."""
+    """Return a function that puts lines into a frame whose number is a keyed hash of them: the same
+    for the same lines, and unknown to the author of the lines."""
 
     def framed(lines: Sequence[str]) -> str:
         said = "\n".join(lines).encode("utf-8", "surrogatepass")
@@ -297,11 +297,11 @@ def in_words(name: str, answer: Mapping[str, Any]) -> str:
     if name == "context":
         return answer["text"] or "Nothing is remembered yet."
     if name == "append_history" and answer["waits"]:
-        return f"{_LATER}: {answer['waits']}"
+        return f"{_WAITS_NOTE}: {answer['waits']}"
     if name == "append_history":
         return f"{'Kept as' if answer['new'] else 'It is kept already as'} {answer['message_id']}."
     if answer["outcome"] == "waits":
-        return f"{_LATER}: {answer['reason']}"
+        return f"{_WAITS_NOTE}: {answer['reason']}"
     if answer["outcome"] == "refused":
         return f"Not kept: {answer['reason']}."
     others = zip(answer["contradicts"], answer["differences"], strict=True)

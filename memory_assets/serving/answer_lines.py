@@ -20,14 +20,14 @@ from memory_assets.requests.times import spoken_time
 from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
 
 LISTED = 20
-_HELD_BACK = 3
-_SHOWN = 600
-_COPIES = 3
-_TOLD = 3
+_MOST_HELD_BACK = 3
+_MOST_CHARACTERS = 600
+_MOST_COPIES = 3
+_MOST_WEAK = 3
 """Hits of a brief answer that are told though they are weak."""
 NOT_SURE = "not sure"
 """What readers are told of a weak hit, and of an answer whose hits are all weak."""
-_MISSING = 3
+_MOST_MISSING = 3
 """Words named that occur nowhere."""
 _TIMES = {"since", "until"}
 RECORD_WORDS = {"tool_result": "output", "tool_use": "call", "assistant_text": "answer"}
@@ -51,7 +51,7 @@ def age(time: str | None, now: datetime) -> str:
 
 
 def project_name(row: Mapping[str, Any]) -> str:
-    """Return what people are shown for the project of a row."""
+    """Return the name of a row's project for people."""
     return short_name(str(row["project"]), str(row.get("project_root") or ""))
 
 
@@ -74,11 +74,11 @@ def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
 
 
 def unsure(missing: Sequence[str]) -> str:
-    """Return what is said above hits that are all weak, with the words that occur nowhere."""
+    """Return the note above hits that are all weak, with the query's words that occur nowhere."""
     said = NOT_SURE.capitalize()
     if not missing:
         return f"{said}; nearest:"
-    words = [f"'{word}'" for word in missing[:_MISSING]]
+    words = [f"'{word}'" for word in missing[:_MOST_MISSING]]
     if len(words) == 1:
         return f"{said}: {words[0]} is nowhere in memory. Nearest:"
     return f"{said}: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
@@ -100,7 +100,7 @@ def hit_lines(
         yield unsure(missing)
     named: list[str] = []
     for rank, hit in enumerate(hits, start=first):
-        if brief and hit["weak"] and rank > _TOLD:
+        if brief and hit["weak"] and rank > _MOST_WEAK:
             named.append(hit["id"])
             continue
         mark = f"{NOT_SURE}  " if hit["weak"] and not weak else ""
@@ -113,8 +113,8 @@ def hit_lines(
 
 
 def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what came of a hit in a later turn, if that is known: of its session by its number, of
-    another one by its id."""
+    """Yield the later turn that answers, reverts or fixes a hit, if one is known: by number if it
+    is of the hit's session, else by id."""
     if later := hit.get("later"):
         session, _, number = later["turn_id"].removeprefix("session::").rpartition("::turn::")
         own = session.startswith(hit["id"].removeprefix("session::").split(":")[0])
@@ -123,7 +123,7 @@ def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def answered_in(hit: Mapping[str, Any]) -> str:
-    """Return the id of the turn that answers what a hit asks; "" if none is known."""
+    """Return the id of the turn that answers a hit's question; "" if none is known."""
     later = hit.get("later") or {"how": ""}
     return str(later["turn_id"]) if later["how"] == "answered" else ""
 
@@ -150,8 +150,8 @@ def next_after(
 def also_there(metadata: Mapping[str, Any]) -> str:
     """Return the ids of the first copies of a document's hit in words; "" if it has none."""
     copies = metadata.get("copies", ())
-    more = f" and {len(copies) - _COPIES} more" if len(copies) > _COPIES else ""
-    return f"(also {', '.join(copies[:_COPIES])}{more})" if copies else ""
+    more = f" and {len(copies) - _MOST_COPIES} more" if len(copies) > _MOST_COPIES else ""
+    return f"(also {', '.join(copies[:_MOST_COPIES])}{more})" if copies else ""
 
 
 def _place(hit: Mapping[str, Any]) -> str:
@@ -178,7 +178,7 @@ def search_lines(
 ) -> Iterator[str]:
     """Yield the hits of a search with the beginning of each text, or with all of it, and their
     projects as they are `named`."""
-    most = None if full else _SHOWN
+    most = None if full else _MOST_CHARACTERS
     yield from hit_lines(
         [
             {
@@ -186,7 +186,7 @@ def search_lines(
                 **hit,
                 "time": hit["metadata"].get("timestamp"),
                 "project": named(hit["metadata"].get("project", "")),
-                "text": _begun(hit, most),
+                "text": _text_beginning(hit, most),
             }
             for hit in answer["hits"]
         ],
@@ -197,7 +197,7 @@ def search_lines(
         yield "Nothing found."
 
 
-def _begun(hit: Mapping[str, Any], most: int | None) -> str:
+def _text_beginning(hit: Mapping[str, Any], most: int | None) -> str:
     text: str = hit["text"]
     cut = " ..." if most is not None and len(text) > most else ""
     lines = f"{text[:most].rstrip()}{cut}".splitlines()
@@ -239,9 +239,9 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 def held_back_notes(coverage: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sessions held back that a search concerns, with reason and remedy."""
     lines = coverage["held_back"]
-    for line in lines[:_HELD_BACK]:
+    for line in lines[:_MOST_HELD_BACK]:
         yield f"held back, so not searched: {line}"
-    more = max(len(lines) - _HELD_BACK, 0) + max(coverage["quarantined"] - MOST_HELD_BACK, 0)
+    more = max(len(lines) - _MOST_HELD_BACK, 0) + max(coverage["quarantined"] - MOST_HELD_BACK, 0)
     if more:
         yield f"{more} more held back; `memory status` lists them."
 
@@ -313,7 +313,7 @@ def pin_line(pinned: Mapping[str, Any], title: str) -> str:
 
 
 def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what each model, project, agent, session or day took, and all of them together."""
+    """Yield the usage of each model, project, agent, session or day, and the total."""
     yield f"{'tokens':>9}  {'dollars':>9}  {'time':>11}  {answer['by']}"
     groups = answer["groups"]
     by_project = answer["by"] == "project"
@@ -321,11 +321,11 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     for group, name in zip(groups, names, strict=True):
         if answer["by"] == "session":
             name = f"{group['short_id']}  {group['title'] or '(no title)'}"
-        yield _used(group, name or "(not said)")
-    yield _used(answer, counted(answer["sessions"], "session"))
+        yield _usage_in_words(group, name or "(not said)")
+    yield _usage_in_words(answer, counted(answer["sessions"], "session"))
 
 
-def _used(entry: Mapping[str, Any], name: str) -> str:
+def _usage_in_words(entry: Mapping[str, Any], name: str) -> str:
     price = dollars_in_words(entry)
     return f"{shortened(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>11}  {name}"
 
@@ -363,7 +363,7 @@ def project_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield of which time the prices are, which models have none, and of which projects it is."""
+    """Yield the date of the prices, the models without one, and the projects of a usage answer."""
     yield from project_notes(answer)
     if not answer["groups"]:
         yield "No session says what it took."
@@ -377,7 +377,7 @@ def usage_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield of which projects they are, how many more there are, and what can be asked of one."""
+    """Yield the projects of a list of sessions, how many more there are, and the next commands."""
     yield from project_notes(answer)
     listed_here = answer["sessions"]
     if answer["ingest"]:
@@ -462,14 +462,14 @@ def uses(worked: Mapping[str, Any]) -> str:
 
 
 def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield of which projects the commands are, and that older sessions were not read."""
+    """Yield the projects of the commands, and whether older sessions were not read."""
     yield from project_notes(answer)
     if (left := answer["sessions_in_all"] - answer["sessions"]) > 0:
         yield f"There are {counted(left, 'older session')} that were not read; try one project."
 
 
 def restore_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield which file a restored text is of, as of when, and what of it is not on record."""
+    """Yield path and time of a restored text, and which parts are not on record."""
     when = f"{clock(answer['time'])}, session {answer['session_id']}"
     whole = "whole" if answer["complete"] else "not whole"
     yield f"{answer['file']} as of {when}: {whole}"

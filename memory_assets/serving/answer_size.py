@@ -1,4 +1,4 @@
-"""How long an answer to an agent may be: what fits of a list, and the pages of what does not.
+"""Limit the length of answers to agents: cut lists to what fits, and long texts into pages.
 
 An answer goes over the wire twice, structured and as text, and some clients hand both on or refuse
 what is longer than 25,000 tokens. Tokens are estimated, rather too many than too few, because each
@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 MOST_TOKENS = 20_000
-"""What no answer goes beyond."""
+"""The limit of an answer."""
 LISTED_TOKENS = 14_000
-"""What the items of an answer may come to in both of its forms; the rest is for ids, notes and the
-frame."""
+"""The limit for the items of an answer, in each of its two forms; the rest is for ids, notes and
+the frame."""
 _TOKEN = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|\d{1,3}|\n{1,64}|[^\S\n]{2,64}|[^\sA-Za-z\d]")
 """What tokenizers make one token of, or less."""
 _PUNCTUATION_FROM, _BEYOND_PUNCTUATION = "\u2010", "\u2600"

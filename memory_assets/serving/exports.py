@@ -1,4 +1,4 @@
-"""Sessions as files for other programs: the list of them, or all that they say.
+"""Export sessions for other programs: the list of them, or their conversations.
 
 Nothing of a transcript acts where its Markdown copy is shown. Programs that show Markdown take HTML
 in it for HTML, load the images, and open the links. Outside code that becomes text: elements,
@@ -46,21 +46,18 @@ cells by semicolons, too."""
 _ALL_TURNS = 1_000_000
 
 
-def exported(memory: Memory, asked: SessionsRequest, form: ExportFormat) -> Iterator[str]:
+def exported(memory: Memory, request: SessionsRequest, form: ExportFormat) -> Iterator[str]:
     """Yield the pieces of a file of the sessions that pass the filters; of the forms that are a
     list, the newest first, of the others, the oldest."""
     if form == "markdown":
-        yield from markdown(memory, asked)
+        yield from markdown(memory, request)
     elif form == "html":
-        yield one_file(memory, conversations(memory, asked))
+        yield one_file(memory, conversations(memory, request))
+    elif form == "csv":
+        yield sessions_csv(memory.ask(request)["sessions"])
     else:
-        answer = memory.ask(asked)
-        as_text = sessions_csv if form == "csv" else _json
-        yield as_text(answer["sessions"])
-
-
-def _json(sessions: Sequence[Mapping[str, Any]]) -> str:
-    return json.dumps(visible_payload(sessions), ensure_ascii=False, indent=1) + "\n"
+        sessions = visible_payload(memory.ask(request)["sessions"])
+        yield json.dumps(sessions, ensure_ascii=False, indent=1) + "\n"
 
 
 def sessions_csv(sessions: Sequence[Mapping[str, Any]]) -> str:
@@ -82,16 +79,16 @@ def _cell(value: Any) -> str:
     return text if isinstance(value, (int, float)) else _FORMULA.sub(r"\1\2'", text)
 
 
-def conversations(memory: Memory, asked: SessionsRequest) -> Iterator[Conversation]:
+def conversations(memory: Memory, request: SessionsRequest) -> Iterator[Conversation]:
     """Yield the sessions that pass the filters, with all of their turns, the oldest first."""
-    listed = memory.ask(replace(asked, n=MAX_SESSIONS))["sessions"]
+    listed = memory.ask(replace(request, n=MAX_SESSIONS))["sessions"]
     for session in reversed(listed):
         yield memory.conversations.window(session["session_id"], _ALL_TURNS, first=0)
 
 
-def markdown(memory: Memory, asked: SessionsRequest) -> Iterator[str]:
+def markdown(memory: Memory, request: SessionsRequest) -> Iterator[str]:
     """Yield sessions as Markdown, one after the other; nothing in it acts where it is shown."""
-    for conversation in conversations(memory, asked):
+    for conversation in conversations(memory, request):
         yield visible("\n".join(session_lines(conversation, session_title(conversation)))) + "\n"
 
 
@@ -150,17 +147,17 @@ def inert(text: str) -> str:
     """Return Markdown that shows the same, but for HTML, images and links that run something, which
     are shown as they are written. Whatever stands before and after it, from its first column on:
     it leaves no block of code open, and defines no links for other texts."""
-    return _closed(_shown("\n".join(text.splitlines())))
+    return _close_code_block(_without_active_markup("\n".join(text.splitlines())))
 
 
-def _closed(text: str) -> str:
+def _close_code_block(text: str) -> str:
     """Return a text with the end of a block of code that it leaves open."""
     last = _parser().parse(f"{text}\n\n.")[-1]
     return f"{text}\n{last.markup}" if last.type == "fence" else text
 
 
-def _shown(text: str) -> str:
-    if not _acts(text):
+def _without_active_markup(text: str) -> str:
+    if not _has_active_markup(text):
         return text
     lines = text.split("\n")
     pieces, at = [], 0
@@ -171,24 +168,24 @@ def _shown(text: str) -> str:
             pieces.append("\n".join(lines[start:end]))
         at = end
     result = "\n".join(pieces)
-    return result if not _acts(result) else _escaped(text, spare_code=False)
+    return result if not _has_active_markup(result) else _escaped(text, spare_code=False)
 
 
 def _escaped(text: str, *, spare_code: bool) -> str:
     """Return text whose elements, images and links are text; code spans are left alone if told."""
     if not spare_code:
-        return _of_prose(text)
+        return _is_prose(text)
     pieces, at = [], 0
     for span in _CODE_SPAN.finditer(text):
-        pieces += [_of_prose(text[at : span.start()]), span.group()]
+        pieces += [_is_prose(text[at : span.start()]), span.group()]
         at = span.end()
-    return "".join([*pieces, _of_prose(text[at:])])
+    return "".join([*pieces, _is_prose(text[at:])])
 
 
-def _of_prose(text: str) -> str:
+def _is_prose(text: str) -> str:
     text = _ELEMENT.sub("&lt;", text)
     text = _IMAGE.sub(r"!\\", text)
-    return _LINK.sub(r"\\]", text) if _acts(text) else text
+    return _LINK.sub(r"\\]", text) if _has_active_markup(text) else text
 
 
 def _code_lines(text: str) -> Iterator[tuple[int, int]]:
@@ -198,7 +195,7 @@ def _code_lines(text: str) -> Iterator[tuple[int, int]]:
             yield token.map[0], token.map[1]
 
 
-def _acts(text: str) -> bool:
+def _has_active_markup(text: str) -> bool:
     """Return True if the text, as Markdown, has an element of HTML, an image, or a link to anything
     but a web address, a mail address or a part of its own; or defines where links lead, which texts
     elsewhere in the copy may use."""
@@ -234,7 +231,7 @@ def session_lines(conversation: Conversation, title: str, only: int | None = Non
 
 def _line(text: str) -> str:
     """Return a text in one line, as an item of a list or a heading has it."""
-    return _shown(" ".join(text.split()))
+    return _without_active_markup(" ".join(text.split()))
 
 
 def _entries_markdown(entries: Iterable[Entry]) -> Iterator[str]:

@@ -126,7 +126,7 @@ def build_app(
         "/openapi.json": partial(openapi_document, writes=bool(token)),
     }
     routes = {
-        **{path: _handler(asked, opened, turns) for path, (_, asked) in _QUESTIONS.items()},
+        **{path: _handler(request, opened, turns) for path, (_, request) in _QUESTIONS.items()},
         **{path: _constant(value) for path, value in fixed.items()},
     }
     app = Starlette(
@@ -135,8 +135,8 @@ def build_app(
             for path, handler in routes.items()
         ]
         + [
-            Route(path, _writer(asked, agents), methods=["POST"])
-            for path, (_, asked) in (_WRITES.items() if token else ())
+            Route(path, _writer(request, agents), methods=["POST"])
+            for path, (_, request) in (_WRITES.items() if token else ())
         ],
         exception_handlers={HTTPException: _http_error},
     )
@@ -173,13 +173,11 @@ def _writer(request: type[Arguments], agents: AgentMemory) -> _Handler:
             given = None
         if not isinstance(given, dict):
             return _error(400, "bad_parameter", "give a JSON object")
-        return await run_in_threadpool(_answered, lambda: _json(_written(request, agents, given)))
+        return await run_in_threadpool(
+            _answered, lambda: _json(agents.answer(request.given("http", given)))
+        )
 
     return answered
-
-
-def _written(request: type[Arguments], agents: AgentMemory, given: Any) -> dict[str, Any]:
-    return agents.answer(request.given("http", given))
 
 
 def _answered(answer: Callable[[], Response]) -> Response:
@@ -233,12 +231,12 @@ def _asked(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
     return request.given("http", values, **({"where": where} if where else {}))
 
 
-def _answer(memory: Memory, asked: Arguments) -> dict[str, Any]:
+def _answer(memory: Memory, request: Arguments) -> dict[str, Any]:
     """Return the answer; that nothing is left to search in is no fault of the question."""
     try:
-        return memory.ask(asked)
+        return memory.ask(request)
     except NotFound as error:
-        if isinstance(asked, SearchRequest) and not asked.selects_observations:
+        if isinstance(request, SearchRequest) and not request.selects_observations:
             raise StoreError(str(error)) from None
         raise
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from unicodedata import category, east_asian_width
 
 from memory_assets.serving.visible_text import printable, unmarked
-from memory_assets.status import counted
 
 ANSI = {"red": 31, "yellow": 33, "cyan": 36, "bold": 1, "marked": "1;33"}
 """The codes of the styles in use."""
@@ -83,7 +82,7 @@ class Layout:
             for at, line in enumerate(wrapped(" ".join(text.split()), self.room - _LABEL - 2))
         ]
         if len(shown) < len(texts):
-            lines.append(f"… {counted(len(texts), what or 'item')} in all; --full lists them")
+            lines.append(f"… {len(texts):,} {what or 'item'}s in all; --full lists them")
         yield from self._labelled(label, lines)
 
     def paragraphs(self, text: str, room: int) -> list[str]:

@@ -542,7 +542,7 @@ def resources(opened: OpenedMemory) -> types.ListResourcesResult:
 
 
 def resource(opened: OpenedMemory, uri: str) -> types.ReadResourceResult:
-    """Return what was done in the session that an address names, as `summarize_session` tells it,
+    """Return the session that an address names, as `summarize_session` answers it,
     in its frame.
 
     Raises:

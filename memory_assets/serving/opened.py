@@ -1,4 +1,4 @@
-"""The memory behind a server: opened with the first question, and tried again until it exists."""
+"""The memory of a server: opened by the first request, and retried until it exists."""
 
 from __future__ import annotations
 

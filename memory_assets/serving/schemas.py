@@ -48,7 +48,7 @@ def tool_schema(
 ) -> dict[str, Any]:
     """Return the input schema of a tool, with the tool's own defaults in place of the declared
     ones. `agents`: those to choose from; `not_listed`: arguments that are taken and cost nothing.
-    Others are refused, which it does not say."""
+    Unknown arguments are refused, which the schema does not say."""
     whole = _schema(request, "mcp", defaults)
     properties = {
         name: _short(schema)

@@ -78,24 +78,24 @@ from memory_assets.status import (
 from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
 SNIPPET = 240
-_SNIPPETS, _LATER_SNIPPET = (700, SNIPPET, 160), 110
+_SNIPPETS = (700, SNIPPET, 160, 110)
 """Characters of the first three hits and of each later one. The first holds the answer twice as
 often as all others together: docs/retrieval.md, "Excerpts"."""
 PAGE_CHARACTERS = 12_000
 _DOCUMENT_SNIPPET = 500
-_OF_A_DOCUMENT = (
+_DOCUMENT_FIELDS = (
     *("file_path", "line_start", "line_end", "file_type", "section_heading", "copies"),
 )
-_OF_A_RECORD = ("record", "tool", "line")
+_RECORD_FIELDS = ("record", "tool", "line")
 """Where the text of an exact search stands in a turn."""
 _IDS = ("id", "turn_id")
-_FORMS = ("records", "subagents")
+_FORM_ARGUMENTS = ("records", "subagents")
 _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50
 _LISTED_PROJECTS = 30
 _LISTED_FILES = 5
 _LISTED_HELD_BACK = 20
-_ECHOED = 300
+_MOST_ECHOED = 300
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,6 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> tuple[dict[s
     return frame.payload(answer.structured), f"{text}\n{after}".strip()
 
 
-def _snippet(rank: int) -> int:
-    """Return how many characters of a hit are shown, by its place from 0 on."""
-    return _SNIPPETS[rank] if rank < len(_SNIPPETS) else _LATER_SNIPPET
-
-
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     payload = memory.ask(request)
     asked = " ".join([request.query, *payload["corrected"].values()])
@@ -148,7 +143,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             **({"later": hit["later"]} if hit["later"] else {}),
             **{
                 name: hit["metadata"][name]
-                for name in (*_OF_A_DOCUMENT, *_OF_A_RECORD, "memory")
+                for name in (*_DOCUMENT_FIELDS, *_RECORD_FIELDS, "memory")
                 if name in hit["metadata"]
             },
             "text": visible(hit["text"])
@@ -156,7 +151,9 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             else excerpt(
                 visible(hit["text"]),
                 asked,
-                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else _snippet(rank),
+                _DOCUMENT_SNIPPET
+                if "file_path" in hit["metadata"]
+                else _SNIPPETS[min(rank, len(_SNIPPETS) - 1)],
                 len(visible(hit["text"][: hit["prompt_length"]])),
                 visible(hit["beside"]),
             ),
@@ -169,7 +166,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         raise ConfigurationError(f"there is no page {request.page}; the last is {len(shown)}")
     more = len(hits) == request.n and request.page == len(shown)
     here = shown[request.page - 1]
-    hits, project = _of_one_project(hits[here])
+    hits, project = _without_common_project(hits[here])
     answering = [_short_turn(memory, turn_id) for turn_id in map(answered_in, hits[:1]) if turn_id]
     next_call = next_after(hits, request.n if more else None, answering)
     if request.page < len(shown):
@@ -256,12 +253,12 @@ def _next_on_timeline(
 
 
 def _get(memory: Memory, request: GetRequest) -> _Answer:
-    """Return one page of full texts: first what is read first of each, then what was said on the
-    way and the calls. Pages are cut from all texts in a row, and so about equal in size."""
+    """Return one page of full texts: first the `text` of each id, then its `rest` and its calls.
+    Pages are cut from all texts in a row, and so about equal in size."""
     entries, missing = [], {}
     for any_id in dict.fromkeys(request.ids):
         try:
-            ask = partial(_whole, any_id=any_id, request=request)
+            ask = partial(_full_text, any_id=any_id, request=request)
             entries.append(memory.first_with(any_id, ask))
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
@@ -277,16 +274,16 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     is_first = request.page <= max(len(sizes[0]), 1)
     name, page = ("text", request.page) if is_first else ("rest", request.page - len(sizes[0]))
     here = sizes[0] if is_first else sizes[1]
-    items = _on_page(entries, name, sum(here[: page - 1]), sum(here[:page]))
+    items = _items_on_page(entries, name, sum(here[: page - 1]), sum(here[:page]))
     ids, next_call = [item["id"] for item in _with_short_ids(memory, entries)], ""
     if request.page < in_all:
         listed = ", ".join(f'"{any_id}"' for any_id in ids)
-        form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
+        form = "".join(f", {name}=true" for name in _FORM_ARGUMENTS if getattr(request, name))
         what = ": what was said on the way, calls" if request.page >= len(sizes[0]) else ""
         next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {in_all}{what}."
     elif len(ids) == 1 and ids[0].startswith("summary::"):
         next_call = f'Next: summarize_session(session="{ids[0]}") for its turns.'
-    shown, project = _of_one_project(_with_short_ids(memory, items))
+    shown, project = _without_common_project(_with_short_ids(memory, items))
     lines = [f"Project {project}"] if project else []
     for item in shown:
         lines.append(f"## {item['id']}  {clock(item['time'])}  {item.get('project', '')}".rstrip())
@@ -303,7 +300,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     return _Answer(structured, lines, after=[*absent, next_call])
 
 
-def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
+def _full_text(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
     """Return what an id names in full, or every record behind it."""
     item = {"rest": "", **whole(memory, any_id)}
     if request.records:
@@ -312,7 +309,7 @@ def _whole(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
     return {**item, "text": visible(item["text"]), "rest": visible(item["rest"])}
 
 
-def _on_page(
+def _items_on_page(
     wholes: Sequence[Mapping[str, Any]], name: str, first: int, last: int
 ) -> list[dict[str, Any]]:
     """Return the items of which characters `first` to `last` of all texts in a row are, with these
@@ -369,7 +366,7 @@ def _short_turn(memory: Memory, turn_id: str) -> str:
     return shortened(memory, turn_id, parse_id(turn_id).session_id)
 
 
-def _of_one_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+def _without_common_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
     """Return rows without their project, and that project, if it is the same of all; else the rows
     as they are, and ""."""
     projects = {row.get("project") for row in rows}
@@ -381,10 +378,11 @@ def _of_one_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]
 def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     payload, left_out = fitting(memory.ask(request), ("documents", "sessions", "overlap"))
     for name in ("query", "corpus_query", "session_query"):
-        payload[name] = snippet(payload[name], _ECHOED)
+        payload[name] = snippet(payload[name], _MOST_ECHOED)
     turns = [turn for session in payload["sessions"] for turn in session["turns"]]
-    next_call = next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
-    notes = [*_notes(payload["coverage"], payload["degraded"]), *_left_out(left_out, request.n)]
+    short = [_short_turn(memory, turn["id"]) for turn in turns[:1]]
+    next_call = next_after([{"id": turn_id} for turn_id in short], None)
+    notes = [*_notes(payload["coverage"], payload["degraded"]), *_rest_note(left_out, request.n)]
     lines = list(cross_query_view(AgentText(memory), payload))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
 
@@ -419,7 +417,7 @@ def _how(memory: Memory, request: HowRequest) -> _Answer:
     lines = list(how_view(AgentText(memory), payload)) if ids else []
     notes = [
         *how_notes(as_spoken(payload, memory.catalog.spoken_projects)),
-        *_left_out(left_out, request.n),
+        *_rest_note(left_out, request.n),
         next_call,
     ]
     return _Answer({**payload, "next": next_call}, lines, after=notes)
@@ -430,7 +428,7 @@ def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
     turns = [error["turns"][0] for error in payload["errors"]]
     next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
     of = project_notes(as_spoken(payload, memory.catalog.spoken_projects))
-    notes = [*of, *_left_out(left_out, request.n), next_call]
+    notes = [*of, *_rest_note(left_out, request.n), next_call]
     lines = list(friction_view(AgentText(memory), payload)) if turns else []
     return _Answer({**payload, "next": next_call}, lines, after=notes)
 
@@ -460,7 +458,7 @@ def _usage(memory: Memory, request: UsageRequest) -> _Answer:
     payload, left_out = fitting(memory.ask(request), ("groups",))
     notes = [
         *usage_notes(as_spoken(payload, memory.catalog.spoken_projects)),
-        *_left_out(left_out, 0),
+        *_rest_note(left_out, 0),
     ]
     return _Answer(payload, list(usage_lines(payload)), after=notes)
 
@@ -473,7 +471,7 @@ def _blame(memory: Memory, request: BlameRequest) -> _Answer:
     next_call = f'Next: get(ids=["{ids[0]}"]) for the full text.' if ids else ""
     lines = list(blame_view(AgentText(memory), payload))
     return _Answer(
-        {**payload, "next": next_call}, lines, after=[*_left_out(left_out, 0), next_call]
+        {**payload, "next": next_call}, lines, after=[*_rest_note(left_out, 0), next_call]
     )
 
 
@@ -492,7 +490,7 @@ def _restore(memory: Memory, request: RestoreRequest) -> _Answer:
     return _Answer(payload, beginning.split("\n"), after=notes)
 
 
-def _left_out(count: int, n: int) -> list[str]:
+def _rest_note(count: int, n: int) -> list[str]:
     remedy = f": ask for less than n={n}, or narrower" if n else ""
     return [f"{count} more did not fit{remedy}."] if count else []
 

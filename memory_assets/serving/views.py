@@ -1,5 +1,5 @@
-"""Answers as they are read, on a terminal, in a pipe or from a tool: what was asked, learned, done
-and changed, with local times, and ids as short as commands understand them."""
+"""Render answers as lines of text for a terminal, a pipe or a tool, with local times and the
+shortest ids that commands understand."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SUMMARY_LISTS = (
     *(("Read", "files_read", "file"), ("Ran", "commands", "command")),
 )
 _SPOKEN = ("prompt", "assistant_text", "thinking")
-_NOT_SHOWN = {
+_HIDDEN_FIELDS = {
     *("id", "project", "project_root", "passages", "text", "content_hash", "agent", "title"),
     *("session_id", "turn_id", "turn_index", "timestamp", "ended_at", "started_at", "type"),
     *("turn_ids", "prompt_ids", "narrative", "facts", "files_modified", "files_read", "subject"),
@@ -83,15 +83,11 @@ class Terminal:
 
 
 class AgentText(Terminal):
-    """What a tool answers to an agent: lines of any width, ids as its structured answer has them,
-    projects by names that mean one alone."""
+    """What a tool answers to an agent: lines of any width, and projects by names that mean one
+    alone."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, Layout(ENDLESS, full=True))
-
-    def short(self, any_id: str | None) -> str:
-        """Return an id as it is."""
-        return any_id or ""
 
     def project(self, project: str) -> str:
         """Return what an agent calls a project."""
@@ -102,7 +98,7 @@ class AgentText(Terminal):
         return self.memory.catalog.spoken_projects()
 
 
-def _local(time: str) -> datetime:
+def _local_time(time: str) -> datetime:
     return datetime.fromisoformat(time).astimezone()
 
 
@@ -122,7 +118,7 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     layout = terminal.layout
     title = f"Turn {row['turn_index']} of {_title(terminal, row) or row['session_id']}"
     yield from layout.title(title, *_facts(terminal, row), shown_id=terminal.short(row["id"]))
-    asked, answer = _asked_and_answer(terminal, row)
+    asked, answer = _prompt_and_reply(terminal, row)
     yield ""
     yield from layout.said("Asked", asked)
     yield from [""] if asked and answer else []
@@ -134,13 +130,13 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     yield f"memory show {terminal.short(row['id'])} --records: with all tool output"
 
 
-def _asked_and_answer(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
+def _prompt_and_reply(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
     """Return what was typed in a turn, and the rest of its text; commands and files, which stand
     below, are left out at its end."""
-    from memory_assets.recall.sessions.session import typed_in
+    from memory_assets.recall.sessions.session import prompt_of
 
     text = "\n".join(row["passages"])
-    asked = typed_in(terminal.memory.lake, row).strip()
+    asked = prompt_of(terminal.memory.lake, row).strip()
     if not asked or not text.startswith(asked[:200]):
         return "", text
     rest = text[len(asked) :].strip()
@@ -206,7 +202,7 @@ def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     yield from layout.listed("Read", row.get("files_read") or (), "file")
     yield from layout.listed("Turns", map(terminal.short, row.get("turn_ids") or ()), "turn")
     for name, value in row.items():
-        if value and name not in _NOT_SHOWN:
+        if value and name not in _HIDDEN_FIELDS:
             values = value if isinstance(value, list | dict) else [value]
             yield from layout.listed(name.replace("_", " ").capitalize(), map(_in_words, values))
     if not row.get("narrative") and not own and (text := row.get("text")):
@@ -265,7 +261,7 @@ def _reference(item: Mapping[str, Any]) -> str:
 
 
 def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the sessions of a timeline, and by day what happened in them, the anchor marked."""
+    """Yield the sessions of a timeline with their items by day; the anchor is marked."""
     layout = terminal.layout
     if empty := nothing_on(answer):
         yield from layout.hanging("", empty)
@@ -277,7 +273,7 @@ def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.title(
             layout.prose(part["title"]) or "(no title)", *facts, shown_id=shown_id
         )
-        for day, items in groupby(part["items"], key=_day):
+        for day, items in groupby(part["items"], key=_local_day):
             yield layout.heading(day)
             for item in items:
                 yield from layout.hanging(_item_head(item), layout.prose(_line(item)))
@@ -293,7 +289,7 @@ def nothing_on(answer: Mapping[str, Any]) -> str:
     if days is None or not answer["sessions"]:
         return ""
     items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
-    when_on = sorted(_local(item["time"]).date() for item in items)
+    when_on = sorted(_local_time(item["time"]).date() for item in items)
     if any(days[0] <= day < days[1] for day in when_on):
         return ""
     named = f"{days[0]:%A, %d %B %Y}"
@@ -308,13 +304,13 @@ def nothing_on(answer: Mapping[str, Any]) -> str:
 
 def _item_head(item: Mapping[str, Any]) -> str:
     mark = ">" if item["anchor"] else " "
-    hour = f"{_local(item['time']):%H:%M}" if item["time"] else "     "
+    hour = f"{_local_time(item['time']):%H:%M}" if item["time"] else "     "
     number = "" if item["kind"] in ("summary", "commit") else item["id"].rpartition("::")[2]
     return f"{mark} {hour}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
 
 
-def _day(item: Mapping[str, Any]) -> str:
-    return f"{_local(item['time']):%A, %d %B %Y (%Z)}" if item["time"] else "Without a time"
+def _local_day(item: Mapping[str, Any]) -> str:
+    return f"{_local_time(item['time']):%A, %d %B %Y (%Z)}" if item["time"] else "Without a time"
 
 
 def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -388,7 +384,7 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield ""
         yield from layout.hanging("", error["error"], style="bold")
         yield from layout.hanging("  ", error["command"], style="cyan")
-        met = f"met in {counted(error['sessions'], 'session')}, {_ended_in(error)}"
+        met = f"met in {counted(error['sessions'], 'session')}, {_ended_note(error)}"
         yield from layout.hanging(
             "  ", f"{met}; last {clock(error['last'])} {terminal.short(error['turns'][0])}"
         )
@@ -404,7 +400,7 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield "Nothing found."
 
 
-def _ended_in(error: Mapping[str, Any]) -> str:
+def _ended_note(error: Mapping[str, Any]) -> str:
     """Return in how many of the sessions that met an error it ended."""
     if error["ended"] in (0, error["sessions"]):
         return "ended in all of them" if error["ended"] else "ended in none"
@@ -490,7 +486,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
 
 
 def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where a row came from and what was made of it; of a tag, where it occurs."""
+    """Yield the sources and the products of a row, or the places of a tag."""
     layout = terminal.layout
     if "tag" in answer:
         yield from _tag(terminal, answer)
@@ -520,7 +516,7 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _audited_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what is said of a row: if it differs from its hash, where it is, and who made it."""
+    """Return the notes on a row: whether it differs from its hash, its collection, its maker."""
     return (
         "" if row["hash_matches"] else "differs from its hash",
         f"{row['collection'] or 'no collection'}: {row['document']} {row['reason']}".strip(),

@@ -157,6 +157,6 @@ def _inner(mark: re.Match[str]) -> str:
 
 
 def link_text(link: re.Match[str], text: str) -> str:
-    """Return what is shown of a link of `MARKS`: its text, a short target behind it."""
+    """Return the visible form of a link of `MARKS`: its text, and a short target behind it."""
     target = link["target"]
     return text if target == text or len(target) > _SHORT_TARGET else f"{text} ({target})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -39,7 +39,7 @@ _COMMITS = re.compile(r"\bgit(?: -\w (?:'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]+))* comm
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
 REVERT = re.compile(r"[Rr]evert:? [\"“](?P<subject>.+)[\"”]")
-_COUNTED = re.compile(
+_CHANGE_COUNTS = re.compile(
     r"(?:\n|\\n|\"|: )\["
     r"| \d+ files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
 )
@@ -48,23 +48,23 @@ _BESIDE_THE_PRODUCT = Phrase(r"(?:docs?|tests?|chore|ci|build|style|rules)\b")
 _WRITTEN = re.compile(
     r"^ Date: +[A-Z][a-z]{2} ([A-Z][a-z]{2} +\d+ [\d:]{8} \d{4} [+-]\d{4})$", re.M
 )
-"""When an amended commit was first written, as git prints it below the commit's line."""
+"""The author date of an amended commit, which git prints below the commit's line."""
 _MADE_WITHIN = timedelta(minutes=10)
-"""How long a call may last whose commit that was; hooks run in it."""
+"""The longest time between that date and the end of the call that first made the commit, with
+hooks."""
 _REBASES = re.compile(
     r"\bgit\b[^\n;&|]* (?:rebase|filter-(?:repo|branch)|pull\b[^\n;&|]*--rebase)\b"
     r"|\bgt (?:sync|restack|modify|submit)\b"
 )
-"""What gives earlier commits other SHAs."""
+"""Commands that give earlier commits other SHAs."""
 _BEGINS_BRANCH = re.compile(
     r"\bgit\b[^\n;&|]* (?:(?:(?:checkout|switch)(?: -\S+)* (?:-[bBcC]|--create)|"
     r"branch -[mM](?: [^\s;&|]+)?) [^\s;&|]+|(?:checkout|switch) --detach)"
     r"(?: HEAD)?\s*(?:[;&\n]|$)"
 )
-"""What gives the commit that is checked out another branch's name."""
+"""Commands that put the checked-out commit on another branch."""
 _SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
 _SHORTEST_SHA = 7
-_LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
 RESET, AMENDED = "reset", "amended"
 _BACK = re.compile(r"(?:HEAD|@)(?:~(\d*)|(\^+))")
 _ROUTINE = Phrase(
@@ -81,7 +81,7 @@ _ROUTINE = Phrase(
     r"(?:chore|build|ci)(?:\([^)]*\))?!?: ?(?:release|bump|version|prepare release)|"
     r"(?:fix|update|run|apply|correct)? ?(?:the )?(?:lint\w*|format\w*|gofmt|prettier|typos?)\b)"
 )
-"""How subjects begin of commits that nobody asks for later."""
+"""Beginnings of subjects of routine commits, which nobody asks for later."""
 _SAYS_LITTLE = Phrase(
     r"^\W*(?:[\w#]+(?:\([^)]*\))?!?: ?)?(?:bump|clarif\w+|improve\w*|updat\w+|refine|document\w*|"
     r"polish|tweak|address|sync|minor|small|various|misc\w*|clean ?up|cleanup|regenerat\w+|apply|"
@@ -91,15 +91,15 @@ _SAYS_LITTLE = Phrase(
     r"|\breview (?:follow-?ups?|items|nits|fixes)\b"
     r"|\b(?:align\w*|indent\w*|spacing|padding|colou?rs?|wording)\b"
 )
-"""How subjects begin that need the rest of the message to tell anything."""
+"""Beginnings of subjects that are vague without the rest of the message."""
 _VERBS = names("commit cherry-pick revert")
 _SHOWING = VIEWERS | SEARCHERS | names("git gh awk jq echo ls find strings diff")
 
 
 @dataclass(frozen=True, slots=True)
 class MadeCommit:
-    """A commit as its maker's output names it: `sha` is as long as git printed it, or ""
-    where git was quiet; `lines` is how many lines it changed, if git said so."""
+    """A commit as the output of `git commit` names it: `sha` is as long as git printed it, or "" if
+    git was quiet; `lines` is the number of changed lines, if git printed it."""
 
     sha: str
     subject: RedactedText
@@ -114,8 +114,8 @@ class MadeCommit:
 
 @dataclass(frozen=True, slots=True)
 class CommitCall:
-    """A commit, the turn and the record that it ended with, the text that names its SHA (a later
-    listing, of one that was rebased), and the command with its message."""
+    """A commit, the turn and the record in which it was made, the text that names its SHA (for a
+    rebased one a later listing), and the command with its message."""
 
     made: MadeCommit
     turn: Turn
@@ -130,8 +130,8 @@ class CommitCall:
 
 
 def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
-    """Return "SHA subject" of each commit that stayed, oldest first; the subject alone where git
-    said no SHA."""
+    """Return "SHA subject" of each commit that stayed, oldest first; only the subject if git
+    printed no SHA."""
     lines: list[RedactedText] = []
     for call in commits_that_stayed(session):
         subject, sha = call.made.subject, call.sha
@@ -140,21 +140,20 @@ def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
 
 
 def commits_that_stayed(session: SessionTurns) -> Sequence[CommitCall]:
-    """Return the commits of a session in order, but for those that it replaced: by an amendment,
-    by one with the same subject, or by a reset to a commit before them."""
+    """Return the commits of a session in order, without those that it replaced by an amendment, by
+    a commit with the same subject, or by a reset to an earlier commit."""
     return session.once(_history)[0]
 
 
 def replaced_commits(session: SessionTurns) -> Mapping[str, str]:
-    """Return the SHA of each commit that a session replaced, as long as git printed it, with that
-    of the one that took its place: `RESET` where a reset took it back, `AMENDED` where git said no
-    SHA."""
+    """Return, by the SHA of each replaced commit, as long as git printed it, the SHA of its
+    replacement: `RESET` for a reset, `AMENDED` if git printed no SHA."""
     return session.once(_history)[1]
 
 
 def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, str]]:
     stayed: dict[RedactedText, CommitCall] = {}
-    gone: dict[str, str] = {}
+    replacements: dict[str, str] = {}
     calls = Calls()
     rebased = False
     for turn in session.turns:
@@ -164,37 +163,45 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
                 continue
             rebased = rebased or _REBASES.search(command) is not None
             if rebased:
-                gone |= _rebased(stayed, record)
+                replacements |= _note_rebased(stayed, record)
             printed = made_in(record, command)
             for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
-                gone[stayed.popitem()[1].made.sha] = RESET
+                replacements[stayed.popitem()[1].made.sha] = RESET
             if not printed and stayed and not record.is_error and _amends_quietly(command, record):
                 earlier = stayed.popitem()[1]
                 sha = "".join(_ACKNOWLEDGED.findall(record.text)[-1:])
-                sha = sha or _listed(earlier.made.subject, record)
+                sha = sha or _listed_sha(earlier.made.subject, record)
                 same = MadeCommit(sha, earlier.made.subject)
-                gone[earlier.made.sha] = same.sha or AMENDED
+                replacements[earlier.made.sha] = same.sha or AMENDED
                 stayed[same.subject] = CommitCall(same, turn, record, record.text, earlier.message)
-            for one, amends in zip(printed, _amending(command, len(printed)), strict=True):
-                replaced = stayed.pop(one.subject, None)
-                if replaced is None and amends and _may_amend(stayed, one, amends, record, command):
+            for made, amends in zip(printed, _amending(command, len(printed)), strict=True):
+                replaced = stayed.pop(made.subject, None)
+                if (
+                    replaced is None
+                    and amends
+                    and _may_amend(stayed, made, amends, record, command)
+                ):
                     replaced = stayed.popitem()[1]
-                told = _MESSAGE.search(command) or _HEREDOC.search(command)
-                message = replaced.message if replaced is not None and not told else command
-                stayed[one.subject] = CommitCall(one, turn, record, record.text, message)
+                own_message = _MESSAGE.search(command) or _HEREDOC.search(command)
+                message = replaced.message if replaced is not None and not own_message else command
+                stayed[made.subject] = CommitCall(made, turn, record, record.text, message)
                 if replaced is not None:
-                    gone[replaced.made.sha] = one.sha or AMENDED
-    kept = {call.made.sha for call in stayed.values()}
-    return list(stayed.values()), {old: new for old, new in gone.items() if old and old not in kept}
+                    replacements[replaced.made.sha] = made.sha or AMENDED
+    present = {call.made.sha for call in stayed.values()}
+    return list(stayed.values()), {
+        old: new for old, new in replacements.items() if old and old not in present
+    }
 
 
 def _amending(command: RedactedText, printed: int) -> list[Segment | None]:
-    """Return for each commit that a command printed the segment that amended; None for one that
-    another segment made, or where it cannot be told which made it."""
+    """Return for each commit that a command printed the segment that amended it; None if another
+    segment made it, or it is unclear which one did."""
     making = [
-        one for one in segments(command) if "--amend" in one.words or _git_verb(one) in _VERBS
+        segment
+        for segment in segments(command)
+        if "--amend" in segment.words or _git_verb(segment) in _VERBS
     ]
-    amends = [one if "--amend" in one.words else None for one in making]
+    amends = [segment if "--amend" in segment.words else None for segment in making]
     if len(amends) == printed:
         return amends
     return [amends[0] if amends and all(amends) else None] * printed
@@ -207,9 +214,9 @@ def _may_amend(
     record: RedactedRecord,
     command: RedactedText,
 ) -> bool:
-    """Return False if what git printed of an amended commit under another subject shows that it was
-    not the last one that the session made: git was to keep its subject, it is on another branch
-    that the command did not begin there, or it was written at another time."""
+    """Return False if an amended commit with another subject cannot be the last one of the session:
+    because of `--no-edit`, another branch that the command did not begin, or another author
+    date."""
     if not stayed or "--no-edit" in amends.words:
         return False
     last = next(reversed(stayed.values()))
@@ -228,19 +235,19 @@ def _written_at(record: RedactedRecord) -> datetime | None:
     return None
 
 
-def _rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> dict[str, str]:
-    """Give the commits that an output lists by another SHA that one, and return the new ones by the
-    old; none of an output that has the old one, too."""
-    gone: dict[str, str] = {}
-    there = {sha[:_SHORTEST_SHA] for sha in _SHA.findall(record.text)}
-    for new, subject in _listing(record) if there else ():
+def _note_rebased(stayed: dict[RedactedText, CommitCall], record: RedactedRecord) -> dict[str, str]:
+    """Update the SHAs of commits that an output lists under new ones, and return the new SHAs by
+    the old ones; commits whose old SHA is also listed keep it."""
+    replacements: dict[str, str] = {}
+    listed_shas = {sha[:_SHORTEST_SHA] for sha in _SHA.findall(record.text)}
+    for new, subject in _listing(record) if listed_shas else ():
         call = stayed.get(subject)
-        if call is None or not call.made.sha or call.made.sha[:_SHORTEST_SHA] in there:
+        if call is None or not call.made.sha or call.made.sha[:_SHORTEST_SHA] in listed_shas:
             continue
-        gone[call.made.sha] = new
+        replacements[call.made.sha] = new
         renamed = replace(call.made, sha=new)
         stayed[subject] = replace(call, made=renamed, named_in=record.text)
-    return gone
+    return replacements
 
 
 def _amends_quietly(command: RedactedText, record: RedactedRecord) -> bool:
@@ -255,8 +262,8 @@ def _amends_quietly(command: RedactedText, record: RedactedRecord) -> bool:
     )
 
 
-def _listed(subject: RedactedText, record: RedactedRecord) -> str:
-    """Return the SHA beside which an output lists a subject, "" if it does not."""
+def _listed_sha(subject: RedactedText, record: RedactedRecord) -> str:
+    """Return the SHA with which an output lists a subject, "" if it does not."""
     return next((sha for sha, listed in _listing(record) if listed == subject), "")
 
 
@@ -267,8 +274,8 @@ def _listing(record: RedactedRecord) -> Iterator[tuple[str, RedactedText]]:
 
 
 def _reset_by(command: RedactedText) -> int:
-    """Return how many commits a command goes back behind; 0 if it does not, as where paths follow
-    the revision: that moves no branch."""
+    """Return the number of commits that a command resets; 0 if paths follow the revision, because
+    that moves no branch."""
     back = 0
     for segment in segments(command) if "reset" in command else ():
         if _git_verb(segment) != "reset" or {"-p", "--patch", "--"} & set(segment.words):
@@ -296,14 +303,14 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     printed = printed_in(record.text)
     if printed or record.is_error:
         return printed
-    given = _subjects_given(command)
+    subjects = _given_subjects(command)
     if shas := _ACKNOWLEDGED.findall(record.text):
-        return [MadeCommit(sha, subject) for sha, subject in zip(shas, given, strict=False)]
-    if not given or not _is_quiet(command):
+        return [MadeCommit(sha, subject) for sha, subject in zip(shas, subjects, strict=False)]
+    if not subjects or not _is_quiet(command):
         return []
-    sha = _listed(given[0], record)
+    sha = _listed_sha(subjects[0], record)
     lines = _lines_below(record.text, record.text.find(sha)) if sha else 0
-    return [MadeCommit(sha, given[0], lines=lines)]
+    return [MadeCommit(sha, subjects[0], lines=lines)]
 
 
 def _only_shows(command: RedactedText) -> bool:
@@ -351,28 +358,22 @@ def _is_quiet(command: RedactedText) -> bool:
     )
 
 
-def _subjects_given(command: RedactedText) -> list[RedactedText]:
-    """Return the subject that each `git commit` of a command gives, in a here-document or with
-    `-m`."""
+def _given_subjects(command: RedactedText) -> list[RedactedText]:
+    """Return the subject of each `git commit` in a command, from a here-document or `-m`."""
     bounds = [*(commit.start() for commit in _COMMITS.finditer(command)), len(command)]
-    given: list[RedactedText] = []
+    subjects: list[RedactedText] = []
     for begin, end in pairwise(bounds):
         part = command.cut(begin, end)
         if heredoc := _HEREDOC.search(part):
-            given.append(_subject(part.cut(*heredoc.span(2))))
+            subjects.append(_subject(part.cut(*heredoc.span(2))))
         elif message := _MESSAGE.search(part):
             start, last = message.span(1)
-            given.append(_subject(part.cut(start + 1, last - 1).lines()[0]))
-    return given
+            subjects.append(_subject(part.cut(start + 1, last - 1).lines()[0]))
+    return subjects
 
 
 def _subject(text: RedactedText) -> RedactedText:
     return shorten(text.squeezed(), _SUBJECT_LIMIT)
-
-
-def subjects(wordings: Iterable[RedactedText]) -> list[RedactedText]:
-    """Return the commits without their SHA."""
-    return [text.sub(_LEADING_SHA, "") for text in wordings]
 
 
 def is_routine(subject: str) -> bool:
@@ -382,9 +383,8 @@ def is_routine(subject: str) -> bool:
 
 
 def by_weight(calls: Sequence[CommitCall]) -> list[CommitCall]:
-    """Return commits by how much they tell, the most telling first: routine and what was reverted
-    last, then those whose subject needs the rest of the message, of the others the largest
-    first."""
+    """Return commits sorted by significance: the largest first, then those with a vague subject,
+    last routine and reverted ones; each group by size."""
     reverted = {back["subject"] for call in calls if (back := REVERT.match(call.made.subject))}
 
     def order(call: CommitCall) -> tuple[int, float]:
@@ -403,9 +403,9 @@ def is_beside(subject: str) -> bool:
 
 
 def _lines_below(text: str, start: int) -> int:
-    """Return how many lines a commit changed, as git printed it below the commit's own line and
-    before the next commit's; 0 where it did not."""
-    counted = _COUNTED.search(text, start)
+    """Return the number of changed lines that git printed below a commit's own line and before the
+    next commit's; 0 if it printed none."""
+    counted = _CHANGE_COUNTS.search(text, start)
     return sum(int(count) for count in counted.groups() if count) if counted else 0
 
 

@@ -1,7 +1,7 @@
 """The errors of a session, and how each ended.
 
-An error is the failed result of a command or tool: failed is what the agent's harness says failed;
-only where a pipe or a later command hid the status, or the harness said none, its output decides.
+An error is a result of a command or tool that the agent's harness reports as failed; if a pipe or a
+later command hid the status, or the harness reported none, the output decides.
 It ended "resolved" when the same command (a test or build: the same one over at least the same
 targets; a tool: on the same file) succeeded later and something was changed before that,
 "passed again" when nothing was, "unresolved" when it ran again and never did, "not retried" when it
@@ -35,8 +35,8 @@ UNRESOLVED, NOT_RETRIED = "unresolved", "not retried"
 ENDED = frozenset({RESOLVED, PASSED_AGAIN})
 _HEAD_LIMIT = 160
 _COMMAND_LIMIT = 60
-_SCANNED = 10_000
-"""Characters at the beginning, and as many at the end, in which an output is looked at."""
+_SCANNED_CHARACTERS = 10_000
+"""Characters at the beginning and at the end of an output that are searched."""
 
 _EXIT = re.compile(
     r"(?:^|\n)\s*(?:Exit code:?|Process exited with code|Command exited with code|"
@@ -73,7 +73,7 @@ _PIPEFAIL = re.compile(r"\bpipefail\b")
 _FOLLOWS = re.compile(r"\s*(?:\)\s*)*(&&|\|\||[|;&\n]|$)")
 _LOGGED = re.compile(r"\b(?:LOG|INFO|DEBUG|WARN)\b|\blevel\W{,3}(?:info|debug|warn)\b")
 """What a program says while it runs, on a line of its log."""
-_TELLING = tuple(
+_ERROR_LINES = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(?P<text>\S.*)",
@@ -113,14 +113,14 @@ _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call that ended; `record` is its result, `command` and `head` (the line that tells
-    what went wrong) are given only where it failed. `segment` is the part of the command line
-    that decided, None for other tools."""
+    """A finished call; `record` is its result. `command` and `head` (the line that names the error)
+    are set only if it failed. `segment` is the decisive part of the command line, None for other
+    tools."""
 
     turn: Turn
     record: RedactedRecord
     key: tuple[str, frozenset[str]]
-    """By what runs are compared: the program with its verb, and its targets."""
+    """The program with its verb, and its targets, by which runs are compared."""
     failed: bool
     segment: Segment | None = None
     command: RedactedText = EMPTY
@@ -133,7 +133,7 @@ class Run:
 
     @property
     def covers_all(self) -> bool:
-        """Whether its program ran on all that there is."""
+        """Whether its program ran on everything, without chosen targets."""
         return not self.key[1] or bool(self.key[1] & _EVERYTHING)
 
     @property
@@ -143,17 +143,15 @@ class Run:
 
     @property
     def text(self) -> RedactedText:
-        """Command and telling line."""
+        """The command and the line that names the error."""
         if not self.head:
             return compose("{}: failed", self.command)
         return compose("{}: {}", self.command, self.head)
 
 
 def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
-    """Return the errors, oldest first, each once, at most `MOST_ERRORS`.
-
-    `turn_id` is the turn where it was met last.
-    """
+    """Return the errors, oldest first, each once, at most `MOST_ERRORS`; `turn_id` is the last turn
+    in which it occurred."""
     runs = all_runs(session)
     last = {run.normal: place for place, run in enumerate(runs) if run.failed}
     records = [record for _, record in _records(session)]
@@ -188,7 +186,7 @@ def _records(session: SessionTurns) -> Iterator[tuple[Turn, RedactedRecord]]:
 
 
 def may_change(record: RedactedRecord) -> bool:
-    """Return True for a call that changes files, or a command that may change what others run on:
+    """Return True for a call that changes files, or a command that may change the state for others:
     not one that checks, shows or searches."""
     if record.kind != "tool_use":
         return False
@@ -225,7 +223,7 @@ def _outcome(
 
 
 def _run(turn: Turn, record: RedactedRecord, command: RedactedText, calls: Calls) -> Run | None:
-    """The run that a tool result reports; None where its failure would mean nothing."""
+    """Return the run of a tool result; None if its failure would mean nothing."""
     if record.kind != "tool_result":
         return None
     if record.is_error and _HOUSEKEEPING.search(record.text[:400]):
@@ -235,8 +233,8 @@ def _run(turn: Turn, record: RedactedRecord, command: RedactedText, calls: Calls
     if not record.tool_name or tool_kind(record) or record.tool_name == "write_stdin":
         # Still running, or a wrong guess at a path or a stale edit: no error of the session.
         return None
-    asked = calls.asked.get(record.tool_use_id, EMPTY)
-    key = f"{record.tool_name} {' '.join(record.paths) or asked}", frozenset[str]()
+    call_text = calls.asked.get(record.tool_use_id, EMPTY)
+    key = f"{record.tool_name} {' '.join(record.paths) or call_text}", frozenset[str]()
     if not record.is_error:
         return Run(turn, record, key, False)
     return Run(turn, record, key, True, None, record.tool_name, _head(record.text))
@@ -256,14 +254,14 @@ def _command_run(turn: Turn, record: RedactedRecord, command: RedactedText) -> R
         silent = code is None and record.agent == "codex"
         failed = (silent or _hides_status(command, decisive)) and _reads_as_failed(record.text)
     if not failed:
-        return Run(turn, record, _key(decisive), False, decisive)
+        return Run(turn, record, _comparison_key(decisive), False, decisive)
     text = shorten(shown(decisive), _COMMAND_LIMIT)
-    return Run(turn, record, _key(decisive), True, decisive, text, _head(record.text))
+    return Run(turn, record, _comparison_key(decisive), True, decisive, text, _head(record.text))
 
 
 def _hides_status(command: RedactedText, decisive: Segment) -> bool:
-    """Return True if a command line can succeed although one of its commands failed: what follows
-    it, a pipe or another command, decides the status that the agent's harness was told."""
+    """Return True if a command line can succeed although the `decisive` command failed, because a
+    pipe or another command after it decides the exit status."""
     at = command.rfind(decisive.text)
     follows = _FOLLOWS.match(command, at + len(decisive.text)) if at >= 0 else None
     if follows is None or follows.group(1) in ("", "&&"):
@@ -272,9 +270,9 @@ def _hides_status(command: RedactedText, decisive: Segment) -> bool:
 
 
 def _reads_as_failed(output: RedactedText) -> bool:
-    """Return True if what tests or a build printed tells of a failure; a count of failures, or the
-    word that all passed, tells more than a line that looks like an error."""
-    scanned = head_and_tail(output, _SCANNED, _SCANNED)
+    """Return True if the output of tests or a build reports a failure. A count of failures, or a
+    report that all passed, outweighs a line that looks like an error."""
+    scanned = head_and_tail(output, _SCANNED_CHARACTERS, _SCANNED_CHARACTERS)
     if _FAILURES_COUNTED.search(scanned):
         return True
     return _FAILING.search(scanned) is not None and _PASSED.search(scanned) is None
@@ -292,8 +290,8 @@ def _is_runner(segment: Segment) -> bool:
     return verb not in _EXACT
 
 
-def _key(segment: Segment) -> tuple[str, frozenset[str]]:
-    """Tests and builds by program, verb and targets; git by verb; all else by its text."""
+def _comparison_key(segment: Segment) -> tuple[str, frozenset[str]]:
+    """Return tests and builds by program, verb and targets; git by verb; all else by its text."""
     program, arguments = segment.program, [str(word) for word in segment.arguments]
     if not _is_runner(segment):
         return " ".join(segment.text.split()), frozenset()
@@ -307,8 +305,8 @@ def _key(segment: Segment) -> tuple[str, frozenset[str]]:
 
 def _head(text: RedactedText) -> RedactedText:
     """Return the line that names the error."""
-    scanned = head_and_tail(text, _SCANNED, _SCANNED)
-    for pattern in _TELLING:
+    scanned = head_and_tail(text, _SCANNED_CHARACTERS, _SCANNED_CHARACTERS)
+    for pattern in _ERROR_LINES:
         if hit := pattern.search(scanned):
             start, end = hit.span("text")
             further = _GOES_ON.match(scanned, end - 1)

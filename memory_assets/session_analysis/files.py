@@ -19,7 +19,7 @@ from memory_assets.tool_names import kind_of_tool
 
 MOST_FILES = 60
 _SERVER = "mcp__"
-"""What Claude Code puts before the names of tools of MCP servers."""
+"""Claude Code's prefix for tools of MCP servers."""
 _EDITORS = ("str_replace_editor", "str_replace_based_edit_tool", "text_editor")
 """Tools that show a file, too, where their command says so."""
 _VIEWS = re.compile(r"^command: view$", re.MULTILINE)
@@ -32,7 +32,7 @@ _OPTIONS_WITH_VALUE = names("-g --glob -A -B -C -m -t --type -d --max-count --in
 _SCRATCH = Phrase(
     r"^(?:/private)?/(?:tmp|var/folders|dev)/|^nul$|^\$|[*{]|^s(?P<mark>[/|#]).*(?P=mark).*(?P=mark)"
 )
-"""Not of the project, or a shell's variable or pattern instead of a path."""
+"""Paths outside of the project, or a shell's variable or pattern instead of a path."""
 _OLD = "old_string|old_str|oldString|oldText|old_text"
 _NEW = "new_string|new_str|newString|newText|new_text"
 _OTHER = (
@@ -45,7 +45,7 @@ _EDITS = re.compile(r"^(?:edits|replacements): (?P<edits>\[.*\])$", re.MULTILINE
 _SEARCH, _REPLACE = re.compile(r"[<-]{5,9} SEARCH\b"), re.compile(r"[>+]{5,9} REPLACE\b")
 _BETWEEN = re.compile(r"={5,9}")
 _PLACE = re.compile(r":(?:start|end)_line: ?\d+|-{5,9}")
-"""What stands before an old text and is no part of it."""
+"""A line before an old text that is no part of it."""
 
 _LONG_REPORT = 1_500
 """Characters of a last message; a longer one weighs no more."""
@@ -90,16 +90,16 @@ def touched(session: SessionTurns, records: Sequence[RedactedRecord] | None = No
             if pattern and record.agent_id is None:
                 seen.searches.append(record.text.cut(*pattern.span(1)).squeezed())
         elif kind == "shell":
-            _from_shell(record, seen)
+            _add_shell_files(record, seen)
     cwds = sorted(distinct(record.cwd for record in records), key=lambda cwd: (len(cwd), cwd))
     roots = distinct([session.project_root, *cwds])
-    modified = _kept(seen.modified, roots)
+    modified = _project_paths(seen.modified, roots)
     changed = set(modified)
-    read = [path for path in _kept(seen.read, roots) if path not in changed]
+    read = [path for path in _project_paths(seen.read, roots) if path not in changed]
     return Touched(read[:MOST_FILES], modified[:MOST_FILES], distinct(seen.searches))
 
 
-def _kept(paths: list[RedactedText], roots: list[RedactedText]) -> list[RedactedText]:
+def _project_paths(paths: list[RedactedText], roots: list[RedactedText]) -> list[RedactedText]:
     kept = distinct(relative_path(path, roots) for path in paths if not _SCRATCH.search(path))
     if not any(map(is_of_windows, roots)):
         return kept
@@ -111,7 +111,7 @@ def patched_paths(text: RedactedText) -> tuple[RedactedText, ...]:
     return tuple(text.cut(*match.span(1)) for match in _PATCHED.finditer(text))
 
 
-def _from_shell(record: RedactedRecord, seen: Touched) -> None:
+def _add_shell_files(record: RedactedRecord, seen: Touched) -> None:
     seen.modified += patched_paths(record.command)
     for segment in segments(record.command):
         program = segment.program
@@ -177,8 +177,8 @@ def edits_of(call: str) -> list[tuple[str, str]]:
 
 
 def _named_edits(call: str) -> list[tuple[str, str]]:
-    """Return the old and new texts of a call whose fields have these names: the old text ends
-    where the new one begins, that at another field."""
+    """Return the old and new texts of a call with fields for them: the old text ends where the new
+    one begins, the new one at another field."""
     pairs: list[tuple[str, str]] = []
     old: str | None = None
     begin: int | None = None

@@ -1,8 +1,7 @@
-"""What a session left open, in the words in which it was left, and what its person asked for once
-and for all.
+"""Sentences on work that a session left open, and standing instructions of its user.
 
-A reader of these sentences did not see the session, so each kind has the narrowest rule that finds
-most of it: what is missed costs less than what is wrong.
+Readers of these sentences did not see the session, so each kind has the narrowest rule that finds
+most of them: a miss costs less than a wrong hit.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _SHORTEST, _LONGEST = 12, 320
 _LONGEST_INSTRUCTION = 160
 _MOST_UNDER_A_HEADING = 2
 _NEAR = 60
-"""Characters behind what names an open end in which it may be said that it is none."""
+"""Characters after an open end in which a negation may follow."""
 _HEADING = Phrase(
     r"^\W*(?:next|next (?:steps?|up|actions?)|what'?s (?:next|left|still (?:open|missing))|"
     r"(?:still )?(?:remaining|outstanding|pending)(?: \w+)?|to-?dos?|follow-?ups?|left to do|"
@@ -73,14 +72,14 @@ NOT_LEFT = Phrase(
     r"\b(?:pre-?existing|intentionally|deliberately|by design|as (?:requested|asked|you asked)|"
     r"other than|instead of|rather than|but (?:it |they )?now)\b"
 )
-"""What names what was left only to say that it is not, or not to be done."""
+"""Sentences that name open work only to say that there is none, or that it is not to be done."""
 _PLANS = Phrase(
     r"^\W*(?:(?:now|next|first|then|good|great|ok(?:ay)?)[,.!]* )*"
     r"(?:I'll|I'm|I am|I can|let me|let's)\b"
 )
-"""A message that ends in what the agent is about to do was cut off, and the doing followed."""
+"""Announcements of the agent's next action: the message was cut off, and the action followed."""
 _COMMIT = re.compile(r"\W*(?=[a-f]*\d)[0-9a-f]{7,40}\b")
-"""What begins with a commit tells what it has."""
+"""A sentence that begins with a commit describes its content."""
 _CONDITION = Phrase(r"^\W*(?:if|when|once|unless|depending|even (?:if|when|with|though))\b")
 _ONCE_AND_FOR_ALL = Phrase(
     r"(?:^|[,;:(.] ?)(?:[-*•] ?)?(?:please |but |and |also |so |ok |okay |again,? |as always,? )*"
@@ -116,17 +115,17 @@ _EMPTY_WORDS = names(
     "outstanding todo pending still open left following option options first other anything "
     "something everything done know make sure push commit repo repository changes"
 )
-"""Words that a reader of one sentence learns nothing from."""
+"""Words without information in a single sentence."""
 _QUOTED = re.compile(r"\"[^\"]{12,}(?:\"|$)|“[^”]{12,}(?:”|$)|^>.*$", re.M)
-"""What a person shows of another text, and does not ask for."""
+"""Quotations of other texts, which are no requests."""
 _PIECE = re.compile(r"(?<=[.!?\n;])\s+|\n")
 
 
 def open_ends(message: RedactedText) -> list[RedactedText]:
     """Return the sentences of a closing message that name what was left to do or to decide: an
     offer or a question with which it ends, then the others in their order."""
-    parts = [part for part in sentences(message) if _says_what(_plain(part))]
-    offers = [part.text for part in parts[-2:] if OFFER.search(_plain(part))]
+    parts = [part for part in sentences(message) if _is_specific(_with_straight_quotes(part))]
+    offers = [part.text for part in parts[-2:] if OFFER.search(_with_straight_quotes(part))]
     return distinct([*offers, *left_open(message)])
 
 
@@ -137,23 +136,23 @@ def left_open(message: RedactedText) -> list[RedactedText]:
     under: Counter[tuple[str, str]] = Counter()
     for part in sentences(message):
         place = (part.heading, part.lead)
-        if _says_what(_plain(part)) and is_open(part, is_first=not under[place]):
+        if _is_specific(_with_straight_quotes(part)) and is_open(part, is_first=not under[place]):
             under[place] += 1
             if under[place] <= _MOST_UNDER_A_HEADING:
                 named.append(part.text)
     return named
 
 
-def _says_what(text: str) -> bool:
-    """Whether a sentence names what it is about, so that it can be read alone."""
+def _is_specific(text: str) -> bool:
+    """Whether a sentence names its subject, so that it can be read alone."""
     words = {word.lower() for word in _WORD.findall(text)} - _EMPTY_WORDS
     return len(text) >= _SHORTEST and len(words) > 1
 
 
 def is_open(part: Sentence, *, is_first: bool = True) -> bool:
-    """Return True if a sentence names what was left to do, by its words or by its heading; below a
-    heading one that is no item only `is_first`."""
-    text = _plain(part)
+    """Return True if a sentence names open work, by its words or by its heading; a sentence below a
+    heading that is no item only if it `is_first`."""
+    text = _with_straight_quotes(part)
     if len(text) > _LONGEST or text.endswith((":", "?")) or _CONDITION.match(text):
         return False
     opened = OPEN.search(text)
@@ -166,13 +165,13 @@ def is_open(part: Sentence, *, is_first: bool = True) -> bool:
     return opened is not None
 
 
-def _plain(part: Sentence) -> str:
+def _with_straight_quotes(part: Sentence) -> str:
     return part.text.replace("’", "'")
 
 
 def standing_instructions(prompt: str) -> Iterator[str]:
-    """Yield the sentences of a prompt that ask for something not just this once: always, never,
-    from now on, let's keep, we don't want."""
+    """Yield the sentences of a prompt that hold beyond this session: always, never, from now on,
+    let's keep, we don't want."""
     pieces = _PIECE.split(_QUOTED.sub(" ", prompt.replace("’", "'")))
     whole = (" ".join(piece.split()).strip("-*• ") for piece in pieces)
     clauses = (one.split(", ") if len(one) > _LONGEST_INSTRUCTION else [one] for one in whole)

@@ -1,5 +1,5 @@
-"""How causes, reasons, plans and deeds are told in Chinese, Japanese, German, Spanish and French
-(deeds in Korean, too), as `scores.py` has it in English: words, no grammar."""
+"""Words for causes, reasons, plans and deeds in Chinese, Japanese, German, Spanish and French
+(deeds in Korean, too), like the English ones of `scores.py`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OTHER_NEXT = (
     r"次の(?:一手|ステップ|アクション|作業)|今後|残(?:り|タスク)|下一步|接下来|待办|后续|"
     r"nächste schritte|prochaines étapes|próximos pasos|다음 단계"
 )
-"""What stands above steps to come."""
+"""Headings of next steps."""
 _MADE = (
     r"(?:创建|新建|添加|新增|加入|修复|修正|更新|删除|清除|移除|替换|安装|配置|实现|改成|改为|改用|移到|提交|推送|写入|"
     r"保存|生成|重构|优化|合并|重命名|调整|统一|补充|下载|搭建|填充|启动|写)"
@@ -50,4 +50,4 @@ OTHER_OPEN = Phrase(
     r"müssen|nicht)\b|"
     r"^(?=.{0,14}$)[^a-z]*$"
 )
-"""What is not done yet, or told with so few words that nothing is said of what was done."""
+"""Sentences on work that is not done yet, or too short to say what was done."""

@@ -19,10 +19,9 @@ _CAPITAL = re.compile(r"\\.|\(\?P|[A-Z]")
 
 
 class Phrase:
-    """A pattern of prose, where capitals make no difference; the groups of a match are in small
-    letters.
+    """A case-insensitive pattern of prose; the groups of a match are in lower case.
 
-    Pattern and text are compared in small letters: with `re.IGNORECASE`, for which Python's engine
+    Pattern and text are compared in lower case: with `re.IGNORECASE`, for which Python's engine
     cannot skip ahead to the letters that a match may begin with, a search takes two to three times
     as long, and these searches were three fifths of the time of summaries and observations.
     """
@@ -49,8 +48,8 @@ class Phrase:
 
 
 def in_small_letters(text: str) -> str:
-    """Return a text in small letters, each character in its place: "İ" stays, which would
-    become two."""
+    """Return a text in lower case, each character in its place: "İ" stays, which would become
+    two."""
     small = text.lower()
     if len(small) == len(text):
         return small
@@ -83,8 +82,8 @@ def shorten(text: RedactedText, limit: int) -> RedactedText:
 
 
 def head_and_tail(text: RedactedText, head: int, tail: int) -> RedactedText:
-    """Return `text`, or as much of its beginning and its end in characters, of whole lines where it
-    has any there."""
+    """Return `text`, or its beginning and its end of these lengths, cut at line ends if
+    possible."""
     if len(text) <= head + tail:
         return text
     head_ends = text.rfind("\n", head // 2, head)
@@ -95,8 +94,7 @@ def head_and_tail(text: RedactedText, head: int, tail: int) -> RedactedText:
 
 
 def fitted(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
-    """Return the parts, each cut to what those before it leave of `room` characters, as long as
-    40 are left."""
+    """Return the parts, each cut to the rest of `room` characters, as long as 40 are left."""
     kept: list[RedactedText] = []
     for part in parts:
         if room < 40:
@@ -107,7 +105,7 @@ def fitted(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
 
 
 def leading(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
-    """Return the first parts that fit in `room` characters, two of them after each part."""
+    """Return the first parts that fit in `room` characters with a separator of two after each."""
     kept: list[RedactedText] = []
     for part in parts:
         room -= len(part) + 2

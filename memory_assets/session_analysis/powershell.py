@@ -26,15 +26,15 @@ _POWERSHELL = (
     re.compile(r"\$(?:env:\w|_\.\w|PS\w|LASTEXITCODE)"),
     re.compile(r"^[^\S\n]*(?:\$\w+\s*=\s|&\s+[\"'.\\$])", re.MULTILINE),
 )
-"""What only PowerShell has. Each but the last begins with a character that is searched for fast."""
-_STARTS_IT = re.compile(
+"""Syntax of PowerShell alone. All but the last begin with a character that is found fast."""
+_STARTS_POWERSHELL = re.compile(
     r"\s*(?:powershell|pwsh)(?:\.exe)?"
     r"(?:\s+-(?:NoProfile|NoLogo|NonInteractive|ExecutionPolicy\s+\w+))*\s+-(?:Command|c)\s+",
     re.IGNORECASE,
 )
 _STARTS_CMD = re.compile(r"\s*cmd(?:\.exe)?\s+/c\s+", re.IGNORECASE)
-_OF_OTHERS = re.compile(r"<<-?\s*[\"']?\w|[;\n][^\S\n]*(?:then|do)\s+(?!\{)|\besac\b|\$\{|\[\[")
-"""What only shells of Unix have."""
+_UNIX_SHELL = re.compile(r"<<-?\s*[\"']?\w|[;\n][^\S\n]*(?:then|do)\s+(?!\{)|\besac\b|\$\{|\[\[")
+"""Syntax of Unix shells alone."""
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r]++|`\r?\n)|(?P<here>@(?P<mark>[\"'])[ \t]*\r?\n.*?\n(?P=mark)@)"
     r"|(?P<string>\"(?:[^\"`]|`.|\"\")*+\"?|'(?:[^']|'')*+'?)|(?P<comment>#[^\n]*+)"
@@ -59,9 +59,9 @@ _DEEPEST = 12
 
 
 def unwrapped(command: RedactedText) -> tuple[RedactedText, bool]:
-    """Return what a command line that starts a shell of Windows has it run, else the line itself,
-    and whether that is PowerShell's, by its start or by what only PowerShell has."""
-    starts = _STARTS_IT.match(command)
+    """Return the command that a call of a Windows shell runs, else the line itself, and whether it
+    is PowerShell, by the call or by syntax that only PowerShell has."""
+    starts = _STARTS_POWERSHELL.match(command)
     inside = starts or _STARTS_CMD.match(command)
     line = _unquoted(command.cut(inside.end()).trimmed()) if inside else command
     return line, starts is not None or _is_powershell(line)
@@ -69,7 +69,7 @@ def unwrapped(command: RedactedText) -> tuple[RedactedText, bool]:
 
 def _is_powershell(command: str) -> bool:
     is_its_own = any(sign.search(command) for sign in _POWERSHELL)
-    return is_its_own and _OF_OTHERS.search(command) is None
+    return is_its_own and _UNIX_SHELL.search(command) is None
 
 
 @dataclass(slots=True)
@@ -82,8 +82,8 @@ class Pipeline:
 
 @dataclass(slots=True)
 class _Statement:
-    """What was read of a statement: the words of each part of its pipeline, strings with their
-    quotes; the parts whose first word is called by `&`; and its blocks."""
+    """A parsed statement: the words of each part of its pipeline, strings with their quotes; the
+    parts whose first word is called by `&`; and its blocks."""
 
     parts: list[list[RedactedText]] = field(default_factory=lambda: [[]])
     called: set[int] = field(default_factory=set)
@@ -119,15 +119,15 @@ def pipelines(command: RedactedText, depth: int = 0) -> Iterator[Pipeline]:
             goes_on = statement.parts[0] and _GOES_ON.match(command, at)
             if token.group() == "\n" and (ends or goes_on):
                 continue
-            yield from _told(command.cut(start, begin), statement, depth)
+            yield from _pipelines_of(command.cut(start, begin), statement, depth)
             statement, start = _Statement(), at
         else:
             statement.parts[-1].append(command.cut(begin, at))
-    yield from _told(command.cut(start), statement, depth)
+    yield from _pipelines_of(command.cut(start), statement, depth)
 
 
-def _told(text: RedactedText, statement: _Statement, depth: int) -> Iterator[Pipeline]:
-    """Yield the pipeline that a statement is, or those in its blocks."""
+def _pipelines_of(text: RedactedText, statement: _Statement, depth: int) -> Iterator[Pipeline]:
+    """Yield the pipeline of a statement, or the pipelines in its blocks."""
     first = statement.parts[0]
     while first and _ASSIGNS.match(first[0]):
         value = _ASSIGNS.match(first[0])

@@ -21,8 +21,8 @@ _MOST = 500
 
 @dataclass(frozen=True)
 class Retrieval:
-    """One result of a call: the collection that was asked ("" if that is not known), and the ids of
-    the documents, best first for each text that was asked."""
+    """One result of a call: the queried collection ("" if unknown), and the ids of the documents,
+    best first for each query text."""
 
     turn: Turn
     result: RedactedRecord
@@ -45,8 +45,8 @@ def retrievals(session: SessionTurns) -> Iterator[Retrieval]:
 
 
 def _documents(text: str) -> tuple[str, ...]:
-    """Return the ids of a result: a list, or a list for each text that was asked. What follows them
-    need not be whole: long results are cut."""
+    """Return the ids of a result: a list, or a list for each query text. The rest of the result may
+    be cut off."""
     begins = _IDS.search(text)
     if begins is None:
         return ()

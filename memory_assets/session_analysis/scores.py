@@ -35,11 +35,11 @@ CAUSE_HEADING = Phrase(
     r"\b(?:what (?:was|went|is) wrong|root cause|causes?\b.*:$|why (?:it|this|that) \w+)|"
     r"^\W*(?:conclusion|bottom line|verdict|结论)"
 )
-_OF_OTHERS = Phrase(
+_OTHERS_HEADING = Phrase(
     r"\b(?:well|good|strengths?|positives?|praise|solid|what works|recent\w*|previous\w*|earlier|"
     r"history|progress)\b"
 )
-"""Headings above what somebody else did, or an earlier session."""
+"""Headings of work of others, or of an earlier session."""
 REASON = Phrase(
     rf"{OTHER_REASONS}|, so \w+(?:s|ing)\b|"
     r"\b(?:because|due to|since (?:the|it|this|we|there)|so (?:that|the|it|every|each|no)|"
@@ -83,7 +83,7 @@ CHANGES = Phrase(
     r"^\W*(?:remove|add|use|update|fix|change|move|replace|create|rename|delete|keep|switch|ensure|"
     r"you want|you'll want)\b"
 )
-"""How sentences begin that tell of a change, or ask for one."""
+"""Beginnings of sentences that report a change, or ask for one."""
 _CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
 
 
@@ -99,7 +99,7 @@ _NO_FINDING = Phrase(
     r"|\b(?:root cause|culprit|fix)(?: is| was)?(?: now)? "
     r"(?:real|clear|confirmed|in place|found|here|exact)\b(?!: \S)"
 )
-_OF_THE_MOMENT = Phrase(
+_TRANSIENT = Phrase(
     r"\b(?:(?:biome|eslint|pylint|mypy)\b|unknown\[\]|inferred (?:from|as)\b|"
     r"possibly (?:undefined|null)\b|(?:they|he|she) wants?\b|"
     r"(?:does not|doesn't|no) need to (?:change|be)\b|"
@@ -111,31 +111,30 @@ _OF_THE_MOMENT = Phrase(
     r"I (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
     r"(?:we|I)(?:'re| are|'m| am) (?:creating|trying|running|using)\b)|_test\b|\.(?:spec|test)\."
 )
-"""What is over when the work is: the agent's own tests, edits and environment."""
+"""Subjects that matter only during the work: the agent's own tests, edits and environment."""
 
 
 def states_nothing(text: str) -> bool:
-    """Return True if a sentence only announces a finding, or tells of what is over when the work
-    is."""
-    return (_NO_FINDING.search(text) or _OF_THE_MOMENT.search(text)) is not None
+    """Return True if a sentence only announces a finding, or matters only during the work."""
+    return (_NO_FINDING.search(text) or _TRANSIENT.search(text)) is not None
 
 
-def cause_score(one: Said) -> float:
+def cause_score(said: Said) -> float:
     """Return a score: 1.2 and more for a sentence that gives a reason or a finding."""
-    text = one.plain
+    text = said.plain
     if not readable(text):
         return 0.0
     score = 3.0 if CAUSE.search(text) else 0.0
     score += min(2, REASON.count(text)) * 0.7
-    if score == 0 or text[0] in '"“' or _OF_OTHERS.search(one.sentence.heading):
+    if score == 0 or text[0] in '"“' or _OTHERS_HEADING.search(said.sentence.heading):
         return 0.0
     if PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
         return 0.0
-    listed = one.sentence.item and one.changed and score < 1.5
-    if listed and SUMMARY_HEADING.search(f"{one.sentence.heading} {one.sentence.lead}"):
+    listed = said.sentence.item and said.changed and score < 1.5
+    if listed and SUMMARY_HEADING.search(f"{said.sentence.heading} {said.sentence.lead}"):
         return 0.0  # of a list of changes
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
-    sure = one.closing or one.recap
+    sure = said.closing or said.recap
     score += 0.5 if sure else -0.8
     score -= 3.0 if GUESSED.search(text) else 0.0
     score -= (1.2 if sure else 2.0) if DOUBTFUL.search(text) else 0.0
@@ -161,7 +160,7 @@ _PAST = (
 )
 _MENDED = r"(?:(?<=fixed)|(?<=resolved)|(?<=corrected)|(?<=repaired)|(?<=patched))"
 _DEED = rf"{_PAST}\b(?!\s*[-–—:]\s)(?:{_MENDED}|(?! that\b))"
-"""What was done: "wrote that ..." tells what was said, "fixed that ..." what was amiss."""
+"""A finished action: not "wrote that ...", which reports a statement, but "fixed that ..."."""
 DID = Phrase(
     r"^\W*(?:\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ "
     r"|[^—–.?!:]{3,60}(?: [—–-]+|:) (?=\w+ [^\s(—–-]))?"
@@ -188,9 +187,9 @@ DOES = (
     r"(?:[\w-]+s|work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run|include|"
     r"fall|read|write|take|get|share|handle|render|keep|point|match|require|log|store|send)"
 )
-"""What something does now."""
+"""Verbs for what something does now."""
 DEEDS = (DID, OTHER_DEEDS)
-"""In all languages."""
+"""Finished actions in all languages."""
 NOW = Phrase(
     r"(?:\b(?:is|are)|'re|'s) (?:now|all (?:done|set|fixed|"
     r"complete|merged|green)|complete|done|fixed|in place|merged|pushed)\b|"
@@ -222,43 +221,43 @@ NEXT_HEADING = Phrase(
 )
 
 
-def _deed_in(text: str) -> str:
-    """Return the clause of a sentence that begins with a deed, else all of it: what follows may say
-    what the deed will do."""
+def _deed_of(text: str) -> str:
+    """Return the first clause of a sentence that begins with a finished action, else all of it:
+    later clauses may be about its effects."""
     return _CLAUSE_END.split(text, maxsplit=1)[0] if DID.match(text) else text
 
 
-def done_score(one: Said) -> float:
+def done_score(said: Said) -> float:
     """Return a score: 1.5 and more for a sentence that tells of work done."""
-    text = one.plain
-    if not (one.closing or one.recap) or not readable(text) or NOT_DONE.search(_deed_in(text)):
+    text = said.plain
+    if not (said.closing or said.recap) or not readable(text) or NOT_DONE.search(_deed_of(text)):
         return 0.0
-    if NEXT_HEADING.search(one.sentence.heading) or NEXT_HEADING.search(one.sentence.lead):
+    if NEXT_HEADING.search(said.sentence.heading) or NEXT_HEADING.search(said.sentence.lead):
         return 0.0
-    if _OF_OTHERS.search(one.sentence.heading) and not one.changed:
+    if _OTHERS_HEADING.search(said.sentence.heading) and not said.changed:
         return 0.0
-    did = DID.search(text)
-    if (did and _QUOTES.search(text[: did.start()])) or (not did and _UNDER_WAY.search(text)):
+    deed = DID.search(text)
+    if (deed and _QUOTES.search(text[: deed.start()])) or (not deed and _UNDER_WAY.search(text)):
         return 0.0
-    if not did and OTHER_DEEDS.search(text):
-        if not (one.changed or one.recap or one.place == 0) or OTHER_OPEN.search(text):
+    if not deed and OTHER_DEEDS.search(text):
+        if not (said.changed or said.recap or said.place == 0) or OTHER_OPEN.search(text):
             return 0.0
-        return 0.0 if CAUSE_HEADING.search(one.sentence.lead) else 2.4 if one.changed else 2.0
-    # A small letter where a code mark stood: "completed runs ..." may be an adjective, not the verb
-    # behind a path: "src/gate.py - Added ...".
+        return 0.0 if CAUSE_HEADING.search(said.sentence.lead) else 2.4 if said.changed else 2.0
+    # "completed runs ..." in lower case may be an adjective, other than the verb after a path:
+    # "src/gate.py - Added ...".
     score = 0.0
-    if did:
-        verb = text[did.end() - len(did[0].split()[-1]) :]
-        score = 2.0 if did.start() or text[0].isupper() or verb[0].isupper() else 0.5
-    if score or one.changed or one.last:  # else it may be told of how things are anyway
-        score += 1.0 if NOW.search(text) or (not did and WAS_DONE.search(text)) else 0.0
+    if deed:
+        verb = text[deed.end() - len(deed[0].split()[-1]) :]
+        score = 2.0 if deed.start() or text[0].isupper() or verb[0].isupper() else 0.5
+    if score or said.changed or said.last:  # else it may describe an unchanged state
+        score += 1.0 if NOW.search(text) or (not deed and WAS_DONE.search(text)) else 0.0
     if score == 0:
         return 0.0
-    if SUMMARY_HEADING.search(one.sentence.heading) or SUMMARY_HEADING.search(one.sentence.lead):
+    if SUMMARY_HEADING.search(said.sentence.heading) or SUMMARY_HEADING.search(said.sentence.lead):
         score += 0.7
-    score += 1.0 if one.last else 0.0
-    score += 0.4 if one.changed else 0.0
-    score += 0.6 if one.recap else 0.0
-    score += 0.3 if not one.sentence.item else 0.0
+    score += 1.0 if said.last else 0.0
+    score += 0.4 if said.changed else 0.0
+    score += 0.6 if said.recap else 0.0
+    score += 0.3 if not said.sentence.item else 0.0
     score -= 0.5 if len(text) > 200 else 0.0
     return score

@@ -1,8 +1,7 @@
-"""Markdown, as agents write it, to plain sentences; and the request in a human prompt, in its own
-words.
+"""Splitting agents' Markdown into plain sentences, and condensing the request in a human prompt.
 
-Code fences, rules and comments fall away; headings become the context of the sentences below
-them, and the rows of a table are items; emphasis, code marks and link targets are taken off.
+Code fences, rules and comments are dropped; headings become the context of the sentences below
+them, and the rows of a table are items; emphasis, code marks and link targets are removed.
 """
 
 from __future__ import annotations
@@ -69,12 +68,12 @@ _NOTICE = Phrase(
     r"\d+ (?:tool calls|tokens|turns|steps|iterations) (?:left|remaining)\b|"
     r"stop hook (?:feedback|prevented|blocked|blocking)\b)"
 )
-"""How notices begin that the program around an agent gives it as if the person had typed them."""
+"""Beginnings of notices that an agent's harness adds as if the person had typed them."""
 _MOVING = Phrase(
     r"(?:ok(?:ay)?,? )?(?:(?:let'?s )?(?:get|go) back to|(?:git )?(?:switch|checkout|pull|"
     r"fetch)(?: to)?|open|cd)\b[\w\s./-]{0,40}"
 )
-"""Moving about in the repository before the work begins."""
+"""Prompts that only change the directory or branch."""
 _PASTED = re.compile(
     r"^\s*(?:\[Image|\[Pasted|<[a-z][\w-]*[ >]|\{|Traceback|at \S+ \(|\d{4}-\d\d-\d\d[T ]|\$ "
     r"|❯|⎿|⏺|> |\d\d?:\d\d(?::\d\d)? ?[AP]M|\[\[ ## \w+ ## \]\]|@\[\w+\]:)"
@@ -91,8 +90,7 @@ _FRAME = re.compile(
 _PLANNED = re.compile(
     r'\A\s*You are [^\n]{1,200}\n[\s\S]{0,1500}?"summary": "(?P<what>(?:[^"\\\n]|\\.){12,600})"'
 )
-"""What stands before the task in prompts of programs: who the agent is, or what a skill says; and
-a plan in JSON."""
+"""Text before the task in prompts of programs: the agent's role, or a skill; and a plan in JSON."""
 _QUOTED = re.compile(r"^ *(?:>|❯) ?", re.MULTILINE)
 _AROUND = re.compile(r"\A\s*\"(?=\s*#)|\A\s*❯\s*")
 _IMAGE = re.compile(r"\[(?:Image|image|document)[^\]]{0,300}\]\s*")
@@ -217,7 +215,8 @@ def _blocks(text: RedactedText) -> list[_Block]:
 
 
 def _lead_in(block: _Block, lead: RedactedText) -> RedactedText:
-    """A paragraph that ends in a colon introduces the list below it."""
+    """Return the last line of a paragraph that introduces a list by a colon, else ""; `lead` of an
+    item."""
     if block.item:
         return lead
     last = block.lines[-1]
@@ -241,8 +240,8 @@ def asks(prompt: RedactedRecord) -> bool:
 
 
 def own_words(text: RedactedText) -> RedactedText:
-    """Return a prompt without the marks of images, documents and quotations that stand around all
-    of it, the opening of a plan, and the frame of a program or a skill around a task."""
+    """Return a prompt without marks of images, documents and quotations around all of it, the
+    opening of a plan, and the text of a program or a skill around a task."""
     text = text.sub(_PLAN, "").sub(_IMAGE, "").sub(_FRAME, "")
     if planned := _PLANNED.match(text):
         return text.cut(*planned.span("what"))
@@ -263,8 +262,8 @@ def request_sentences(text: RedactedText) -> Sequence[Sentence]:
 
 
 def condensed(text: RedactedText, limit: int, *, filled: bool = False) -> RedactedText:
-    """Return the first sentences that fit; the first one alone is cut where it is too long, and,
-    if it is to be `filled`, one after that which leaves half of the room empty."""
+    """Return the first sentences that fit. Only the first one is shortened if it is too long; with
+    `filled` also a later one, if half of the room would be empty."""
     kept: list[RedactedText] = []
     for sentence in request_sentences(text)[:_SENTENCES_OF_A_REQUEST]:
         used = sum(len(part) + 1 for part in kept)

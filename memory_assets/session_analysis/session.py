@@ -1,5 +1,5 @@
-"""`SessionTurns`: one session, redacted, as all that reads a whole session is given it; and the
-command that each of its tool results ended."""
+"""`SessionTurns`: one redacted session, the input of all analysis of whole sessions; and `Calls`,
+which finds the command of each tool result."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ class SessionTurns:
     turns: tuple[Turn, ...]
 
     def once(self, make: Callable[[SessionTurns], T]) -> T:
-        """Return what `make` returns for this session; it is called once, because several
-        stages need the same."""
+        """Return `make(self)`, cached, because several stages need the same."""
         if make not in self._made:
             self._made[make] = make(self)
         return cast(T, self._made[make])
@@ -53,7 +52,7 @@ class SessionTurns:
 
     @property
     def by_program(self) -> bool:
-        """Whether programs asked in all turns, and no human in any."""
+        """Whether programs wrote all prompts."""
         return bool(self.turns) and all(turn.by_program for turn in self.turns)
 
     @cached_property
@@ -89,7 +88,7 @@ def session_turns(records: Iterable[RedactedRecord], turns: Iterable[Turn]) -> S
 
 
 def _without_abandoned(turn: Turn) -> Turn:
-    """Return a turn without what was said on an abandoned branch: nothing of it holds."""
+    """Return a turn without records of abandoned branches."""
     kept = tuple(record for record in turn.records if record.subtype != ABANDONED)
     if len(kept) == len(turn.records):
         return turn

@@ -18,8 +18,8 @@ from memory_assets.session_analysis.session import SessionTurns
 
 MAX_SCANNED = 4_000
 _CACHED_CHARACTERS = 4_000_000
-"""Of commands whose segments are kept, some 80 MB. A count would not do: one turn may have 50,000
-commands of 70 characters, which ten passes read, or as many of a hundred kilobytes."""
+"""Characters of commands whose segments are cached, some 80 MB. The limit is no count, because one
+turn may have 50,000 commands of 70 characters, or as many of a hundred kilobytes."""
 _TOKEN = re.compile(
     r"(?:[ \t]|\\\n)*+(?:(?P<heredoc><<-?\s*[\"']?(?P<tag>\w+)[\"']?)"
     r"|(?P<redirect>\d?>>?&?\d?|&>>?|<)|(?P<break>\|\|?|&&?|;|\n)"
@@ -66,11 +66,11 @@ _OPERATORS = names(
     "sqlite3 redis-cli aws gcloud az fly vercel wrangler netlify heroku systemctl ssh scp rsync "
     "pulumi prisma"
 )
-_WITH_VERBS = names(
+_VERB_PROGRAMS = names(
     "npm pnpm yarn bun go cargo make mvn gradle gradlew dotnet mise just task swift mix rake "
     "python python3 node deno uv poetry pip pip3 hatch"
 )
-_LOOKING = (
+_READ_ONLY = (
     VIEWERS
     | SEARCHERS
     | names(
@@ -112,24 +112,24 @@ _lock = Lock()
 def segments(command: RedactedText) -> tuple[Segment, ...]:
     """Return the simple commands of a command line, wrappers and assignments taken off.
 
-    Of PowerShell a pipeline is one command. Those of recent commands are cached, because several
+    In PowerShell a pipeline is one command. Segments of recent commands are cached, because several
     callers read each session.
     """
     global _recent_characters
     known = _recent.get(command)
     if known is not None:
         return known
-    told = tuple(_segments(command))
+    found = tuple(_segments(command))
     with _lock:
         _recent_characters += len(command)
         if _recent_characters > _CACHED_CHARACTERS:
             forget_segments()
             _recent_characters = len(command)
-        return _recent.setdefault(command, told)
+        return _recent.setdefault(command, found)
 
 
 def forget_segments() -> None:
-    """Drop the segments that are kept of recent commands."""
+    """Empty the cache of segments."""
     global _recent_characters
     _recent.clear()
     _recent_characters = 0
@@ -139,9 +139,9 @@ def _segments(command: RedactedText) -> Iterator[Segment]:
     command, is_powershell = unwrapped(command)
     if not is_powershell:
         return _scan(command.cut(0, MAX_SCANNED))
-    told = pipelines(command.cut(0, MAX_SCANNED))
-    pieces = (_segment(one.text, one.words, None, piped=False) for one in told)
-    return (segment for segment in pieces if segment is not None)
+    found = pipelines(command.cut(0, MAX_SCANNED))
+    segments = (_segment(pipeline.text, pipeline.words, None, piped=False) for pipeline in found)
+    return (segment for segment in segments if segment is not None)
 
 
 def _scan(command: RedactedText) -> Iterator[Segment]:
@@ -238,7 +238,7 @@ def meaningful(command: RedactedText) -> list[Segment]:
 
 
 def commands(session: SessionTurns) -> tuple[RedactedText, ...]:
-    """Return distinct commands by how much they tell, at most `MOST_COMMANDS`."""
+    """Return distinct commands, the most significant first, at most `MOST_COMMANDS`."""
     ranked: dict[RedactedText, tuple[int, int]] = {}
     for place, record in enumerate(session.records):
         if record.kind != "tool_use" or not record.command:
@@ -259,8 +259,8 @@ def shown(segment: Segment) -> RedactedText:
 
 
 def form_of(segment: Segment) -> str:
-    """Return a command without what differs from use to use: of the arguments, the first two stay
-    where they are words, as in `docker compose up`; options stay without their values."""
+    """Return a command without parts that differ between uses: the first two arguments stay if they
+    are words, as in `docker compose up`; options lose their values."""
     kept, verbs = [segment.program], 0
     for word in segment.words[1:]:
         if word.startswith("-"):
@@ -275,12 +275,13 @@ def form_of(segment: Segment) -> str:
 
 
 def _rank(segment: Segment) -> int | None:
-    """0 tests, 1 commits and the like, 2 builds and checks, 3 operations, 4 other programs."""
+    """Return 0 for tests, 1 for commits and the like, 2 for builds and checks, 3 for operations, 4
+    for other programs, 5 for scripts and installations; None for commands not worth listing."""
     program = segment.program
     verb = segment.words[1] if len(segment.words) > 1 else ""
-    if not program or program in _LOOKING or not (program[0].isalnum() or program[0] in "._"):
+    if not program or program in _READ_ONLY or not (program[0].isalnum() or program[0] in "._"):
         return None
-    if program in _TESTERS or (program in _WITH_VERBS and _names_a_test(segment)):
+    if program in _TESTERS or (program in _VERB_PROGRAMS and _names_a_test(segment)):
         return 0
     if program == "git":
         return None if verb in LOOKING_GIT or verb.startswith("-") else 1
@@ -288,7 +289,7 @@ def _rank(segment: Segment) -> int | None:
         return 1 if "create" in segment.words or "merge" in segment.words else 4
     if program in _CHECKERS:
         return 2
-    if program in _WITH_VERBS:
+    if program in _VERB_PROGRAMS:
         return 5 if verb in ("-c", "-e", "-", "") or "install" in segment.words[1:3] else 2
     return 3 if program in _OPERATORS else 4
 

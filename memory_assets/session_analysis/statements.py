@@ -1,4 +1,5 @@
-"""The agent's sentences, the choice of those with the best scores, and which do not hold."""
+"""The agent's sentences: listing them, choosing the best-scored ones, and finding withdrawn
+ones."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ _OPENING = re.compile(
 OPTION = Phrase(
     r"\W*(?:option|approach|alternative|choice|variant) (?:\d|[a-z]\b)|.*\b(?:pros|cons)\b"
 )
-"""How an option begins, or what stands above it."""
+"""Beginnings of options, or their headings."""
 _IS_JSON = re.compile(r"^\{\s*\"", re.MULTILINE)
 _BLOCK_OF_JSON = re.compile(r"\A\s*```(?:json)?\s*\n(?P<json>\{[^`]*\})\s*```\s*\Z")
 _JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
@@ -62,8 +63,8 @@ _LEADS_TO_WISHES = Phrase(
     r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not|no|none|nor|neither|nothing|"
     r"except\w*|exclud\w+|rule[sd]? out|ruling out|reject\w*|dismiss\w*|eliminat\w+)\b|n't\b"
 )
-"""What leads to a list of what may be, is to be, or is not."""
-_OF_THE_PLAN = names("todowrite todo_write update_plan taskupdate exitplanmode")
+"""Lead-ins of lists of possibilities, plans or negations."""
+_PLAN_TOOLS = names("todowrite todo_write update_plan taskupdate exitplanmode")
 """Calls that may follow the last message of a turn."""
 _LONGEST_OBJECTION = 600
 """Characters of a prompt that objects; a longer one brings something of its own."""
@@ -79,11 +80,11 @@ CORRECTS = Phrase(
     r"i (?:meant|mean)\b)"
 )
 """How prompts begin that object to the reply before them."""
-_WORK = (
+_ALL_WORK = (
     r"(?:all (?:of )?)?(?:it|your (?:\w+ )?(?:changes?|edits?|work)|"
     r"(?:this|that|those)(?! (?!(?:back|by|and|but|because|so|since|again|for|myself|now)\b)\w))\b"
 )
-"""What was done, in the words of who undid it; "that line" is a part of it."""
+"""Words of a person for all of the agent's work, which they undid; "that line" is only a part."""
 _STILL = Phrase(
     r"\bstill (?:see\w*|get\w*|show\w*|not|no|fail\w*|broken|happen\w*|the same|there|wrong|"
     r"do(?:es)?(?:n't| not)|ha(?:s|ve|ving)|an? (?:error|issue))\b|"
@@ -91,7 +92,7 @@ _STILL = Phrase(
     r"\bthis is what (?:i|we) (?:see|get)\b|\bsame (?:error|issue|problem|thing|result)\b|"
     r"\b(?:revert|undo|roll back) (?:it|this|that|the|your)\b|"
     r"(?:^|[.,;:!?] )(?:(?:so|and|but|then) )?i(?:'ve| have)? (?:(?:just|already|manually) )?"
-    rf"(?:(?:undid|undone|reverted|discarded|rolled back) {_WORK}|rolled {_WORK} back)"
+    rf"(?:(?:undid|undone|reverted|discarded|rolled back) {_ALL_WORK}|rolled {_ALL_WORK} back)"
     r"(?! by (?:accident|mistake)\b)|"
     r"\bnow (?:it|there|we|i)\b.{0,40}\b(?:error|fail\w*|broken|crash\w*)\b"
 )
@@ -99,7 +100,7 @@ _THINKS = Phrase(
     r"\W*the user(?:'s\b| (?:is|wants|has|said|says|asked|asks|now|just|also|mentioned|clarified|"
     r"provided|confirmed|approved|thinks|needs|added)\b)"
 )
-"""How an agent's thoughts begin, which some exports give as its words, after its report."""
+"""Beginnings of an agent's thoughts, which some exports append to its report."""
 _CONCEDES = Phrase(
     r"\W*(?:you'?re|you are) (?:\w+ )?(?:right|correct)\b.{0,80}\b(?:apologi[sz]e|sorry|confusion|"
     r"mistake|wrong|mis(?:read|understood))\b|\W*(?:i apologi[sz]e|my mistake|i was wrong)\b"
@@ -130,7 +131,7 @@ class Said:
     plain: str
     """The text as the patterns expect it: straight apostrophes."""
     place: int
-    """How many sentences of its message that say something stand before it."""
+    """The number of earlier sentences of its message, without short ones."""
 
 
 def all_said(turns: Sequence[Turn]) -> list[Said]:
@@ -145,18 +146,18 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
             if not recap and not _is_prose(record):
                 continue
             where = record, place, at >= closing_from, place == last, changed, recap
-            told = sentences(_told_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]
+            message_sentences = sentences(_summary_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]
             number = 0
-            for sentence in told:
+            for sentence in message_sentences:
                 text = sentence.text.sub(_OPENING, "")
                 said.append(Said(sentence, *where, text, text.replace("’", "'"), number))
                 number += len(text) >= _SHORTEST or has_no_blanks(text)
     return said
 
 
-def _told_in_json(text: RedactedText) -> RedactedText:
-    """Return the summary in a JSON object with which a report ends, not in one that is shown as
-    code; any other text as it is."""
+def _summary_in_json(text: RedactedText) -> RedactedText:
+    """Return the summary in a JSON object at the end of a report, unless it is shown as code; any
+    other text unchanged."""
     if block := _BLOCK_OF_JSON.match(text):
         text = text.cut(*block.span("json"))
     shown = text.count("```") % 2 or not text.rstrip().endswith("}")
@@ -177,8 +178,8 @@ def is_answered(turn: Turn) -> bool:
 
 
 def _closing_from(turn: Turn) -> int:
-    """Return where the turn's last message begins: after its last call. What an agent said before
-    calls with which the turn ends was its way to them, and the turn has no last message."""
+    """Return the index of the first record of the turn's last message, which follows its last call;
+    the number of records if the turn ends with calls."""
     begin = len(turn.records)
     for at in range(len(turn.records) - 1, -1, -1):
         record = turn.records[at]
@@ -186,7 +187,7 @@ def _closing_from(turn: Turn) -> int:
             begin = at
         elif record.kind != "tool_use" or record.agent_id is not None:
             continue
-        elif begin < len(turn.records) or record.tool_name.lower() not in _OF_THE_PLAN:
+        elif begin < len(turn.records) or record.tool_name.lower() not in _PLAN_TOOLS:
             break
     return begin
 
@@ -214,11 +215,11 @@ def chosen(
     beside: Iterable[RedactedText] = (),
     again: float = 0.0,
 ) -> list[tuple[Said, RedactedText]]:
-    """Return the best of the sentences, each with its score, that fit in `room` characters, in
-    session order, each with the text to show of it.
+    """Return the best of the scored sentences that fit in `room` characters, in session order, each
+    with its text to show.
 
-    Sentences that repeat another one, or a text of `beside`, are dropped. A single sentence
-    that is too long is shortened. One loses `again` for each better one of its turn.
+    Sentences that repeat another one, or a text of `beside`, are dropped. A single sentence that is
+    too long is shortened. A sentence loses `again` for each better one of its turn.
     """
     scored = [(score, place, one) for place, (score, one) in enumerate(told) if score >= threshold]
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
@@ -258,8 +259,8 @@ def in_context(one: Said) -> RedactedText:
 
 
 def vocabulary_of(text: str) -> frozenset[str]:
-    """Return the words of a text that are longer than two letters; of scripts without blanks every
-    two letters that stand together."""
+    """Return the words of a text with more than two letters; in scripts without blanks all pairs of
+    adjacent letters."""
     words = (word.lower() for word in _WORD.findall(text))
     if text.isascii():
         return frozenset(words)
@@ -282,25 +283,25 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def with_lists(said: Sequence[Said]) -> Iterator[Said]:
-    """Yield the sentences, one of a last message that leads to a list with the first items of that,
-    if it says something and at least two items can be read with it. A list of parts with lists of
-    their own ("Not done:") may say the opposite of what leads to it."""
+    """Yield the sentences; a lead-in of a last message is joined with the first items of its list,
+    if it has content and at least two items fit. Lists of lists are not joined, because a part
+    ("Not done:") may contradict the lead-in."""
     for at, one in enumerate(said):
         leads = one.closing and one.plain.endswith(":") and len(_WORD.findall(one.plain)) > 2
         if not leads or _LEADS_TO_WISHES.search(one.plain):
             yield one
             continue
-        whole = list(takewhile(partial(_is_listed, one), said[at + 1 :]))
-        first = whole[0].sentence.indent if whole else 0
-        has_parts = any(it.text.endswith(":") or it.sentence.indent > first for it in whole)
+        below = list(takewhile(partial(_is_listed, one), said[at + 1 :]))
+        first = below[0].sentence.indent if below else 0
+        has_parts = any(item.text.endswith(":") or item.sentence.indent > first for item in below)
         items = [
-            it.text.cut(0, len(it.text) - it.text.endswith("."))
-            for it in whole[:_ITEMS]
-            if not (has_parts or it.sentence.before)
+            item.text.cut(0, len(item.text) - item.text.endswith("."))
+            for item in below[:_ITEMS]
+            if not (has_parts or item.sentence.before)
         ]
         listed = leading(items, min(_ROOM_OF_ITEMS, _LONGEST - len(one.text) - 2))
         fits = listed and len(listed) >= min(2, len(items))
-        yield _as(one, join(" ", (one.text, join("; ", listed)))) if fits else one
+        yield _with_text(one, join(" ", (one.text, join("; ", listed)))) if fits else one
 
 
 def _is_listed(lead: Said, one: Said) -> bool:
@@ -308,22 +309,21 @@ def _is_listed(lead: Said, one: Said) -> bool:
 
 
 def without_colon(one: Said, *, whole_only: bool = False) -> Said:
-    """Return a sentence that leads in a list as one of its own, without words that go on in the
-    list ("by setting:"), if it says enough without it; if `whole_only`, one with such words stays
-    as it is."""
+    """Return the lead-in of a list as a sentence of its own, without words that continue in the
+    list ("by setting:"), if enough is left; with `whole_only`, a lead-in with such words stays
+    unchanged."""
     whole = one.text.sub(_CUT_OFF, "") if one.plain.endswith(":") else EMPTY
     if len(whole) < _SHORTEST_LEAD or (whole_only and len(whole) < len(one.text) - 1):
         return one
-    return _as(one, whole)
+    return _with_text(one, whole)
 
 
 def fitting(one: Said) -> Said:
-    """Return a sentence that is too long to be read by itself as its first clauses, if these say
-    enough."""
+    """Return a long sentence as its first clauses, if these are long enough."""
     if len(one.text) <= _LONGEST:
         return one
     clauses = _clauses(one.text, _LONG_CLAUSES)
-    return _as(one, clauses) if clauses else one
+    return _with_text(one, clauses) if clauses else one
 
 
 def _clauses(text: RedactedText, limit: int) -> RedactedText:
@@ -332,7 +332,7 @@ def _clauses(text: RedactedText, limit: int) -> RedactedText:
     return text.cut(0, ends[-1]) if ends else EMPTY
 
 
-def _as(one: Said, text: RedactedText) -> Said:
+def _with_text(one: Said, text: RedactedText) -> Said:
     return replace(one, text=text, plain=text.replace("’", "'"))
 
 
@@ -357,9 +357,8 @@ def withdrawn(session: SessionTurns) -> frozenset[str]:
 
 
 def routine(session: SessionTurns) -> frozenset[str]:
-    """Return the ids of the turns with a long prompt that comes again between others: what is
-    pasted, or sent by a hook, after each piece of work. Before the one that a session begins with
-    there was none."""
+    """Return the ids of the turns with a long prompt that recurs between others, as one that is
+    pasted or sent by a hook after each piece of work; without the first prompt of the session."""
     places: dict[str, list[int]] = {}
     for place, turn in enumerate(session.turns):
         if turn.prompt is not None and len(turn.prompt.text) > _LONG_PROMPT:

@@ -1,4 +1,4 @@
-"""What a session's answers took, turn by turn and model by model, and what that costs.
+"""The tokens of a session's answers by turn and model, and their price.
 
 The prices are those that Anthropic, OpenAI and Google list for their APIs, in dollars for a million
 tokens, as of June 2026 (`PRICES_OF`). They leave out surcharges for long contexts and fast answers,
@@ -25,7 +25,7 @@ _DATED = re.compile(r"[-@]?20\d{6}.*$|-thinking.*$|:.*$|-latest$|-preview.*$|-v\
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars for a million tokens; a cache is written to at 1.25 times the input unless said."""
+    """Dollars for a million tokens; `cache_write` None: 1.25 times the price of input."""
 
     input: float
     output: float
@@ -71,15 +71,15 @@ PRICES: Mapping[str, Price] = {
 }
 
 
-def with_prices(given: tuple[str, ...]) -> Mapping[str, Price]:
-    """Return the list of prices with those of the setting: `model=input/output/cache read`, and if
-    it differs `/cache write`.
+def with_prices(pairs: tuple[str, ...]) -> Mapping[str, Price]:
+    """Return the list of prices with those of the setting: `model=input/output/cache read`,
+    optionally with `/cache write`.
 
     Raises:
-        ValueError: one is not said so.
+        ValueError: a pair has another form.
     """
     prices = dict(PRICES)
-    for pair in given:
+    for pair in pairs:
         model, _, numbers = pair.partition("=")
         values = [float(number) for number in numbers.split("/")]
         if not model or len(values) not in (3, 4) or min(values) < 0:
@@ -89,13 +89,13 @@ def with_prices(given: tuple[str, ...]) -> Mapping[str, Price]:
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price of a model's tokens; None where the list has none. The date in a name, its
-    provider and how a version is written do not matter."""
+    """Return the price of a model's tokens, or None. Dates and providers in names are ignored, and
+    spellings of versions are unified."""
     return prices.get(_known_name(model))
 
 
 def dollars_of(prices: Mapping[str, Price]) -> Callable[[str, int, int], float | None]:
-    """Return what prices tokens that a model read and wrote; None where the list has none."""
+    """Return a function that returns the price of tokens that a model read and wrote, or None."""
 
     def dollars(model: str, read: int, written: int) -> float | None:
         price = price_of(model, prices)
@@ -112,8 +112,8 @@ def _known_name(model: str) -> str:
 
 @dataclass(slots=True)
 class ModelUsage:
-    """What the answers of one model in one turn took. `seconds`, from the turn's first record to
-    its last, are those of the turn's first model; the others have 0, so that sums are right."""
+    """The usage of one model in one turn. `seconds`, from the turn's first record to its last, are
+    counted for the turn's first model only, so that sums are right."""
 
     turn: Turn
     model: str
@@ -124,8 +124,8 @@ class ModelUsage:
 
 
 def usage(session: SessionTurns) -> Iterator[ModelUsage]:
-    """Yield what each turn took, in the session's order; nothing of a turn whose transcript does
-    not say."""
+    """Yield the usage of each turn, in order; none for turns whose transcript has no token
+    counts."""
     for turn in session.turns:
         by_model: dict[str, ModelUsage] = {}
         last_model = ""
@@ -134,13 +134,13 @@ def usage(session: SessionTurns) -> Iterator[ModelUsage]:
             if not any(record.tokens):
                 continue
             model = record.model or last_model
-            used = by_model.setdefault(model, ModelUsage(turn, model))
+            model_usage = by_model.setdefault(model, ModelUsage(turn, model))
             tokens = (*record.tokens, 0, 0, 0, 0, 0)
-            used.tokens = Tokens(*map(sum, zip(used.tokens, tokens, strict=False)))
-            used.answers += 1
+            model_usage.tokens = Tokens(*map(sum, zip(model_usage.tokens, tokens, strict=False)))
+            model_usage.answers += 1
         times = [record.timestamp for record in turn.records if record.timestamp is not None]
-        for used in by_model.values():
-            used.began = min(times, default=None)
+        for model_usage in by_model.values():
+            model_usage.began = min(times, default=None)
         if times and by_model:
             first = next(iter(by_model.values()))
             first.seconds = (max(times) - min(times)).total_seconds()

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, f"{_SUFFIX}.zst", f"{_SUFFIX}.gz")
 _DEPTH = 8
-_OF_LINES = frozenset(name for name, agent in AGENTS.items() if agent.of_lines)
+_LINE_AGENTS = frozenset(name for name, agent in AGENTS.items() if agent.of_lines)
 """Agents all of whose transcripts are files with these endings; the sessions of the others are
 listed by their readers."""
-_OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
+_OTHER_NAMES = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 """Names of files that no reader accepts; the readers decide on all others."""
 
@@ -66,7 +66,7 @@ def roots_to_read(settings: Settings, catalog: Catalog) -> Roots:
 
 def stored_roots(roots: Roots) -> list[tuple[str, Path]]:
     """Return agent and directory of the roots whose sessions only a reader can list."""
-    return [(agent, root) for agent in roots if agent not in _OF_LINES for root in roots[agent]]
+    return [(agent, root) for agent in roots if agent not in _LINE_AGENTS for root in roots[agent]]
 
 
 def has_own_sessions(catalog: Catalog, data_dir: Path) -> bool:
@@ -113,10 +113,10 @@ def look(
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     agents: dict[str, tuple[str, Path]] = {}
     visited = set[str]()
-    of_lines = {agent: paths for agent, paths in roots.items() if agent in _OF_LINES}
+    of_lines = {agent: paths for agent, paths in roots.items() if agent in _LINE_AGENTS}
     for agent, root in ((agent, root) for agent, paths in of_lines.items() for root in paths):
         files = _files(str(root), _DEPTH, disk, (agent, root), visited)
-        for path, facts in _together(files, parts):
+        for path, facts in _join_parts(files, parts):
             noted = known.get(path)
             if noted is None:
                 unknown[path], agents[path] = facts, (agent, root)
@@ -136,7 +136,7 @@ def look(
                         continue  # or forgotten, or counted with the first
                     _count(disk, unknown[path])
                     disk.pending[path] = project, unknown[path][1]
-    stored = {agent: paths for agent, paths in roots.items() if agent not in _OF_LINES}
+    stored = {agent: paths for agent, paths in roots.items() if agent not in _LINE_AGENTS}
     in_stores = _transcripts(catalog, stored, data_dir, disk.unlisted) if stored else ()
     containers = _look_at_stores(disk, in_stores, known, projects, seen, excluded)
     _add_unread(disk, agents, {*seen, *disk.pending})
@@ -195,7 +195,7 @@ def _plain_name(path: str) -> str:
     return f"{name.partition(_SUFFIX)[0]}{_SUFFIX}"
 
 
-def _together(
+def _join_parts(
     files: Iterable[tuple[str, Facts]], parts: Mapping[str, str]
 ) -> Iterator[tuple[str, Facts]]:
     """Yield path and facts of each source: those of a file whose `parts` (path of the first file by
@@ -237,7 +237,7 @@ def _files(
             disk.troubled = True
         try:
             if entry.name.endswith(_ENDINGS):
-                if entry.name not in _OTHERS and not entry.name.startswith(_OTHER_PREFIXES):
+                if entry.name not in _OTHER_NAMES and not entry.name.startswith(_OTHER_PREFIXES):
                     status = entry.stat()
                     yield entry.path, (status.st_size, status.st_mtime_ns)
                     continue

@@ -50,7 +50,7 @@ class Exclusions:
             OSError
         ):  # a limit of the machine: nothing is read, and nothing lost, until it passes
             noted = ["*"]
-        return cls(tuple(filter(None, map(_in_one_form, (*settings.exclude, *noted)))))
+        return cls(tuple(filter(None, map(_normalize, (*settings.exclude, *noted)))))
 
     def cover(self, agent: str, project: str, directory: str, path: str) -> bool:
         """Return whether a transcript is of what they exclude: by its agent, its project, the
@@ -70,8 +70,7 @@ NOTHING_EXCLUDED = Exclusions()
 
 
 def exclude(data_dir: Path, names: Iterable[str]) -> list[str]:
-    """Note that these projects and directories are never read again; return the lines that say
-    so."""
+    """Add these projects and directories to the exclusions; return the lines that were added."""
     lines = [_SPECIAL.sub(r"[\1]", name) for name in names]
     add_lines(data_dir, lines)
     return lines
@@ -86,7 +85,7 @@ def add_lines(data_dir: Path, lines: Iterable[str]) -> None:
     staging.replace(path)
 
 
-def _in_one_form(pattern: str) -> str:
+def _normalize(pattern: str) -> str:
     pattern = pattern.strip()
     is_path = pattern.startswith("~") or "/" in pattern or "\\" in pattern
     return folded(spelled(str(on_this_machine(pattern))) if is_path else pattern)

@@ -1,4 +1,4 @@
-"""The transcripts on disk, each given to its project and its session.
+"""Find the transcripts on disk, and assign each to its project and session.
 
 A reader says what a file is called and which directory its records name. Which project that is, and
 which files are of one session, follows from all files together and from what is on record: a
@@ -34,12 +34,12 @@ from memory_assets.transcripts import (
 from memory_assets.transcripts.lines import read_head
 
 _CLAUDE_CODE = "claude-code"
-_OF_OTHERS = frozenset(name for name, agent in AGENTS.items() if agent.of_others)
+_AGENTS_WITH_COPIES = frozenset(name for name, agent in AGENTS.items() if agent.of_others)
 _WRITTEN = re.compile(rb'"timestamp":\s*"([^"]{10,40})"')
 _LOST_PART = "the file that it goes on from is deleted; what was read of the session stays"
-_TAKEN = "a session of another agent has the same id in this project"
-_DIFFER = "nothing, if it is a copy of that session; else give its file or directory another name"
-_RESTORE = "restore the deleted file, and run `memory ingest`"
+_DUPLICATE = "a session of another agent has the same id in this project"
+_REMEDY = "nothing, if it is a copy of that session; else give its file or directory another name"
+_RESTORE_REMEDY = "restore the deleted file, and run `memory ingest`"
 
 FileKey = tuple[str, str, str, str]
 """Agent, session, subagent ("" for none), and what project and path say beside."""
@@ -53,7 +53,7 @@ def find_all(
     need not read again; `note` is called with each file or directory that could not be listed, read
     or named."""
     sources = list(discover(roots, known, note))
-    return _joined(_of_one_agent(_Projects(rows, sources).given(), rows, note), rows, note)
+    return _join_files(_of_one_agent(_Projects(rows, sources).given(), rows, note), rows, note)
 
 
 class _Projects:
@@ -100,10 +100,10 @@ class _Projects:
         for moved in (True, False):
             for raw, source in order:
                 if id(raw) not in placed and (not moved or _is_moved(source)):
-                    placed[id(raw)] = self._placed(raw, source)
+                    placed[id(raw)] = self._assign_project(raw, source)
         return [placed[id(raw)] for raw, _ in self._found]
 
-    def _placed(self, raw: Source, source: Source) -> Source:
+    def _assign_project(self, raw: Source, source: Source) -> Source:
         session = source.agent, source.session_id
         if project := self._of_path.get(source.locator):
             return replace(source, project=project)
@@ -123,7 +123,7 @@ class _Projects:
         return replace(source, project=project)
 
     def _claim(self, folder: str, directory: str) -> bool:
-        """Return whether a folder is called after a directory; note it if it is not."""
+        """Return whether a folder is named after a directory; note the folder if it is not."""
         is_own = _is_called_after(folder, directory)
         if not is_own:
             self._claims.setdefault(directory, set()).add(folder)
@@ -136,7 +136,7 @@ class _Projects:
 
 
 def _is_moved(source: Source) -> bool:
-    """Whether a session lies in a folder that is called after another directory."""
+    """Whether the folder of a session is named after another directory."""
     return (
         source.agent == _CLAUDE_CODE
         and source.agent_id is None
@@ -162,21 +162,21 @@ def _of_one_agent(
     """Yield the sources without those whose session is another agent's: the one on record, else
     the first. Documents that were made of other agents' sessions are left out for those."""
     owners = {(row.project, row.session_id): row.agent for row in rows}
-    ids = {one.session_id for one in sources if one.agent not in _OF_OTHERS}
-    ids |= {row.session_id for row in rows if row.agent not in _OF_OTHERS}
+    ids = {one.session_id for one in sources if one.agent not in _AGENTS_WITH_COPIES}
+    ids |= {row.session_id for row in rows if row.agent not in _AGENTS_WITH_COPIES}
     for source in sources:
         owner = owners.setdefault((source.project, source.session_id), source.agent)
-        if source.agent in _OF_OTHERS:
+        if source.agent in _AGENTS_WITH_COPIES:
             if source.session_id not in ids:
                 yield source
-        elif owner in (source.agent, *_OF_OTHERS):
+        elif owner in (source.agent, *_AGENTS_WITH_COPIES):
             yield source
         else:
             where = printable(source.locator)
-            note(Unlisted(source.agent, where, f"{_TAKEN} ({AGENTS[owner].title})", _DIFFER))
+            note(Unlisted(source.agent, where, f"{_DUPLICATE} ({AGENTS[owner].title})", _REMEDY))
 
 
-def _joined(sources: Iterable[Source], rows: Iterable[SourceRow], note: Note) -> list[Source]:
+def _join_files(sources: Iterable[Source], rows: Iterable[SourceRow], note: Note) -> list[Source]:
     """Return one source for all files of a session, or of a subagent, that lie in several folders
     or homes: copies, and what a session wrote after it went on in a working tree."""
     sources = list(sources)
@@ -189,14 +189,14 @@ def _joined(sources: Iterable[Source], rows: Iterable[SourceRow], note: Note) ->
         group = groups.pop(_file_key(source), None)
         if group is None:
             continue
-        whole = group[0] if len(group) == 1 else _one_of(group)
+        whole = group[0] if len(group) == 1 else _join_group(group)
         row = on_record.get((whole.agent, whole.session_id, whole.agent_id or ""))
         if row is not None and _is_stub(row, whole):
             joined.append(replace(whole, agent_id=f"{whole.agent_id or 'main'}~1"))
         elif row is None or not _lost_parts(row, whole):
             joined.append(whole)
         elif whole.mtime_ns > row.mtime_ns:
-            note(Unlisted(whole.agent, printable(str(whole.path)), _LOST_PART, _RESTORE))
+            note(Unlisted(whole.agent, printable(str(whole.path)), _LOST_PART, _RESTORE_REMEDY))
     return joined
 
 
@@ -210,12 +210,12 @@ def _file_key(source: Source) -> FileKey:
     return source.agent, source.session_id, source.agent_id or "", f"{source.project}:{inside}"
 
 
-def _one_of(group: Sequence[Source]) -> Source:
+def _join_group(group: Sequence[Source]) -> Source:
     """Return one source of several, by the time of their first records; of copies the shorter one
     comes first, as the other one goes on. What only links lead to counts once."""
     places = {os.path.realpath(one.path): one for one in group}
     places |= {str(one.path): one for one in group if str(one.path) in places}
-    ordered = sorted(places.values(), key=lambda one: (_begun(one), one.size, str(one.path)))
+    ordered = sorted(places.values(), key=lambda one: (_first_time(one), one.size, str(one.path)))
     if len(ordered) == 1:
         return ordered[0]
     return replace(
@@ -226,7 +226,7 @@ def _one_of(group: Sequence[Source]) -> Source:
     )
 
 
-def _begun(source: Source) -> str:
+def _first_time(source: Source) -> str:
     try:
         written = _WRITTEN.search(read_head(source.path))
     except TranscriptError:

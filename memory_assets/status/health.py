@@ -1,5 +1,5 @@
-"""What a memory's status leaves out, for a report: redactions by rule, how the checks ended, and
-sizes over time."""
+"""Figures for a report that `memory status` leaves out: redactions by rule, the last results of the
+checks, and sizes over time."""
 
 from __future__ import annotations
 

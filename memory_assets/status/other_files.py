@@ -1,5 +1,5 @@
-"""Files below the agents' directories that are no transcripts on record: known and left out for a
-reason, or unknown."""
+"""Count the files in the agents' directories that are not transcripts on record: known and left out
+for a reason, or unknown."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from memory_assets.agents import AGENTS
 from memory_assets.errors import printable
 
 _DESKTOP = "written by file managers, editors and version control"
-_OF_ALL = ((".DS_Store", _DESKTOP), ("Thumbs.db", _DESKTOP), ("*~", _DESKTOP), (".git/*", _DESKTOP))
+_DESKTOP_FILES = tuple((name, _DESKTOP) for name in (".DS_Store", "Thumbs.db", "*~", ".git/*"))
 _LINK = "links to directories that are looked into"
 _COPY = "another copy of a transcript that is read"
-_BESIDE = "settings and caches of the agent beside its transcripts"
+_SETTINGS = "settings and caches of the agent beside its transcripts"
 _MAY_BE_TRANSCRIPTS = re.compile(
     r"\.(jsonl|ndjson|zst|gz|xz|bz2|zip|tar|tgz|db|sqlite3?|vscdb)(-wal|-shm)?\Z"
 )
@@ -74,8 +74,8 @@ def _reason(agent: str, root: Path, path: str) -> str:
     folders = _session_folders(agent, root)
     inside = path[len(str(root)) :]
     if not may_be_read and folders and not _is_in(folders, inside[1:]):
-        return _BESIDE
-    for pattern, reason in (*AGENTS[agent].other_files, *_OF_ALL):
+        return _SETTINGS
+    for pattern, reason in (*AGENTS[agent].other_files, *_DESKTOP_FILES):
         if fnmatchcase(inside, f"*/{pattern}"):
             return reason
     return ""

@@ -1,4 +1,4 @@
-"""What the ledger has of transcripts, as a walk of the agents' directories asks for it."""
+"""The ledger of transcripts, as a lookup for the walk of the agents' directories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Remembered(Known):
         row = self._rows.get(str(path))
         if row is None or row.directory is None or (row.size, row.mtime_ns) != (size, mtime_ns):
             return None
-        return _listed(row, path)
+        return _source_at(row, path)
 
     def members(self, container: Path, token: str) -> Sequence[Source] | None:
         """Return the sessions of a container that did not change since the ledger had all."""
@@ -42,7 +42,7 @@ class Remembered(Known):
                 if member and row.gone_at is None:
                     self._members.setdefault(where, []).append(row)
         rows = self._members.get(str(container), ())
-        return [_listed(row, container) for row in rows]
+        return [_source_at(row, container) for row in rows]
 
     def see(self, container: Path, token: str) -> None:
         """Note the token of a container whose sessions are listed."""
@@ -61,6 +61,6 @@ def source_of(row: SourceRow) -> Source:
     )
 
 
-def _listed(row: SourceRow, path: Path) -> Source:
+def _source_at(row: SourceRow, path: Path) -> Source:
     """Return the source of one path; its further files are found by themselves."""
     return replace(source_of(row), path=path, parts=())

@@ -8,10 +8,10 @@ from typing import Any
 
 from memory_assets.status.words import counted, in_words, lasting, totals
 
-_MOST = 20
+_MOST_ROWS = 20
 """Rows of a table; what is left out is counted."""
-_OF_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~])")
-_RIGHT = {"rows", "by words", "by meaning", "files", "passed", "redactions", "MB"}
+_MARKDOWN_MARKS = re.compile(r"([\\`*_\[\]<>|~])")
+_NUMBER_COLUMNS = {"rows", "by words", "by meaning", "files", "passed", "redactions", "MB"}
 """Headings of columns of numbers."""
 
 
@@ -90,12 +90,12 @@ def _section(
     lines = [f"| {' | '.join(_escaped(str(cell)) for cell in row)} |" for row in rows]
     if not lines:
         return f"## {title}\n\n{otherwise}"
-    marks = ("---:" if head in _RIGHT else "---" for head in heads)
-    table = [f"| {' | '.join(heads)} |", f"| {' | '.join(marks)} |", *lines[:_MOST]]
-    more = f"\n\nAnd {len(lines) - _MOST} more." if len(lines) > _MOST else ""
+    marks = ("---:" if head in _NUMBER_COLUMNS else "---" for head in heads)
+    table = [f"| {' | '.join(heads)} |", f"| {' | '.join(marks)} |", *lines[:_MOST_ROWS]]
+    more = f"\n\nAnd {len(lines) - _MOST_ROWS} more." if len(lines) > _MOST_ROWS else ""
     return f"## {title}\n\n" + "\n".join(table) + more
 
 
 def _escaped(text: str) -> str:
     """Return text on one line that Markdown shows as it is."""
-    return _OF_MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    return _MARKDOWN_MARKS.sub(r"\\\1", " ".join(text.split()))

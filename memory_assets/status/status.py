@@ -94,8 +94,8 @@ def status(settings: Settings) -> dict[str, Any]:
             vectors=vectors,
             unlisted=len(disk.unlisted),
             read=len(sessions),
-            of_other_models=_of_other_models(catalog, settings, versions) if vectors else {},
-            missing=[*_unread(text, disk), *_failed(catalog, data_dir)],
+            of_other_models=_rows_of_other_models(catalog, settings, versions) if vectors else {},
+            missing=[*_unread_lines(text, disk), *_failure_lines(catalog, data_dir)],
             noted=text.kinds_sentence(),
         ),
         "account": text.to_dict() | disk.others.to_dict(),
@@ -201,7 +201,7 @@ def coverage(
     return coverages
 
 
-def _unread(text: TextAccount, disk: Disk) -> Iterator[str]:
+def _unread_lines(text: TextAccount, disk: Disk) -> Iterator[str]:
     """Yield a line if text or files are in places that no reader knows, and one that names files
     which another agent may have written."""
     if sentence := "; ".join(filter(None, (text.sentence(), disk.others.sentence()))):
@@ -215,7 +215,7 @@ def _unread(text: TextAccount, disk: Disk) -> Iterator[str]:
         )
 
 
-def _failed(catalog: Catalog, data_dir: Path) -> Iterator[str]:
+def _failure_lines(catalog: Catalog, data_dir: Path) -> Iterator[str]:
     """Yield a line if a check of a project on record failed when it last ran, and one if the last
     ingest of a project did, so that nobody knows what is missing."""
     failed = failed_checks(data_dir, catalog.projects())
@@ -233,7 +233,7 @@ def _failed(catalog: Catalog, data_dir: Path) -> Iterator[str]:
             yield f"The last ingest{of} failed; run `memory ingest`, which says why."
 
 
-def _of_other_models(
+def _rows_of_other_models(
     catalog: Catalog, settings: Settings, versions: Mapping[str, Any]
 ) -> dict[str, int]:
     """Return by asset how many rows have vectors of another model than that of the settings."""
@@ -270,15 +270,15 @@ def _freshness(
         "vanished_files": disk.vanished,
         "newest_source_at": _iso(disk.newest_ns),
         "newest_indexed_at": indexed,
-        "lag_seconds": _since(oldest),
+        "lag_seconds": _seconds_since(oldest),
         "projects_behind": {
-            project: {"files": len(times), "lag_seconds": _since(min(times))}
+            project: {"files": len(times), "lag_seconds": _seconds_since(min(times))}
             for project, times in sorted(by_project.items())
         },
     }
 
 
-def _since(nanoseconds: int) -> float:
+def _seconds_since(nanoseconds: int) -> float:
     return round(max(time.time() - nanoseconds / 1e9, 0.0), 1) if nanoseconds else 0.0
 
 

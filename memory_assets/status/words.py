@@ -133,8 +133,8 @@ def held_back(current: Mapping[str, Any]) -> Iterator[str]:
 
 
 def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is to be known of Chroma's files: that they are gone, and of each directory that
-    was set aside whether it can be deleted."""
+    """Yield notes on Chroma's files: that they are gone, and whether the directories that were set
+    aside can be deleted."""
     chroma = current["chroma"]
     if chroma["state"] == "gone":
         directory = Path(current["data_dir"]) / "chroma"

@@ -1,4 +1,4 @@
-"""What is on record of each workspace, from the catalogue."""
+"""The status of each workspace, from the catalogue."""
 
 from __future__ import annotations
 

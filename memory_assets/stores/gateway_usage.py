@@ -33,9 +33,9 @@ CREATE INDEX IF NOT EXISTS usage_by_time ON gateway_usage (ts);
 
 @dataclass(frozen=True)
 class Spent:
-    """The requests of one consumer to one model at one provider: `failed` are those that were not
-    answered with success; `cost_usd` is what endpoints said that requests cost, and the price of
-    the tokens of the others; None where neither is known."""
+    """The requests of one consumer to one model at one provider; `failed` counts those without a
+    successful answer. `cost_usd` sums the costs that endpoints state and, for other requests, the
+    price of their tokens; None if neither is known."""
 
     consumer: str
     route: str
@@ -65,7 +65,7 @@ class GatewayUsage(SqliteStore):
         self.put("gateway_usage", **asdict(use), run_id=run_id, consumer=consumer)
 
     def spent(self, since: float, price: Price = lambda *_: None) -> list[Spent]:
-        """Return what was asked since a moment (Unix seconds), the most requests first."""
+        """Return the requests since a moment (Unix seconds), grouped, the most requests first."""
         rows = self.rows(
             "SELECT consumer, route, provider, model, COUNT(*), SUM(status != 200),"
             " SUM(input_tokens), SUM(output_tokens), CAST(AVG(latency_ms) AS INTEGER),"
@@ -83,8 +83,8 @@ class GatewayUsage(SqliteStore):
 
 
 def spent_since(path: Path, since: float, price: Price = lambda *_: None) -> list[Spent]:
-    """Return what was asked since a moment (Unix seconds), the most requests first; nothing where
-    there is no file. `price` is what tokens cost whose endpoint does not say it."""
+    """Return the requests since a moment (Unix seconds), grouped, the most requests first; [] if
+    there is no file. `price` applies where the endpoint states no cost."""
     if not path.exists():
         return []
     with closing(GatewayUsage(path)) as usage:
@@ -101,8 +101,8 @@ def tokens_since(path: Path, since: float, route: str) -> int:
 
 
 def noting(path: Path, consumer: Consumer, run_id: str = "") -> Callable[[EndpointUse], None]:
-    """Return what notes a request in the file `path`, which is opened with the first one. A
-    request that cannot be noted was made all the same: nothing is raised."""
+    """Return a function that notes a request in the file `path`, opened by the first call. Errors
+    of the file are ignored, because the request itself succeeded."""
     opened: list[GatewayUsage] = []
 
     def note(use: EndpointUse) -> None:

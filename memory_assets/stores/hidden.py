@@ -1,5 +1,5 @@
-"""The sessions that a person hid: they stay in memory, but in no list, search or context unless
-they are asked for."""
+"""The sessions that a person hid: they stay in memory, but lists, searches and contexts leave them
+out unless they are asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_assets.errors import StoreError
 from memory_assets.stores.files.shared import cannot_write, locked, replace_text
 
 HIDDEN_FILE = "hidden.txt"
-"""Where in the data directory they are noted: project and session a line, with a tab between."""
+"""The file in the data directory, with lines of project, tab and session."""
 SessionKey = tuple[str, str]
 
 
@@ -21,7 +21,7 @@ class HiddenSessions:
         self._path = path
 
     def all(self) -> frozenset[SessionKey]:
-        """Return project and id of each.
+        """Return the hidden sessions.
 
         Raises:
             StoreError: their file cannot be read.
@@ -45,7 +45,7 @@ class HiddenSessions:
         return self._note(frozenset[SessionKey].union, sessions)
 
     def remove(self, sessions: Iterable[SessionKey]) -> bool:
-        """Hide sessions no more, and return whether any was hidden.
+        """Show sessions again, and return whether any was hidden.
 
         Raises:
             StoreBusy, StoreError: the file cannot be written.

@@ -17,8 +17,8 @@ from memory_assets.stores.hidden import HIDDEN_FILE, HiddenSessions
 
 STORE_NAMES = {"chromadb": "Chroma", "qdrant": "qdrant", "none": "Collections"}
 """Names of the stores of vectors, by the value of `vector_backend`."""
-_FOUND_SECONDS = 1.0
-"""How long a server of vectors, once it answered, is not asked whether it is there."""
+_TRUST_SECONDS = 1.0
+"""How long a vector server that answered is taken to be running, without asking again."""
 
 T = TypeVar("T")
 
@@ -44,8 +44,8 @@ class _NoPandas(MetaPathFinder):
 
 
 def _keep_pandas_out() -> None:
-    """Let pyarrow find no pandas just now: at the first list or time that it converts it imports
-    pandas (.4 s of CPU) to see whether it is one of its own. `to_pandas` looks again."""
+    """Have pyarrow's first conversions find no pandas. They import it (.4 s of CPU) only to
+    recognise its types; `to_pandas` looks for it again."""
     import pyarrow as pa
 
     if "pandas" not in sys.modules:
@@ -58,8 +58,8 @@ def _keep_pandas_out() -> None:
 
 
 class opened_once(Generic[T]):  # noqa: N801 - written as `cached_property` is
-    """A property of `Stores` that is made when it is first used, by one thread, and kept in
-    `opened`: one value for all objects that share that."""
+    """A property of `Stores` that is computed on first use, by one thread, and kept in `opened`, so
+    that all objects with the same `opened` share it."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make, self._lock = make, RLock()
@@ -95,7 +95,7 @@ class Stores:
     ) -> None:
         self.data_dir = data_dir
         self.opened: dict[str, Any] = {}
-        """What was opened or loaded so far, by the name of its property."""
+        """The stores and engines that are open, by the names of their properties."""
         self.chroma_dir = data_dir / "chroma"
         self.vectors_name = STORE_NAMES[vector_backend]
         self.vectors_url = vectors_url
@@ -105,7 +105,7 @@ class Stores:
 
     @property
     def has_catalog(self) -> bool:
-        """Whether anything was ever ingested: to open the catalogue would make one."""
+        """Whether anything was ever ingested; opening the catalogue would create it."""
         return (self.data_dir / CATALOG_FILE).exists()
 
     @property
@@ -120,8 +120,8 @@ class Stores:
 
     @opened_once
     def lake(self) -> Lake:
-        """The Parquet tables. The catalogue, if there is one, is opened first: that brings what an
-        earlier version wrote to the present files."""
+        """The Parquet tables. The catalogue, if there is one, is opened first, which migrates files
+        of earlier versions."""
         from memory_assets.stores.lake.lake import Lake
 
         _keep_pandas_out()
@@ -136,27 +136,27 @@ class Stores:
 
     @opened_once
     def journal(self) -> AgentJournal:
-        """What agents wrote themselves, created if there is nothing."""
+        """The journal of what agents wrote themselves, created if there is none."""
         from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 
         return AgentJournal(self.data_dir / FILE_NAME)
 
     @property
     def vectors(self) -> VectorStore:
-        """The connection to the collections. A local server that stopped meanwhile (idle, killed)
-        is started again: by this, if it was found more than a second ago, or by the next call."""
-        store, found_at = self._found
-        if time.monotonic() - found_at > _FOUND_SECONDS:
+        """The connection to the collections. A local server that stopped (idle, killed) is started
+        again, if its last check is more than a second ago."""
+        store, checked_at = self._checked_store
+        if time.monotonic() - checked_at > _TRUST_SECONDS:
             store.find_server()
-            self.opened["_found"] = store, time.monotonic()
+            self.opened["_checked_store"] = store, time.monotonic()
         return store
 
     @opened_once
-    def _found(self) -> tuple[VectorStore, float]:
-        """The connection, and when its server was last found."""
-        return self._connected(), time.monotonic()
+    def _checked_store(self) -> tuple[VectorStore, float]:
+        """The connection, and the time at which its server last answered."""
+        return self._connect(), time.monotonic()
 
-    def _connected(self) -> VectorStore:
+    def _connect(self) -> VectorStore:
         if self.vectors_name == "qdrant":
             from memory_assets.stores.qdrant.collections import QdrantStore
 

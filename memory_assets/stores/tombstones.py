@@ -1,11 +1,10 @@
 """Tombstones: keyed hashes of the forgotten sessions and their records.
 
 Belongs here: keyed ids of forgotten sessions and of the records they owned, keyed hashes of texts
-that were cut, what is never read again, and the progress of each forgetting. Does not: any name
-or text but the lines of `excluded.txt`. The file is not the catalogue, because that is disposable
-and tombstones are not. Beside the install key lies a copy of each data directory's, so that a
-directory that comes back from a backup, or has lost the file, does not bring back what was
-forgotten since.
+that were cut, the lines of `excluded.txt`, and the progress of each forgetting. Does not: any other
+name or text. The file is not the catalogue, because that may be deleted. A copy of each data
+directory's tombstones lies beside the install key, so that a directory restored from a backup, or
+without the file, does not bring back forgotten sessions.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
     from memory_assets.stores.catalog.records import RecordIds, Records
 
 State = Literal["restored", "begun", "erased", "done", "leaving", "left"]
-"""restored: a copy named it, and whether it is here is not known yet; begun: its names are still in
-the catalogue, by which an interrupted forgetting is completed; erased: only the catalogue's own
-file is left to be rewritten. leaving and left stand for begun and erased of what may be taken in
-again afterwards, and has no tombstone then."""
+"""The state of a session. restored: a copy of the tombstones named it, and this memory may have it;
+begun: its names are still in the catalogue, so that an interrupted forgetting can be completed;
+erased: only the catalogue's file is still to be rewritten. leaving and left are begun and erased
+for sessions that may be ingested again, which keep no tombstone."""
 
 FILE_NAME = "forgotten.db"
 """Where in the data directory the tombstones are."""
@@ -78,7 +77,7 @@ _OF_OUR_KEY = (
     ),
     _EXCLUDED,
 )
-"""How what other tombstones have besides is taken over, and where it stands there."""
+"""For each part of a copy: the insertion, and the query of the rows that are missing here."""
 _OF_ANOTHER_KEY = (
     (
         "INSERT INTO sessions SELECT from_hex(name), 'restored',"
@@ -104,8 +103,7 @@ class Forgotten:
         return isinstance(session, tuple) and self.at(*session) is not None
 
     def at(self, project: str, session_id: str) -> datetime | None:
-        """Return when a session was forgotten, None if it was not. Of what an earlier version
-        forgot, the day is known."""
+        """Return when a session was forgotten (of earlier versions, the day), or None."""
         if not self.times:
             return None
         keyed = (_session_key(key, project, session_id) for key in (self.key, b""))
@@ -135,8 +133,8 @@ class Tombstones:
         state: Literal["begun", "leaving"] = "begun",
         at: datetime | None = None,
     ) -> None:
-        """Note that these (project, session id) are to be forgotten, `at` this moment or now, and
-        the records they owned, by the family that forks of theirs share."""
+        """Note that these (project, session id) are to be forgotten since `at` (None: now), and the
+        records they owned, by the family that they share with their forks."""
         now, keys = (at or datetime.now(UTC)).isoformat(), list(sessions)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as connection, transaction(connection):
@@ -171,8 +169,8 @@ class Tombstones:
         return frozenset(row[0] for row in self._rows("SELECT hash FROM texts"))
 
     def texts_to_cut(self) -> frozenset[bytes]:
-        """Return the hashes of the texts that files may still have: cutting them goes on, failed
-        or was interrupted, or a copy of the tombstones named them."""
+        """Return the hashes of the texts that files may still have: their cutting is not finished,
+        or a copy of the tombstones named them."""
         return frozenset(row[0] for row in self._rows(_UNFINISHED_TEXTS))
 
     def has_sessions_to_forget(self) -> bool:
@@ -190,9 +188,9 @@ class Tombstones:
         return [str(row[0]) for row in self._rows("SELECT line FROM excluded")]
 
     def take_over(self, other: Path) -> bool:
-        """Note what other tombstones name and these do not as what is to be forgotten; return
-        whether there was anything. Of a file of another key sessions are known, and what is
-        excluded; one that cannot be read names nothing."""
+        """Add the entries of other tombstones that are missing here, to be forgotten; return
+        whether there were any. From a file of another key come only sessions and excluded lines,
+        from an unreadable file nothing."""
         with suppress(StoreError):
             Tombstones(other, self._key).texts()  # has the tables of today from now on
         with (
@@ -202,17 +200,17 @@ class Tombstones:
         ):
             connection.create_function("from_hex", 1, bytes.fromhex)
             key = connection.execute("SELECT recognised_by FROM other.key").fetchone()
-            ours = key is not None and key[0] == self._mark
+            ours = key is not None and key[0] == self._key_mark
             parts = _OF_OUR_KEY if ours else _OF_ANOTHER_KEY
-            lacking = [
+            missing = [
                 f"{insert} {where}"
                 for insert, where in parts
                 if connection.execute(f"SELECT 1 {where} LIMIT 1").fetchone()
             ]
-            if not lacking:
+            if not missing:
                 return False
             with transaction(connection):
-                for statement in lacking:
+                for statement in missing:
                     connection.execute(statement)
                 for table in ("travelling", "owned_records")[: 1 + ours]:
                     connection.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table}")
@@ -227,7 +225,7 @@ class Tombstones:
             return False
 
     def lift(self) -> None:
-        """Let what has left be taken in again."""
+        """Delete the entries of sessions that have left, so that they can be ingested again."""
         with self._connected() as connection, transaction(connection):
             connection.execute("DELETE FROM sessions WHERE state = 'left'")
 
@@ -251,7 +249,7 @@ class Tombstones:
     def records_among(self, family: int, records: Records) -> RecordIds:
         """Return the ids of those of a file's records that forgotten sessions of its family
         owned: id and content are equal, as far as the contents are known."""
-        import numpy as np  # not for each command that looks whether a forgetting is unfinished
+        import numpy as np  # most commands only look for an unfinished forgetting
 
         sql = "SELECT id, said FROM owned_records WHERE family = ?"
         rows = self._rows(sql, self.family_key(family))
@@ -261,8 +259,9 @@ class Tombstones:
         of_unknown = {row[0] for row in rows if not row[1]}
         exactly = {row[1] for row in rows}
         matches = [
-            keyed in (of_unknown if said else by_id) or (said != b"" and said in exactly)
-            for keyed, said in self._keyed_records(records)
+            keyed in (of_unknown if content_key else by_id)
+            or (content_key != b"" and content_key in exactly)
+            for keyed, content_key in self._keyed_records(records)
         ]
         ids: RecordIds = records["id"]
         owned = np.array(matches, dtype=bool)
@@ -271,12 +270,15 @@ class Tombstones:
     def _keyed_records(self, records: Records) -> Iterator[tuple[bytes, bytes]]:
         for record_id, content in zip(records["id"], records["content"], strict=True):
             value = int(record_id).to_bytes(8, "little")
-            said = value + int(content).to_bytes(4, "little") if content else b""
-            yield self._keyed("owned", value), self._keyed("says", said) if said else b""
+            with_content = value + int(content).to_bytes(4, "little") if content else b""
+            yield (
+                self._keyed("owned", value),
+                self._keyed("says", with_content) if with_content else b"",
+            )
 
     @property
-    def _mark(self) -> bytes:
-        """By which the install key is recognised."""
+    def _key_mark(self) -> bytes:
+        """A hash by which the install key is recognised."""
         return self._keyed("key", b"")
 
     def _keyed(self, kind: str, value: bytes) -> bytes:
@@ -309,15 +311,15 @@ class Tombstones:
             ) from error
 
     def _require_key(self, connection: sqlite3.Connection) -> None:
-        mine = self._mark
+        mark = self._key_mark
         (count,) = connection.execute("SELECT COUNT(*) FROM key").fetchone()
         if not count:
             with transaction(connection):
                 connection.execute(
-                    "INSERT INTO key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key)", (mine,)
+                    "INSERT INTO key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key)", (mark,)
                 )
-        (kept,) = connection.execute("SELECT recognised_by FROM key").fetchone()
-        if kept != mine:
+        (noted,) = connection.execute("SELECT recognised_by FROM key").fetchone()
+        if noted != mark:
             raise StoreError(
                 f"{self.path} was written under another install key, so nobody can tell any "
                 "more which sessions were forgotten. Restore the key; or move the file away, "
@@ -327,7 +329,7 @@ class Tombstones:
 
 @contextmanager
 def _attached(connection: sqlite3.Connection, other: Path) -> Iterator[None]:
-    """Have the database of other tombstones at hand as `other` for a block."""
+    """Attach the database of other tombstones as `other` for a block."""
     connection.execute("ATTACH DATABASE ? AS other", (str(other),))
     try:
         yield
@@ -337,8 +339,8 @@ def _attached(connection: sqlite3.Connection, other: Path) -> Iterator[None]:
 
 @contextmanager
 def cutting(data_dir: Path, seconds: float) -> Iterator[None]:
-    """Be the only process that cuts texts, for a block; that the lock of it is held says that the
-    texts which are noted as begun are being cut.
+    """Hold the lock for cutting texts during a block; while it is held, the texts in state begun
+    are being cut.
 
     Raises:
         StoreBusy: another process still cuts a text after so many seconds.
@@ -349,8 +351,8 @@ def cutting(data_dir: Path, seconds: float) -> Iterator[None]:
 
 
 def unfinished(path: Path) -> bool:
-    """Whether the tombstones at `path` are of an interrupted forgetting; needs no key. False
-    where there is no such file, or an empty one of a process that was killed."""
+    """Whether the tombstones at `path` have an interrupted forgetting; needs no key. False without
+    a file, or for an empty one of a killed process."""
     if not path.exists():
         return False
     try:
@@ -371,9 +373,9 @@ def is_unique(session_id: str) -> bool:
 
 
 def travelling_name(project: str, session_id: str) -> str:
-    """Return a hash of a session that other machines can compare, which do not have this one's
-    key. Nobody can guess the UUID that it is of; of a session without one, somebody who knows
-    project and name can tell that it was forgotten."""
+    """Return a hash of a session without a key, so that other machines can compare it. Nobody can
+    guess its UUID; of a session without one, who knows project and name can tell that it was
+    forgotten."""
     return _session_key(b"", project, session_id).hex()
 
 

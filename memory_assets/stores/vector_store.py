@@ -1,6 +1,4 @@
-"""What a store of vectors does: the contract of Chroma (`chroma/`) and qdrant
-(`qdrant/`), which one test module holds both to.
-"""
+"""The contract of vector stores, which Chroma (`chroma/`) and qdrant (`qdrant/`) implement."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ class CollectionVersions:
 
 @dataclass(frozen=True)
 class Document:
-    """A row of a collection. `vector` has length 1; `text` is as its maker stored it: in other
-    programs' collections it did not pass our redactor."""
+    """A row of a collection. `vector` has length 1. In other programs' collections `text` did not
+    pass our redactor."""
 
     id: str
     text: str
@@ -48,8 +46,8 @@ class Document:
 
 
 class Collection(Protocol):
-    """Rows by id, each with a unit vector, a text and metadata. It may be swapped for another: the
-    next call finds what has its name then. Errors are `StoreError`, and quote no row."""
+    """Rows by id, each with a unit vector, a text and metadata. After a swap, calls go to the new
+    collection of its name. Errors are `StoreError`, and quote no row."""
 
     name: str
     may_have_leftovers: bool = True
@@ -57,11 +55,11 @@ class Collection(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The metadata that its maker gave it."""
+        """The collection's metadata."""
 
     @property
     def incarnation(self) -> str:
-        """The id of this creation of the collection; a new one has another."""
+        """A random id of the collection, other than that of any earlier one of its name."""
         return str(self.metadata["incarnation"])
 
     @property
@@ -70,7 +68,7 @@ class Collection(Protocol):
         return str(self.metadata.get("embedder_id", ""))
 
     def note(self, values: Mapping[str, Any]) -> None:
-        """Make these values part of the metadata."""
+        """Add these values to the metadata."""
 
     def count(self) -> int:
         """Return the number of rows."""
@@ -85,9 +83,9 @@ class Collection(Protocol):
         """Insert or replace rows, in batches; repeating it changes nothing."""
         require_redacted(texts)
         for start in range(0, len(ids), UPSERT_BATCH):
-            some = slice(start, start + UPSERT_BATCH)
-            numbers = np.ascontiguousarray(vectors[some], np.float32)
-            self.put_batch(ids[some], numbers, list(map(str, texts[some])), metadatas[some])
+            batch = slice(start, start + UPSERT_BATCH)
+            numbers = np.ascontiguousarray(vectors[batch], np.float32)
+            self.put_batch(ids[batch], numbers, list(map(str, texts[batch])), metadatas[batch])
 
     def put_batch(
         self,
@@ -96,7 +94,7 @@ class Collection(Protocol):
         texts: Sequence[str],
         metadatas: Sequence[Metadata],
     ) -> None:
-        """Insert or replace rows by one request; for `upsert`, which has seen to their texts."""
+        """Insert or replace rows by one request; called by `upsert`, which checks their texts."""
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are ignored."""
@@ -113,7 +111,7 @@ class Collection(Protocol):
         """Return these metadata of each row that matches, by id; "" for one that it lacks."""
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
-        """Return the rows with these ids, which fit in one request, as far as they are there."""
+        """Return the existing rows among these ids, which must fit in one request."""
 
     def sample(self, n: int) -> list[Document]:
         """Return any `n` rows."""
@@ -176,15 +174,15 @@ class VectorStore(Protocol):
         """
 
     def drop_leftovers(self, name: str) -> None:
-        """Delete the replacement of `name` that an interrupted rebuild left."""
+        """Delete the replacement of `name` left by an interrupted rebuild."""
 
     def replace(self, name: str) -> None:
         """Swap the replacement of `name` in, and delete the old collection; readers find one of
         the two at any moment."""
 
 
-def brought_up_to_date(opened: Collection, versions: CollectionVersions) -> None:
-    """Note the versions of what is about to be written to a collection.
+def update_versions(opened: Collection, versions: CollectionVersions) -> None:
+    """Note in a collection the versions of the rows that will be written to it.
 
     Raises:
         StoreMismatch: its vectors are of another family of embedders.
@@ -203,7 +201,7 @@ def not_found(name: str) -> str:
     return f"no collection {name}; run `memory ingest` first"
 
 
-def what_failed(store: str, url: str, name: str) -> str:
+def failure_message(store: str, url: str, name: str) -> str:
     """Return the message for a request to a store that failed; `name` is the kind of error."""
     return (
         f"{store} at {url} failed ({name}). Check that it runs "
@@ -220,14 +218,14 @@ def server_address(setting: str, url: str, port: int, secure_port: int) -> str:
     wrong = StoreError(f"{setting} is {url!r}; it should look like http://host:{port}")
     try:
         parts = urlsplit(url)
-        given = parts.port
+        own_port = parts.port
     except ValueError:
         raise wrong from None
     if parts.hostname is None or parts.scheme not in ("http", "https"):
         raise wrong
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    usual = secure_port if parts.scheme == "https" else port
-    return f"{parts.scheme}://{host}:{given or usual}{parts.path.rstrip('/')}"
+    default_port = secure_port if parts.scheme == "https" else port
+    return f"{parts.scheme}://{host}:{own_port or default_port}{parts.path.rstrip('/')}"
 
 
 def unit(vector: Any) -> Vector:

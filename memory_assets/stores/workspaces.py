@@ -17,7 +17,7 @@ from memory_assets.errors import ConfigurationError, NotFound, StoreError, Unkno
 from memory_assets.stores.files.shared import locked, replace_text
 
 AGENT = "workspace"
-"""Stands in the column `agent` of rows that no agent wrote."""
+"""The value of the column `agent` in rows of workspaces, which no agent wrote."""
 _PREFIX = "workspace:"
 _FILE_NAME = "workspaces.json"
 _HEADS = ("session", "prompt", "summary", "observation", "commit", "link")
@@ -80,7 +80,7 @@ class Workspaces:
         )
 
     def named(self, text: str) -> Workspace:
-        """Return the workspace that is called so, or the innermost one that a path is in.
+        """Return the workspace of this name, or the innermost one that contains this path.
 
         Raises:
             UnknownName: there is none; lists those on record.
@@ -91,11 +91,11 @@ class Workspaces:
         try:
             return self.of_file(Path(text).expanduser().resolve())
         except NotFound:
-            there = ", ".join(known) or "none, run `memory index ROOT`"
-            raise UnknownName(f"no workspace {text!r} on record; there are: {there}") from None
+            names = ", ".join(known) or "none, run `memory index ROOT`"
+            raise UnknownName(f"no workspace {text!r} on record; there are: {names}") from None
 
     def of_root(self, root: Path) -> Workspace:
-        """Return the workspace of a directory, as it is or would be noted. A second directory of
+        """Return the workspace of a directory, whether noted already or not. A second directory of
         one name gets a name with a hash of its path.
 
         Raises:
@@ -109,7 +109,7 @@ class Workspaces:
         for workspace in known:
             if workspace.root == root:
                 return workspace
-        return Workspace(_name(root, [entry.name for entry in known]), root)
+        return Workspace(_unique_name(root, [entry.name for entry in known]), root)
 
     def of_file(self, path: Path) -> Workspace:
         """Return the innermost workspace that a file is in, or was in.
@@ -117,13 +117,13 @@ class Workspaces:
         Raises:
             NotFound: it is in none.
         """
-        holding = [workspace for workspace in self.all() if path.is_relative_to(workspace.root)]
-        if not holding:
+        containing = [workspace for workspace in self.all() if path.is_relative_to(workspace.root)]
+        if not containing:
             raise NotFound(f"{path} is in no workspace on record; run `memory index ROOT`")
-        return max(holding, key=lambda workspace: len(workspace.root.parts))
+        return max(containing, key=lambda workspace: len(workspace.root.parts))
 
     def add(self, root: Path) -> Workspace:
-        """Note a directory as a workspace, unless it is one, and return it.
+        """Note a directory as a workspace, and return it.
 
         Raises:
             ConfigurationError: it is no directory.
@@ -145,7 +145,7 @@ class Workspaces:
         replace_text(self._path, json.dumps(roots, indent=1, sort_keys=True))
 
 
-def _name(root: Path, taken: Sequence[str]) -> str:
+def _unique_name(root: Path, taken: Sequence[str]) -> str:
     name = _NOT_IN_A_NAME.sub("-", root.name).strip("-.") or "workspace"
     if name not in (*taken, *_HEADS):
         return name

@@ -17,14 +17,14 @@ from memory_assets.summaries.extractive import ExtractiveSummarizer
 
 
 class Summarizer(Protocol):
-    """Makes one summary of a session. `reason` is why some were made otherwise than by the
-    summarizer that the settings name, "" where none was."""
+    """Makes one summary of a session. `reason`: why some summaries were made by extraction instead,
+    "" if none was."""
 
     summarizer_id: str
     reason: str
 
     def summarize(self, session: SessionTurns) -> Summary:
-        """Return the session's summary; the id of what made it is in it."""
+        """Return the session's summary, which has the id of the summarizer that made it."""
 
 
 def load_summarizer(name: str = "extractive") -> ExtractiveSummarizer:

@@ -1,10 +1,10 @@
-"""What a sentence of the agent is worth to somebody who reads a summary: as something learned, and
-as something completed.
+"""Scoring sentences of the agent for a summary's fields `learned` and `completed`.
 
 Each sentence has clues, such as `cue=cause`: of its place (turn, message, list), of its form, of
-the work in its turn, of its words, and of the heading and the lead-in above it. What each weighs
-was fitted to sentences that readers had marked (`benchmarks/summary_fit.py`) and stands in
-`weights.txt`; the sum is the logarithm of the odds that a reader quotes the sentence.
+the work in its turn, of its words, and of the heading and the lead-in above it. The weights of
+clues, in `weights.txt`, were fitted to sentences that readers had marked
+(`benchmarks/summary_fit.py`); their sum is the logarithm of the odds that a reader quotes the
+sentence.
 """
 
 from __future__ import annotations
@@ -71,8 +71,7 @@ _HOLLOW = Phrase(
     r"I (?:can|could|will)\b(?!')|I'll\b|if you(?:'d)? (?:prefer|like)\b|let me\b|not committed)|"
     r".*\b(?:will|already|should|can|must|may|would|you|we|they)$"
 )
-"""What says nothing of the work, or only what is offered; and the beginning of a sentence whose end
-stands in a list."""
+"""Sentences without content, offers, and beginnings of sentences that end in a list."""
 _LEADS_IN = Phrase(
     r"\W*(?:here(?:'s| is| are)\b|(?:I|you|we|assumption)(?:'\w+| \w+)?\b|你|我|建议|"
     r".*\b(?:let me know|happy to)\b|(?:both|all|some) \w+ \w+ \w+\W*$|以下|下面)"
@@ -98,7 +97,7 @@ _CUES: dict[str, tuple[Callable[[str], object], ...]] = {
     "named": (_NAMED.match,),
     "back": (POINTS_BACK.match, GOES_BACK.match),
 }
-_ABOVE = {
+_ABOVE_CUES = {
     "next": NEXT_HEADING,
     "cause": CAUSE_HEADING,
     "summary": SUMMARY_HEADING,
@@ -112,15 +111,15 @@ _ABOVE = {
         r"decisions?|implement\w*|optimi[sz]ations?)\b|建议|计划|提案|おすすめ|vorschl\w*"
     ),
 }
-"""What a heading, or a lead-in, is about."""
+"""Subjects of headings and lead-ins."""
 _CODE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|--\w")
 _DIGIT = re.compile(r"\d")
 _SHORT_NAME, _HEAD_OF_A_PROMPT = 3, 600
-_LOOKED_AT = 500
+_CUE_CHARACTERS = 500
 """Characters of a sentence in which words are looked for: some rules take the square of its length.
 """
-_APART = 0.5
-"""A sentence that is worth so much more in the other field does not stand in one."""
+_FIELD_MARGIN = 0.5
+"""A sentence is left out of a field if its worth for the other one is higher by this."""
 _ENDS = {**{end: end for end in ".?:!"}, "。": ".", "？": "?", "：": ":", "！": "!"}
 WEIGHTS = {
     clue: tuple(map(float, figures))
@@ -140,15 +139,12 @@ class Worth(NamedTuple):
     @property
     def is_finding(self) -> bool:
         """Whether it may stand in `learned`."""
-        return self.learned > self.completed - _APART
+        return self.learned > self.completed - _FIELD_MARGIN
 
     @property
     def is_report(self) -> bool:
         """Whether it may stand in `completed`."""
-        return self.completed > self.learned - _APART
-
-
-FIELDS = Worth._fields
+        return self.completed > self.learned - _FIELD_MARGIN
 
 
 class Judged(NamedTuple):
@@ -158,23 +154,25 @@ class Judged(NamedTuple):
     worth: Worth
 
 
-def judged(session: SessionTurns, gone: Set[str]) -> list[Judged]:
-    """Return the sentences of a session's last messages and recaps, those of the turns `gone` left
-    out: one that leads to a list with its items, a long one as its first clauses."""
-    told = [one for one in all_said(session.turns) if one.closing or one.recap]
-    known = ([WEIGHTS[clue] for clue in its if clue in WEIGHTS] for its in clues(session, told))
-    worths = [Worth(*map(sum, zip(*figures, strict=True))) for figures in known]
+def judge(session: SessionTurns, gone: Set[str]) -> list[Judged]:
+    """Return the sentences of a session's last messages and recaps with their worth, without the
+    turns `gone`: lead-ins with their items, long ones as their first clauses."""
+    said = [one for one in all_said(session.turns) if one.closing or one.recap]
+    figures_of_sentences = (
+        [WEIGHTS[clue] for clue in its if clue in WEIGHTS] for its in clues(session, said)
+    )
+    worths = [Worth(*map(sum, zip(*figures, strict=True))) for figures in figures_of_sentences]
     return [
         Judged(without_colon(fitting(one)), worth)
-        for one, worth in zip(with_lists(told), worths, strict=True)
+        for one, worth in zip(with_lists(said), worths, strict=True)
         if session.turns[one.turn].id not in gone
     ]
 
 
 def clues(session: SessionTurns, said: Sequence[Said]) -> Iterator[list[str]]:
-    """Yield the clues of each of the sentences of a session's last messages and recaps: all are
-    given, in order, because what others say is a clue."""
-    about = _About(session, said)
+    """Yield the clues of each sentence; `said` must be all of a session's last messages and recaps,
+    in order, because other sentences are clues, too."""
+    about = _SessionClues(session, said)
     before: Counter[object] = Counter()
     for number, one in enumerate(said):
         message = id(one.record)
@@ -191,8 +189,7 @@ def clues(session: SessionTurns, said: Sequence[Said]) -> Iterator[list[str]]:
 
 
 def stands_alone(one: Said) -> bool:
-    """Return True if a sentence is readable, and has its subject, and what it goes on from, in
-    itself."""
+    """Return True if a sentence can be read without its neighbours."""
     text = in_context(one)
     if not readable(one.plain) or text.count('"') % 2:  # of a quotation that goes on
         return False
@@ -207,8 +204,8 @@ def stands_alone(one: Said) -> bool:
 
 
 def is_deed(judgement: Judged) -> bool:
-    """Return True if a sentence tells of work: its turn changed files, or its words say so; not if
-    it is a cause first of all."""
+    """Return True if a sentence reports work, by changed files of its turn or by its words, and is
+    not mainly a cause."""
     one, worth = judgement
     if CAUSE.search(one.plain) and worth.is_finding:
         return False
@@ -225,8 +222,8 @@ def _prompt_of(session: SessionTurns, turn: int) -> str:
     return next((head for head in heads if not is_notice(head)), "")
 
 
-class _About:
-    """What the clues of all sentences of a session need."""
+class _SessionClues:
+    """Computes clues that depend on the whole session."""
 
     def __init__(self, session: SessionTurns, said: Sequence[Said]) -> None:
         self._turns = {turn: at for at, turn in enumerate(sorted({one.turn for one in said}))}
@@ -248,7 +245,7 @@ class _About:
         self._length = Counter(id(one.record) for one in said)
 
     def place(self, one: Said, place: int) -> list[str]:
-        """Return where a sentence stands: in the session, and at which place in its message."""
+        """Return the clues of a sentence's place in the session and in its message."""
         turn, turns = self._turns[one.turn], len(self._turns)
         when = {turns - 1: "last", turns - 2: "previous"}.get(turn, "middle" if turn else "first")
         length = self._length[id(one.record)]
@@ -261,7 +258,7 @@ class _About:
         ]
 
     def work(self, one: Said) -> list[str]:
-        """Return what was done in the turn of a sentence, and after it."""
+        """Return the clues of the work in the sentence's turn, and after it."""
         return [
             f"changed={one.changed}",
             f"weight={self._weight[one.turn]}",
@@ -272,12 +269,12 @@ class _About:
         ]
 
     def words(self, one: Said, bag: frozenset[str]) -> list[str]:
-        """Return how much a sentence names, and how much of it requests, commits and other
-        sentences name."""
+        """Return the clues of a sentence's words, and of those that requests, commits and other
+        sentences share."""
         subject = _fifths(bag, self._subjects) if self._subjects else "none"
         others = sum(self._frequency[stem] - 1 for stem in bag) / max(len(bag), 1)
         return [
-            f"code={min(len(_CODE.findall(one.plain[:_LOOKED_AT])), 3)}",
+            f"code={min(len(_CODE.findall(one.plain[:_CUE_CHARACTERS])), 3)}",
             f"number={_DIGIT.search(one.plain) is not None}",
             f"file={any(name in one.plain for name in self._files)}",
             f"words={min(len(bag) // 3, 6)}",
@@ -308,12 +305,12 @@ def _form(one: Said, items_before: int) -> Iterator[str]:
 
 def _cues(one: Said) -> Iterator[str]:
     plain, above, leads = (
-        text[:_LOOKED_AT] for text in (one.plain, one.sentence.heading, one.sentence.lead)
+        text[:_CUE_CHARACTERS] for text in (one.plain, one.sentence.heading, one.sentence.lead)
     )
     for cue, rules in _CUES.items():
         if any(finds(plain) for finds in rules):
             yield f"cue={cue}"
-    for name, about in _ABOVE.items():
+    for name, about in _ABOVE_CUES.items():
         heading, lead = about.search(above), about.search(leads)
         if heading:
             yield f"heading={name}"

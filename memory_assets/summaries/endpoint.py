@@ -18,7 +18,7 @@ from memory_assets.summaries.extractive import TEXT_LIMIT, ExtractiveSummarizer
 
 SETTING = "MEMORY_SUMMARIZER"
 ROUTE = "chat/completions"
-"""What requests for summaries are called in `gateway_usage`."""
+"""The route of requests for summaries in `gateway_usage`."""
 _INSTRUCTION = (
     "You summarize one session of a coding agent for somebody who searches for it later. Write at "
     "most 120 words of plain text, in the language of the session: what was asked, what was done, "
@@ -31,15 +31,15 @@ _MOST_READ = 8_000
 """Characters of an answer: many more than are kept, so that none cuts a secret in two."""
 _MOST_TOKENS = 300
 _CHARACTERS_A_TOKEN = 3
-"""Fewer than there are, so that a request is not taken for a smaller one."""
+"""A low estimate, so that the tokens of a request are not underestimated."""
 _AWAY_SECONDS = 600.0
 """Time for which an endpoint that failed is not asked again."""
 
 
 class EndpointSummarizer:
-    """Summaries by a model, and by extraction where it fails or the day's tokens are used up; which
-    of the two made one is its `summarizer_id`. `redact` is what its answer goes through, `left`
-    returns the tokens that are left for today."""
+    """Summaries by a model, or by extraction if it fails or the day's tokens are used up, which the
+    summary's `summarizer_id` tells. `redact` redacts the answer, `left` returns the tokens left for
+    today."""
 
     def __init__(
         self,
@@ -61,15 +61,15 @@ class EndpointSummarizer:
         summary = self._extractive.summarize(session)
         if not summary.text:
             return summary
-        text = self._written(_record(session, summary))
+        text = self._ask_model(_session_text(session, summary))
         if text is None:
             return summary
         return replace(
             summary, text=text, content_hash=content_hash(text), summarizer_id=self.summarizer_id
         )
 
-    def _written(self, record: RedactedText) -> RedactedText | None:
-        """Return what the model writes; None, with the `reason`, where it writes nothing."""
+    def _ask_model(self, record: RedactedText) -> RedactedText | None:
+        """Return the model's text; None, with the `reason`, if it fails."""
         if time.monotonic() < self._away_until:
             return None
         require_redacted([record])
@@ -83,7 +83,7 @@ class EndpointSummarizer:
             return None
         body = {"messages": messages, "max_tokens": _MOST_TOKENS, "temperature": 0}
         try:
-            written = self._redact(self._endpoint.ask(ROUTE, body, _text))
+            written = self._redact(self._endpoint.ask(ROUTE, body, _answer_text))
         except EndpointFailed as failed:
             self.reason = f"the model {self._endpoint.model} writes no summaries: {failed}"
             self._away_until = time.monotonic() + _AWAY_SECONDS
@@ -116,15 +116,15 @@ def load_endpoint_summarizer(
     )
 
 
-def _record(session: SessionTurns, summary: Summary) -> RedactedText:
-    """Return what the model is told of a session: the extractive summary, then of each turn the
-    prompt and the agent's last words, of those at both ends first while there is room."""
+def _session_text(session: SessionTurns, summary: Summary) -> RedactedText:
+    """Return the input of the model: the extractive summary, then prompt and last message of as
+    many turns as fit, chosen from both ends of the session."""
     extracted = compose("Extracted: {}", summary.text)
     room = _SENT_CHARACTERS - len(extracted)
     last = len(session.turns) - 1
     chosen: dict[int, RedactedText] = {}
     for number in sorted(range(last + 1), key=lambda at: min(at, last - at)):
-        part = _told(session.turns[number])
+        part = _turn_text(session.turns[number])
         room -= len(part)
         if room < 0:
             break
@@ -132,17 +132,17 @@ def _record(session: SessionTurns, summary: Summary) -> RedactedText:
     return join("\n\n", [extracted, *(chosen[number] for number in sorted(chosen))])
 
 
-def _told(turn: Turn) -> RedactedText:
-    said = [
+def _turn_text(turn: Turn) -> RedactedText:
+    messages = [
         record.text for record in turn.records if record.kind == "assistant_text" and record.text
     ]
-    parts = [compose("Agent: {}", shorten(said[-1], _EACH_CHARACTERS))] if said else []
+    parts = [compose("Agent: {}", shorten(messages[-1], _EACH_CHARACTERS))] if messages else []
     if turn.prompt is not None:
         parts.insert(0, compose("User: {}", shorten(turn.prompt.text, _EACH_CHARACTERS)))
     return join("\n", parts)
 
 
-def _text(answered: bytes) -> str:
+def _answer_text(answered: bytes) -> str:
     try:
         text = json.loads(answered)["choices"][0]["message"]["content"]
     except (ValueError, TypeError, KeyError, IndexError):

@@ -21,12 +21,12 @@ from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import commands
 from memory_assets.session_analysis.statements import all_said, routine, withdrawn
 from memory_assets.summaries import findings, outcomes, prompts, titles
-from memory_assets.summaries.clues import judged
+from memory_assets.summaries.clues import judge
 
 TEXT_LIMIT = 880
 """One window of the embedder: at most 256 word pieces in 98% of the real sessions."""
 
-_PART = 300
+_FIELD_LENGTH = 300
 """Characters of one field in it."""
 
 
@@ -38,7 +38,7 @@ class ExtractiveSummarizer:
     reason = ""
 
     def summarize(self, session: SessionTurns) -> Summary:
-        """Return the session's summary; a field that nothing speaks for is empty."""
+        """Return the session's summary; fields without content are empty."""
         records = session.records
         gone = withdrawn(session) | routine(session)
         said = [one for one in all_said(session.turns) if session.turns[one.turn].id not in gone]
@@ -47,7 +47,7 @@ class ExtractiveSummarizer:
         met = errors_met(session)
         times = [record.timestamp for record in records if record.timestamp is not None]
         started, ended = min(times, default=None), max(times, default=None)
-        worth = judged(session, gone)
+        worth = judge(session, gone)
         done = outcomes.completed(session, worth, files)
         left = outcomes.next_steps(session, said)
         learned = findings.learned(session, worth, [done, left])
@@ -61,7 +61,9 @@ class ExtractiveSummarizer:
             "notes": outcomes.notes(session, said, [left, learned]),
         }
         open_errors = [error.text for error in met if error.outcome not in ENDED]
-        text = _text(fields, distinct(base_name(path) for path in files.modified), open_errors)
+        text = _search_text(
+            fields, distinct(base_name(path) for path in files.modified), open_errors
+        )
         return Summary(
             id=f"summary::{session.session_id}",
             project=session.project,
@@ -79,7 +81,7 @@ class ExtractiveSummarizer:
             turns=len(session.turns),
             prompts=sum(turn.typed is not None for turn in session.turns),
             tool_calls=sum(record.kind == "tool_use" for record in records),
-            git_branch=_branch(session),
+            git_branch=_main_branch(session),
             text=text,
             content_hash=content_hash(text),
             summarizer_id=self.summarizer_id,
@@ -88,8 +90,8 @@ class ExtractiveSummarizer:
         )
 
 
-def _branch(session: SessionTurns) -> RedactedText:
-    """The branch most of the session was on; of equals the one seen last."""
+def _main_branch(session: SessionTurns) -> RedactedText:
+    """Return the branch of most records; of equal ones the one seen last."""
     branches = [r.git_branch for r in session.records if r.git_branch and r.git_branch != "HEAD"]
     if not branches:
         return EMPTY
@@ -98,7 +100,7 @@ def _branch(session: SessionTurns) -> RedactedText:
     return next(branch for branch in reversed(branches) if counts[branch] == most)
 
 
-def _text(
+def _search_text(
     fields: dict[str, RedactedText], modified: list[RedactedText], errors: list[RedactedText]
 ) -> RedactedText:
     """Return the text to embed and search: most important first, no labels, `TEXT_LIMIT` long."""
@@ -107,7 +109,7 @@ def _text(
         title = EMPTY
     parts = [
         title,
-        *(shorten(one, _PART) for one in (asked, fields["completed"], fields["learned"])),
+        *(shorten(one, _FIELD_LENGTH) for one in (asked, fields["completed"], fields["learned"])),
     ]
     if modified:
         parts.append(compose("Files: {}", listing(modified, 8)))

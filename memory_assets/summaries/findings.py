@@ -30,9 +30,9 @@ from memory_assets.summaries.clues import IS_PAST, Judged, stands_alone
 
 LEARNED_LIMIT = 600
 _LEARNED_MOST = 4
-_LEAST, _AGAIN = -2.9, 0.3
-"""The worth from which on a sentence is taken, and what one loses for each better one of its turn,
-so that one turn is not all."""
+_LEAST_WORTH, _REPEAT_COST = -2.9, 0.3
+"""The least worth of a sentence, and its loss for each better one of its turn, so that one turn
+does not fill the field."""
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
 _HEAD_OF_A_PROMPT = 600
@@ -41,7 +41,7 @@ _MAY_CHANGE = Phrase(
     r"omits|lacks|overstates|conflates|leaks|dead|lost|currently|current|right now|at the moment|"
     r"so far|empty|hard-?coded|silently|undocumented|unauthenticated)\b"
 )
-"""What says that something is amiss, or only how it is for now."""
+"""Words for a defect, or a temporary state."""
 _FILES = re.compile(r"(?<![\w./@-])[\w./@-]*\w\.[A-Za-z]\w{0,8}\b")
 _IDENTIFIERS = re.compile(r"\b(?:[a-z]\w*[a-z][A-Z]\w+|(?:[A-Z][a-z]+){3}\w*|\w{3,}(?=\(\)))")
 _REPLACED = re.compile(
@@ -63,14 +63,14 @@ _IS_A_DRAFT = Phrase(
     r"(?:draft|message|reply|e-?mail|comment|post|tweet|wording|announcement|letter)\b|"
     r"^\W*(?:draft|suggested (?:reply|message|wording|text))\b[^.]{0,30}:?\W*$"
 )
-"""What stands before a text that is handed over."""
+"""Lead-ins of a draft."""
 
 
 def learned(
-    session: SessionTurns, judged: Sequence[Judged], told: Sequence[RedactedText]
+    session: SessionTurns, judged: Sequence[Judged], other_fields: Sequence[RedactedText]
 ) -> RedactedText:
-    """Return the sentences that are worth most as what was learned, none that a field of `told`
-    holds already, and no guess made before files were changed."""
+    """Return the best sentences for `learned`, without repetitions of `other_fields` and without
+    guesses made before files were changed."""
     changes = files_changed(session)
     best = chosen(
         (
@@ -83,15 +83,15 @@ def learned(
         ),
         room=LEARNED_LIMIT,
         most=_LEARNED_MOST,
-        threshold=_LEAST,
-        beside=chain.from_iterable(map(split, told)),
-        again=_AGAIN,
+        threshold=_LEAST_WORTH,
+        beside=chain.from_iterable(map(split, other_fields)),
+        again=_REPEAT_COST,
     )
-    told_now = [
-        _told_as_past(text) if _is_amiss(one) and _changed_since(session, one) else text
+    texts = [
+        _marked_as_past(text) if _is_amiss(one) and _changed_since(session, one) else text
         for one, text in best
     ]
-    return join(" ", leading(distinct(told_now), LEARNED_LIMIT + 1))
+    return join(" ", leading(distinct(texts), LEARNED_LIMIT + 1))
 
 
 def _asks(text: str) -> bool:
@@ -99,8 +99,8 @@ def _asks(text: str) -> bool:
 
 
 def _is_amiss(one: Said) -> bool:
-    """Return True if a sentence says that something is amiss or so for now: in a turn that changes
-    files a file, or a name in code, that stands first."""
+    """Return True if a sentence names a defect or a temporary state; in a turn that changed files
+    only if a file or an identifier precedes it."""
     amiss = _MAY_CHANGE.search(one.plain)
     named = _FILES.search(one.plain) or _IDENTIFIERS.search(one.plain)
     if amiss is None or not one.changed or one.plain.startswith("There "):
@@ -108,14 +108,14 @@ def _is_amiss(one: Said) -> bool:
     return named is not None and named.start() < amiss.start()
 
 
-def _told_as_past(text: RedactedText) -> RedactedText:
+def _marked_as_past(text: RedactedText) -> RedactedText:
     end = len(text) - text.endswith((".", "。"))
     return compose("{} (before later changes){}", text.cut(0, end), text.cut(end))
 
 
 def _changed_since(session: SessionTurns, one: Said) -> bool:
-    """Return True if a sentence that tells how things are, or its message in a turn without
-    changes, names a file that was changed after it, or it something that was replaced then."""
+    """Return True if a sentence describes a state that changed later: it, or its message in a turn
+    without changes, names a file that was changed, or it names an identifier that was replaced."""
     if CAUSE.search(one.plain) or IS_PAST.search(one.plain):
         return False
     files = {
@@ -140,8 +140,7 @@ def _changed_since(session: SessionTurns, one: Said) -> bool:
 
 
 def _without_drafts(session: SessionTurns, judged: Sequence[Judged]) -> Iterator[Judged]:
-    """Yield what was said without the texts that the agent wrote for the person to send or show:
-    what stands in them is not what was found out."""
+    """Yield the sentences that are not in texts that the agent drafted for the person to send."""
     drafts: set[int] = set()
     for place, turn in enumerate(session.turns):
         asked = turn.typed.text[:_HEAD_OF_A_PROMPT] if turn.typed else ""
@@ -166,7 +165,7 @@ _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)
 
 
 def investigated(session: SessionTurns, files: Touched) -> RedactedText:
-    """Return "Read …; searched for …; looked up …; subagents: …", as far as there is any."""
+    """Return "Read …; searched for …; looked up …; had subagents do: …", without empty parts."""
     searches = [text for text in files.searches if len(text) <= 40 and not _GLOB.search(text)]
     web = [one for one in session.records if "web" in one.tool_name.lower()]
     looked_up = _inputs((one for one in web if one.agent_id is None), _QUERY)

@@ -47,7 +47,7 @@ from memory_assets.summaries.prompts import unanswered
 LIMIT, _NEXT_LIMIT = 600, 400
 _SHORTEST_NEXT, _LONGEST_NEXT = 6, 320
 _FEWEST_WORDS, _PLAN_LEFT_BEHIND = 4, 40
-"""The last: calls after which a plan that nobody brought up to date says nothing any more."""
+"""`_PLAN_LEFT_BEHIND`: number of calls after which a plan that was not updated is ignored."""
 _TODO = Phrase(
     r"^\W*(?:please )?(?:(?:quit|close|stop) and )?(?:(?:relaunch|reload|refresh|rotate|revoke) "
     r"(?:the|your|this|both|all|it|\w+ (?:window|page|tab|app|server))\b"
@@ -61,24 +61,24 @@ _TODO = Phrase(
     r"^(?!.*(?:如果|もし)).*(?:还(?:剩|需)|尚未|需要你|(?:建议|请)(?:你|去|先|手动|尽快|再)|记得|"
     r"必要なら|(?:設定|確認|実行|再起動|適用|対応|追加|更新)してください|まだ.*(?:残|い)|未(?:コミット|対応|実装))"
 )
-"""What the person is told to do, or has to wait for, in a last message."""
-_OF_COURTESY = Phrase(
+"""Actions for the person, or events to wait for, in a last message."""
+_COURTESIES = Phrase(
     r"\b(?:any|some)thing else\b|\bhow can I help\b|\bwhich would you like next\b|"
     r"\b(?:questions|can I help|to (?:work on|do next)|like (?:me )?to do|clear things up|make "
     r"sense|help|clear)\W*$"
 )
-"""Questions with which agents end whatever was done."""
+"""Questions with which agents routinely end."""
 _OFFERS = Phrase(r"\W*(?:I can|I'll|I could|(?:just )?let me know|happy to|either (?:way|one))\b")
-"""What an agent says behind the question with which its message ends."""
+"""Sentences after the question at the end of a message."""
 _MOST_REPORTS = 5
 _PLAN_TITLE = re.compile(r"^#{1,3} +(?:Plan ?[:–—-] *)?(\S.*)", re.MULTILINE)
 _IS_A_REPORT = Phrase(r": (?:analysis|findings|investigation|report|research|review|summary)\b")
-"""A plan that is none, but what was found out while nothing might be changed."""
+"""Titles of reports that were handed over as plans."""
 _PLANS = ".claude/plans/"
-_COMMITS_ROOM, _TELLING = 260, 120
-_LEAST, _AGAIN = -2.1, 0.3
-"""The worth from which on a report is told, and what one loses for each better one of its turn, so
-that a long last one is not all."""
+_COMMITS_ROOM, _LONG_REPORT = 260, 120
+_LEAST_WORTH, _REPEAT_COST = -2.1, 0.3
+"""The least worth of a report, and its loss for each better one of its turn, so that one turn does
+not fill the field."""
 _CAVEAT = Phrase(
     r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
     r"\b(?:caveat|be aware|keep in mind|please note|one thing to (?:note|know)|"
@@ -88,7 +88,7 @@ _CAVEAT = Phrase(
 )
 
 _WHOLE_LISTS = frozenset({"todowrite", "update_plan", "todo_write"})
-_OF_PLANS = _WHOLE_LISTS | {"taskcreate", "taskupdate"}
+_PLAN_TOOLS = _WHOLE_LISTS | {"taskcreate", "taskupdate"}
 _OBJECT = re.compile(r"\{(?:[^{}\"]|\"(?:[^\"\\]|\\.)*\")*\}")
 _TASK = re.compile(r"\"(?:content|step|title|task)\":\s*\"((?:[^\"\\]|\\.)*)\"")
 _STATUS = re.compile(r"\"status\":\s*\"(\w+)\"")
@@ -100,8 +100,8 @@ _OPEN = frozenset({"pending", "in_progress", "todo", "open"})
 
 
 def completed(session: SessionTurns, judged: Sequence[Judged], files: Touched) -> RedactedText:
-    """Return the sentences that are worth most as reports of finished work, and the commits; where
-    these say little, the changed files."""
+    """Return the best sentences for `completed`, and the commits; if these say little, the changed
+    files."""
     calls = commits_that_stayed(session)
     commits = _committed(calls)
     names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
@@ -113,27 +113,27 @@ def completed(session: SessionTurns, judged: Sequence[Judged], files: Touched) -
             if one.worth.is_report
             and stands_alone(one.said)
             and is_deed(one)
-            and not _is_to_come(one.said)
+            and not _is_planned(one.said)
         ),
         room=LIMIT - len(commits) - len(planned) - 2,
         most=_MOST_REPORTS,
-        threshold=_LEAST,
+        threshold=_LEAST_WORTH,
         beside=[call.made.subject for call in calls],
-        again=_AGAIN,
+        again=_REPEAT_COST,
     )
-    if commits or not names or any(name in done for name in names) or len(done) > _TELLING:
+    if commits or not names or any(name in done for name in names) or len(done) > _LONG_REPORT:
         return join(" ", distinct([done, commits, planned]))
     return join(" ", distinct([done, compose("Changed {}.", listing(names, 8)), planned]))
 
 
-def _is_to_come(one: Said) -> bool:
+def _is_planned(one: Said) -> bool:
     headings = one.sentence.heading, one.sentence.lead
     return any(NEXT_HEADING.search(above) or OPTION.match(above) for above in headings)
 
 
-def _planned(session: SessionTurns, told: RedactedText) -> RedactedText:
-    """Return what the last plan is called that the agent handed over and nobody rejected, behind
-    some words, if no file was changed in its turn or later."""
+def _planned(session: SessionTurns, label: RedactedText) -> RedactedText:
+    """Return `label` with the title of the last plan that was not rejected, if no file was changed
+    in its turn or later, else ""."""
     for turn in reversed(session.turns):
         if any(_PLANS not in path for path in touched(session, turn.records).modified):
             return EMPTY
@@ -142,12 +142,12 @@ def _planned(session: SessionTurns, told: RedactedText) -> RedactedText:
             if held and record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
                 title = _PLAN_TITLE.search(record.text)
                 name = plain_text(record.text.cut(*title.span(1))) if title else EMPTY
-                return compose("{}: {}", told, closed(shorten(name, 90))) if name else EMPTY
+                return compose("{}: {}", label, closed(shorten(name, 90))) if name else EMPTY
     return EMPTY
 
 
 def _committed(titles: Sequence[CommitCall]) -> RedactedText:
-    """The most telling commits that fit, in the order in which they were made."""
+    """Return the most significant commits that fit, in order."""
     ranked = [shorten(call.made.subject, 90) for call in by_weight(titles)]
     shown = set(leading(ranked, _COMMITS_ROOM))
     if not shown:
@@ -160,9 +160,9 @@ def _committed(titles: Sequence[CommitCall]) -> RedactedText:
 
 
 def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
-    """Return the remaining work named in the last messages and the question that they end with,
-    then what was asked last without an answer, then open items of the plan."""
-    late = _late(said)
+    """Return the remaining work and the final question of the last messages, then the last request
+    without an answer, then open items of the plan."""
+    late = _last_sentences(said)
     asked = _question_at_the_end(late)
     score = partial(_next_score, asked=asked)
     named = map(without_colon, late)
@@ -179,20 +179,20 @@ def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     return join(" ", distinct([stated, asked_last]))
 
 
-def _late(said: list[Said]) -> list[Said]:
-    """Return what was said in the last turn in which the agent spoke, or later."""
+def _last_sentences(said: list[Said]) -> list[Said]:
+    """Return the sentences since the last turn in which the agent wrote."""
     from_turn = next((one.turn for one in reversed(said) if one.last), 0)
     return [one for one in said if one.turn >= from_turn]
 
 
 def _question_at_the_end(late: list[Said]) -> Said | None:
-    """Return the question to which the last message comes, or what it proposes before a question of
-    a word or two ("Go?")."""
+    """Return the question at the end of the last message, or the proposal before a question of a
+    word or two ("Go?")."""
     closing = [one for one in late if one.closing and not one.plain.startswith("(")]
     if len(closing) > 1 and _OFFERS.match(closing[-1].plain) and closing[-2].plain.endswith("?"):
         closing.pop()
     last = closing[-1].plain if closing else ""
-    if not last.endswith(("?", "？")) or _OF_COURTESY.search(last):
+    if not last.endswith(("?", "？")) or _COURTESIES.search(last):
         return None
     few = len(vocabulary_of(last)) < _FEWEST_WORDS and len(closing) > 1
     if not few or DID.match(closing[-2].plain):
@@ -206,7 +206,7 @@ def _next_score(one: Said, *, asked: Said | None) -> float:
         not (one.closing or one.recap)
         or not _SHORTEST_NEXT <= len(text) <= _LONGEST_NEXT
         or text.endswith(":")
-        or (text.endswith("?") and _OF_COURTESY.search(text))
+        or (text.endswith("?") and _COURTESIES.search(text))
     ):
         return 0.0
     item = one.sentence.item
@@ -223,16 +223,18 @@ def _next_score(one: Said, *, asked: Said | None) -> float:
     return score + (0.3 if score and one.last else 0.0)
 
 
-def notes(session: SessionTurns, said: list[Said], told: Sequence[RedactedText]) -> RedactedText:
-    """Return caveats of the last messages, none that a field of `told` holds, pull requests, and
-    counts worth knowing."""
+def notes(
+    session: SessionTurns, said: list[Said], other_fields: Sequence[RedactedText]
+) -> RedactedText:
+    """Return caveats of the last messages, without repetitions of `other_fields`, pull requests,
+    and counts."""
     facts = _facts(session)
     caveats = choose(
-        ((_caveat_score(one), one) for one in _late(said)),
+        ((_caveat_score(one), one) for one in _last_sentences(said)),
         room=_NEXT_LIMIT - len(facts) - 1,
         most=2,
         threshold=1.5,
-        beside=chain.from_iterable(map(split, told)),
+        beside=chain.from_iterable(map(split, other_fields)),
     )
     return join(" ", distinct([caveats, facts]))
 
@@ -279,14 +281,14 @@ def _open_items(session: SessionTurns) -> list[RedactedText]:
         text, call = record.text, record.tool_use_id
         name = record.tool_name.lower()
         calls += record.kind == "tool_use"
-        if name in _OF_PLANS:
+        if name in _PLAN_TOOLS:
             calls = 0
         if record.kind == "tool_result":
             created = _CREATED.search(text) if name == "taskcreate" else None
             if created and call in subjects:
                 tasks[created.group(1)] = subjects[call]
         elif name in _WHOLE_LISTS:
-            whole = _open_in(text)
+            whole = _open_tasks(text)
         elif name == "taskcreate" and (subject := _SUBJECT_LINE.search(text)):
             subjects[call] = text.cut(*subject.span(1))
         elif name == "taskupdate":
@@ -299,7 +301,7 @@ def _open_items(session: SessionTurns) -> list[RedactedText]:
     return [text.squeezed() for text in (*whole, *still) if text.strip()]
 
 
-def _open_in(text: RedactedText) -> list[RedactedText]:
+def _open_tasks(text: RedactedText) -> list[RedactedText]:
     tasks: list[RedactedText] = []
     for item in _OBJECT.finditer(text):
         part = text.cut(*item.span())

@@ -1,4 +1,4 @@
-"""The human's requests: the first real one, the weightiest later ones, the one left open."""
+"""The human's requests: the first real one, the most important later ones, the one left open."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ IDLE = Phrase(
     r".{0,90}\b(?:pick up|continue|resume) (?:from )?where we\b|"
     r"\W*(?:hi|hello|good \w+|is|are|do|does|did|have|has|was|were|which|where)\b[^?\n]{0,60}\?\s*$"
 )
-"""Short questions about how things are, with which sessions begin that are about other things."""
+"""Short opening questions about the state of things, other than the subject of the session."""
 LOGGED = Phrase(
     r"^(?!.*\b(?:i|i'm|we|my|our|you|please)\b).*(?:[{}<>=]|\b(?:error|exception|traceback|fatal|err!|"
     r"warn(?:ing)?)\b|\d\d:\d\d)"
@@ -59,7 +59,7 @@ _ANNOUNCES = Phrase(
     r"\W*(?:(?:ok(?:ay)?|good|great|perfect|now|next|first|then|alright)[,.!:]* )*"
     r"let me (?!know\b)(?!.*\b(?:if|when|once|whether) you\b)"
 )
-"""How a message ends that was followed by a call which the record has no more."""
+"""Last sentences that announce a call, which the transcript lacks."""
 _BREAKS_OFF = names("interrupt api-error")
 _IS_A_PLAN = re.compile(r"\Afile_?path: \S*\bplan", re.IGNORECASE)
 _FOR_NOTHING = Phrase(
@@ -70,8 +70,8 @@ _FOR_NOTHING = Phrase(
 )
 """Requests to leave things as they are."""
 _REMOVAL = Phrase(r"\b(?:delete|remove|clean|drop|move|rename)\b")
-_OF_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
-"""Questions about what was said, which ask for nothing."""
+_ABOUT_THE_TALK = Phrase(r"\bmakes? sense\b|\bdid you mean\b|\bno need\b")
+"""Questions about the conversation, which request nothing."""
 ASKING = Phrase(
     r"\b(?:can|could|should|please|fix|add|make|change|implement|create|write|remove|update|use|"
     r"check|why|how|what|investigate|look|refactor|move|rename|test|run|review|explain|commit|merge|"
@@ -79,10 +79,9 @@ ASKING = Phrase(
 )
 
 
-def _asked(session: SessionTurns) -> list[tuple[float, RedactedText]]:
-    """Return the prompts that ask for something, oldest first, each with the weight of its turn:
-    the human's and the plans that they handed over; where there are none, a program's. A prompt
-    that only had something committed has no weight."""
+def _weighted_requests(session: SessionTurns) -> list[tuple[float, RedactedText]]:
+    """Return the requests of humans, oldest first, with the weights of their turns; those of
+    programs if there are none. Short requests that only led to a commit have no weight."""
     again = routine(session)
     commits_only = {call.turn.id for call in commits_that_stayed(session)}
     prompts = [
@@ -103,7 +102,7 @@ def _asked(session: SessionTurns) -> list[tuple[float, RedactedText]]:
 
 def request(session: SessionTurns) -> RedactedText:
     """Return the first real request, then the weightiest later ones, shortened."""
-    asked = _asked(session)
+    asked = _weighted_requests(session)
     telling = (place for place, (_, text) in enumerate(asked) if not tells_nothing(text))
     asked = asked[next(telling, 0) :]
     if not asked:
@@ -116,16 +115,16 @@ def request(session: SessionTurns) -> RedactedText:
 
 
 def tells_nothing(text: str) -> bool:
-    """Return True if a request says nothing of the work: it is of few words, idle, or pasted."""
+    """Return True if a request has no information: few words, idle, or pasted."""
     words = _WORD.findall(text[:_ENOUGH])
     few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_ENOUGH])) < _TELLING_WORDS
     return few or _PASTED.match(text) is not None or IDLE.match(text) is not None
 
 
 def unanswered(session: SessionTurns) -> RedactedText:
-    """Return what was asked last of a session that ends without an answer to it, said so; if files
-    were changed for it, only where that was broken off. The record of a request that was carried
-    out may end with its last call: then there is nothing to tell."""
+    """Return the last request of a session if it has no answer, with a label; if files were changed
+    for it, only if the work was broken off. A transcript may end with the last call of finished
+    work, which returns ""."""
     places = (place for place, turn in enumerate(session.turns) if turn.prompt is not None)
     place = max(places, default=-1)
     typed = session.turns[place].typed if place >= 0 else None
@@ -134,7 +133,7 @@ def unanswered(session: SessionTurns) -> RedactedText:
     text = own_words(typed.text)
     asked = condensed(text, _LATER_REQUEST_LIMIT)
     wants = not asked.isascii() or ASKING.search(asked) or WANTS.search(asked)
-    idle = IDLE.match(text) or _OF_THE_TALK.search(asked) or _FOR_NOTHING.match(text)
+    idle = IDLE.match(text) or _ABOUT_THE_TALK.search(asked) or _FOR_NOTHING.match(text)
     pasted = LOGGED.match(asked) and not WANTS.search(text) and not ASKING.match(asked)
     if not wants or idle or pasted:
         return EMPTY
@@ -150,7 +149,7 @@ def unanswered(session: SessionTurns) -> RedactedText:
     if _REMOVAL.search(text) and any(map(_removes, ran)):
         return EMPTY
     if any(one.tool_name == "ExitPlanMode" for one in records):
-        return EMPTY  # what was asked for was planned
+        return EMPTY  # a plan answers the request
     if not any(tool_kind(one) == "write" and not _IS_A_PLAN.search(one.text) for one in calls):
         return compose("Asked last, without an answer: {}", closed(without_end(asked)))
     results = [one for one in records if one.kind == "tool_result"]
@@ -162,7 +161,7 @@ def unanswered(session: SessionTurns) -> RedactedText:
 
 
 def _is_reported(turn: Turn) -> bool:
-    """Return whether a turn ends with a message that says more than what the agent does next."""
+    """Return whether a turn ends with a message that does not only announce the next action."""
     if not is_answered(turn):
         return False
     prose = [one.text for one in turn.records if one.kind == "assistant_text" and not one.agent_id]
@@ -192,11 +191,11 @@ def _removes(command: RedactedText) -> bool:
 
 
 def _with_its_end(text: RedactedText) -> RedactedText:
-    """Return the first sentences of a request, and its last one, in which what is wanted stands
-    after a list or pasted lines: before the others where these ask for nothing."""
+    """Return the first sentences of a request, and its last one if that states the wish after a
+    list or pasted lines; the last one comes first if the others ask for nothing."""
     begun = condensed(text, _FIRST_REQUEST_LIMIT, filled=True)
-    told = request_sentences(text.cut(-_END))
-    end = told[-1].text if told and not text.lstrip().startswith("#") else EMPTY
+    last_sentences = request_sentences(text.cut(-_END))
+    end = last_sentences[-1].text if last_sentences and not text.lstrip().startswith("#") else EMPTY
     if not ASKING.search(end) or end in begun or len(end) > _FIRST_REQUEST_LIMIT:
         return begun
     if WANTS.search(end) and not ASKING.search(begun):
@@ -211,17 +210,16 @@ def _with_its_end(text: RedactedText) -> RedactedText:
 def _weightiest(
     first: RedactedText, asked: list[tuple[float, RedactedText]], room: int
 ) -> RedactedText:
-    """Return as many later requests as fit, the weightiest before others, none that says again
-    what another one says, in the order in which they were asked."""
+    """Return the weightiest later requests that fit, without repetitions, in their order."""
     chosen: dict[int, RedactedText] = {}
-    told = [vocabulary_of(first)]
+    vocabularies = [vocabulary_of(first)]
     for place in sorted(range(len(asked)), key=lambda place: -asked[place][0]):
         weight, text = asked[place][0], _begins_or_ends(asked[place][1])
         words = vocabulary_of(text)
-        known = any(alike(words, other) for other in told)
-        if weight > 0 and _SHORTEST_REQUEST <= len(text) <= room - 2 and not known:
+        repeats = any(alike(words, other) for other in vocabularies)
+        if weight > 0 and _SHORTEST_REQUEST <= len(text) <= room - 2 and not repeats:
             chosen[place] = text
-            told.append(words)
+            vocabularies.append(words)
             room -= len(text) + 2
         if len(chosen) == _MOST_LATER:
             break
@@ -229,13 +227,14 @@ def _weightiest(
 
 
 def _begins_or_ends(text: RedactedText) -> RedactedText:
-    """Return how a later request begins; its end, where that asks below pasted lines."""
+    """Return the beginning of a later request, or its end, if that states the wish after pasted
+    lines."""
     begun = condensed(text, _LATER_REQUEST_LIMIT, filled=True)
-    told = request_sentences(text.cut(-_END))
-    end = told[-1].text if told else EMPTY
+    last_sentences = request_sentences(text.cut(-_END))
+    end = last_sentences[-1].text if last_sentences else EMPTY
     if end in begun or not WANTS.search(end) or ASKING.search(begun) or WANTS.search(begun):
         return begun
-    if _OF_THE_TALK.search(end):
+    if _ABOUT_THE_TALK.search(end):
         return begun
     return shorten(end, _LATER_REQUEST_LIMIT)
 

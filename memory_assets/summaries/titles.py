@@ -1,4 +1,4 @@
-"""The title of a session: what user or agent called it, else its main tasks."""
+"""The title of a session: one from user or agent, else its main tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memory_assets.summaries.prompts import LOGGED, WANTS, tells_nothing, withou
 
 TITLE_LIMIT = 120
 _FIRST = 72
-"""Characters that the first of two tasks has at least, of those of both."""
+"""Least room of the first of two tasks in a title, in characters."""
 _VAGUE, _HEAD = 64, 80
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
@@ -39,13 +39,13 @@ _NO_TITLE = Phrase(
     r"(?: changes?)?\W*$|"
     r"warmup\W*$|hello memory agent|new (?:session|chat|conversation)\W*$|untitled\W*$"
 )
-"""How texts begin that agents put where a title belongs."""
+"""Beginnings of texts in place of a title that are none."""
 _SAYS_NOTHING = Phrase(
     r"(?:pick(?:ing)? up|continu\w+|resum\w+)\b.{0,30}$|"
     r"[\w.-]*\b[0-9a-f]{8}\b[\w.-]*\W*$|"
     r".*\btask-\d+$|\w{1,12}\W*$"
 )
-"""Titles of agents and programs that name no work: to go on, an id, a word."""
+"""Titles that name no work: to continue, an id, a word."""
 _CUT_OFF = ("…", "...")
 _TIMES = re.compile(
     r"\A\s*\[?\d\d?:\d\d:\d\d[\d.]*\]?:? +|(?<!\s)\s*\(\d{4}-\d\d-\d\d[ T][\d:]+Z?\)\s*\Z"
@@ -60,7 +60,7 @@ _CLAUSE_END = re.compile(
     r"|\s(?=(?:and then|so that|but|because|while|which|when|if)\s)"
 )
 _SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
-"""Characters of a clause; a shorter one than the latter stands for too little of its sentence."""
+"""Least characters of a clause, and of one that may replace its sentence."""
 _PLANS = ".claude/plans/"
 _COMMON_FILES = names("index main mod lib app init __init__ types package")
 """Names of files that every other project has, too."""
@@ -81,7 +81,7 @@ _LEAD_IN = re.compile(
     r"(?:is it possible|is there (?:a|any) way|would it be possible) to |"
     r"can it be that |do you think )+(?=\S)"
 )
-"""How requests begin without saying anything of what is wanted."""
+"""Beginnings of requests without content."""
 _DANGLING = re.compile(
     r"(?: (?:and|or|to|the|a|an|of|with|for|in|on|at|by|from|that|is|are|you|we|I|if|not))+(?=…?\Z)"
 )
@@ -96,18 +96,18 @@ _GOES_ON = Phrase(
     r".*\b(?:resume|continue|proceed|try again)\W*$|"
     r".*(?:…|\b(?:this|it|them|these|those|ones|yes|no|ok|(?:do|about) that)\b)"
 )
-"""How prompts begin that go on with what was asked for before, or talk about it."""
+"""Beginnings of prompts that continue the former task, or talk about it."""
 _STATES = Phrase(
     r"\W*(?:(?:the|a|an|there|some|operation|error|warning)\b|"
     r"(?!(?:what|why|how)\b)(?:[\w'-]+ ){1,7}(?:is|are|was|were)\b(?!.*\?))"
 )
 _IDENTIFIER = re.compile(r"\w[._/]\w|\w\(\)|[a-z][A-Z]|--\w")
-"""What makes a statement a finding that was handed over to be worked on."""
+"""Identifiers, which make a statement a finding to work on."""
 
 
 @dataclass
 class _Task:
-    """What was asked for, the sentences after that, and the turns in which it was worked on."""
+    """A request, the same with its next sentences, and the turns that worked on it."""
 
     asked: RedactedText
     more: RedactedText
@@ -123,32 +123,31 @@ class _Task:
 def title(session: SessionTurns) -> RedactedText:
     """Return the best title there is, in `TITLE_LIMIT` characters.
 
-    In order: the user's own, the agent's, the one that the session's own leaf names, each but the
-    first followed by what most of the work was about where that title tells nothing of it; the
-    main tasks of the session; without a human that of an agent's. Notices, frames, names of
-    programs and cut-off texts are none.
+    In order: the user's own; the agent's, or that of the session's own leaf, each followed by the
+    main task if the title does not mention it; the main tasks of the session; without a human, an
+    agent's request. Notices, frames, names of programs and cut-off texts are no titles.
     """
     tasks = _tasks(session)
-    for by_user, given in _given(session):
-        text = plain_text(given.squeezed().sub(_TIMES, "")).sub(_LABEL, r"\g<title>")
+    for by_user, given_title in _given_titles(session):
+        text = plain_text(given_title.squeezed().sub(_TIMES, "")).sub(_LABEL, r"\g<title>")
         if not text or _NO_TITLE.match(text) or text.endswith(_CUT_OFF):
             continue
         if by_user:
             return _clause(text)
         if not _SAYS_NOTHING.match(text):
-            return _with_the_rest(session, text, tasks)
-    if named := _of_tasks(session, tasks):
+            return _with_main_task(session, text, tasks)
+    if named := _title_of_tasks(session, tasks):
         return named
     typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
     greetings = [text for text in typed if not text.startswith(("/", "<"))]
     others = list(_without_a_human(session))  # without them too little is said for a summary
     texts = (*(greetings[:1] if others else ()), *others)
-    return next((asked for text in texts if (asked := _wanted(text)[0])), EMPTY)
+    return next((asked for text in texts if (asked := _request_and_details(text)[0])), EMPTY)
 
 
 def _tasks(session: SessionTurns) -> list[_Task]:
-    """Return what was asked for, oldest first; what only goes on with that ("yes", "fix it",
-    "commit"), or asks for it again, is part of it."""
+    """Return the tasks of a session, oldest first. Prompts that continue a task ("yes", "fix it",
+    "commit"), or repeat it, belong to it."""
     again = routine(session)
     by_humans = any(turn.typed is not None and asks(turn.typed) for turn in session.turns)
     tasks: list[_Task] = []
@@ -157,11 +156,11 @@ def _tasks(session: SessionTurns) -> list[_Task]:
         asked = more = EMPTY
         of_program = by_humans and prompt is not None and prompt.subtype == PROGRAM
         if prompt and asks(prompt) and turn.id not in again and not of_program:
-            asked, more = _wanted(own_words(prompt.text))
+            asked, more = _request_and_details(own_words(prompt.text))
         words = stems(asked)
         task = next((one for one in tasks[-_RECENT:] if alike(words, one.words)), None)
         first = not tasks or tells_nothing(tasks[-1].asked)
-        if task is None and asked and (first or _begins(asked)):
+        if task is None and asked and (first or _begins_task(asked)):
             tasks.append(_Task(asked, more, words))
         if tasks:
             task = task or tasks[-1]
@@ -170,10 +169,14 @@ def _tasks(session: SessionTurns) -> list[_Task]:
     return tasks
 
 
-def _of_tasks(session: SessionTurns, tasks: Sequence[_Task]) -> RedactedText:
-    """Return the first commit that says something, else the first request; beside it the other
-    task that most work went to, in the order in which they were asked for."""
-    best = min(_made(session), key=_by_telling, default=None)
+def _title_of_tasks(session: SessionTurns, tasks: Sequence[_Task]) -> RedactedText:
+    """Return the first informative commit, else the first request, and the other task with the most
+    work, in the order of their requests."""
+    best = min(
+        _titled_commits(session),
+        key=lambda commit: (is_routine(commit.made.subject), says_little(commit.made.subject)),
+        default=None,
+    )
     telling = [one for one in tasks if not tells_nothing(one.asked)] or tasks[:1]
     whole = sum(one.weight for one in tasks)
     task = next((one for one in tasks if best and one.holds(best)), None)
@@ -182,60 +185,62 @@ def _of_tasks(session: SessionTurns, tasks: Sequence[_Task]) -> RedactedText:
         only = main = _clause(_subject(best))
     elif telling:
         task = telling[0]
-        only = _told_more(session, task)
-        main = task.asked if _begins(task.asked) or not task.more else only
+        only = _with_details(session, task)
+        main = task.asked if _begins_task(task.asked) or not task.more else only
     else:
         return EMPTY
-    other = _other(session, tasks, main, task)
+    other = _other_task(session, tasks, main, task)
     if other is None or 5 * other[0] < whole:
         return only
     _, at, text = other
-    return _both(main, text, other_first=task is not None and at < tasks.index(task))
+    return _join(main, text, other_first=task is not None and at < tasks.index(task))
 
 
-def _other(
+def _other_task(
     session: SessionTurns, tasks: Sequence[_Task], main: RedactedText, known: _Task | None
 ) -> tuple[float, int, RedactedText] | None:
-    """Return what most work went to of the tasks of which a title tells nothing: how much, the
-    place of its task, and its largest commit, or what was asked for."""
+    """Return the task with the most work that a title does not mention: its weight, its index, and
+    its largest commit, or its request."""
     words = stems(main)
-    made = by_weight([one for one in _made(session) if not is_routine(one.made.subject)])
-    found: list[tuple[float, int, RedactedText]] = []
+    ranked_commits = by_weight(
+        [one for one in _titled_commits(session) if not is_routine(one.made.subject)]
+    )
+    candidates: list[tuple[float, int, RedactedText]] = []
     for place, task in enumerate(tasks):
-        own = [one for one in made if task.holds(one)]
+        commits = [one for one in ranked_commits if task.holds(one)]
         if task is known:
-            own = [one for one in own if not says_little(one.made.subject)]
-        told = [_subject(one) for one in own]
-        if not told and task is not known and _begins(task.asked):
-            told = [task.asked]
-        others = [text for text in told if len(words & stems(text)) < 2]
+            commits = [one for one in commits if not says_little(one.made.subject)]
+        texts = [_subject(one) for one in commits]
+        if not texts and task is not known and _begins_task(task.asked):
+            texts = [task.asked]
+        others = [text for text in texts if len(words & stems(text)) < 2]
         if others:
-            found.append((task.weight * len(others) / len(told), place, others[0]))
-    return max(found, key=lambda one: one[0], default=None)
+            candidates.append((task.weight * len(others) / len(texts), place, others[0]))
+    return max(candidates, key=lambda one: one[0], default=None)
 
 
-def _with_the_rest(
+def _with_main_task(
     session: SessionTurns, main: RedactedText, tasks: Sequence[_Task]
 ) -> RedactedText:
-    """Return the title of a long session; after it the task that most of the work went to, if it
-    has none of that title's words."""
+    """Return a title, in a long session with the task that has most of the work, if they have no
+    words in common."""
     turns, whole = sum(len(one.turns) for one in tasks), sum(one.weight for one in tasks)
-    other = _other(session, tasks, main, None)
+    other = _other_task(session, tasks, main, None)
     if other is None or turns < _LONG_SESSION or 2 * other[0] < whole:
         return _clause(main)
-    return _clause(main) if stems(main) & stems(other[2]) else _both(main, other[2])
+    return _clause(main) if stems(main) & stems(other[2]) else _join(main, other[2])
 
 
-def _both(main: RedactedText, other: RedactedText, *, other_first: bool = False) -> RedactedText:
+def _join(main: RedactedText, other: RedactedText, *, other_first: bool = False) -> RedactedText:
     room = TITLE_LIMIT - len("; ")
     main = _clause(main, max(room - len(other), _FIRST))
     other = _clause(other, room - len(main))
     return join("; ", (other, main) if other_first else (main, other))
 
 
-def _told_more(session: SessionTurns, task: _Task) -> RedactedText:
-    """Return a request; a short one with the sentences after it, or, where there are none, with the
-    file that was changed most often for it."""
+def _with_details(session: SessionTurns, task: _Task) -> RedactedText:
+    """Return a request; a short one with its next sentences, or, if there are none, with the file
+    that was changed most often for it."""
     asked = task.asked
     short = len(asked.sub(_URL, "")) < _LONG_ENOUGH
     if short and task.more:
@@ -250,14 +255,13 @@ def _told_more(session: SessionTurns, task: _Task) -> RedactedText:
     heads = ((one, one.split(".")[0].lower()) for one in files if "." in one)
     named = [one for one, head in heads if head not in known and head not in _COMMON_FILES]
     most = max(named, key=files.count, default=EMPTY)
-    if most and len(asked) < _VAGUE and (short or not _begins(asked)):
+    if most and len(asked) < _VAGUE and (short or not _begins_task(asked)):
         return _clause(compose("{} ({})", asked, most))
     return _clause(asked)
 
 
-def _begins(text: RedactedText) -> bool:
-    """Return True if a request begins a task: it names what it is about, and points to nothing
-    before it."""
+def _begins_task(text: RedactedText) -> bool:
+    """Return True if a request begins a task: it names its subject, and does not point back."""
     head = text.sub(_ASIDE, "")[:_HEAD]
     little = len(stems(head)) < _FEWEST_WORDS or tells_nothing(head)
     if little or _GOES_ON.match(head) or LOGGED.match(head):
@@ -265,14 +269,11 @@ def _begins(text: RedactedText) -> bool:
     return _STATES.match(head) is None or _IDENTIFIER.search(head) is not None
 
 
-def _made(session: SessionTurns) -> list[CommitCall]:
-    """Return the commits that stayed, oldest first, whose subjects are subjects."""
+def _titled_commits(session: SessionTurns) -> list[CommitCall]:
+    """Return the commits that stayed, oldest first, without those with an empty subject such as
+    "wip"."""
     made = commits_that_stayed(session)
     return [one for one in made if not _NO_SUBJECT.match(one.made.subject)]
-
-
-def _by_telling(one: CommitCall) -> tuple[bool, bool]:
-    return is_routine(one.made.subject), says_little(one.made.subject)
 
 
 def _subject(one: CommitCall) -> RedactedText:
@@ -280,22 +281,22 @@ def _subject(one: CommitCall) -> RedactedText:
     return one.made.subject.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>")
 
 
-def _wanted(text: RedactedText) -> tuple[RedactedText, RedactedText]:
-    """Return what a request asks for: of its first sentences that which says something, the last
-    one below a pasted log, without its lead-in; and, if sentences follow, it with the next ones."""
-    told = request_sentences(text.sub(_TIMES, ""))
-    if not told:
+def _request_and_details(text: RedactedText) -> tuple[RedactedText, RedactedText]:
+    """Return the request in a prompt: its first informative sentence, or the last one after a
+    pasted log, without lead-in; and the same with its next sentences, if there are any."""
+    statements = request_sentences(text.sub(_TIMES, ""))
+    if not statements:
         return _clause(text.cut(0, 400).squeezed()), EMPTY
-    first = min(told[:2], key=lambda one: tells_nothing(one.text)).text
-    wants = [one.text for one in told[1:] if WANTS.search(one.text) and not one.item]
-    if wants and LOGGED.search(told[0].text):
+    first = min(statements[:2], key=lambda one: tells_nothing(one.text)).text
+    wants = [one.text for one in statements[1:] if WANTS.search(one.text) and not one.item]
+    if wants and LOGGED.search(statements[0].text):
         first = wants[-1]
     if text.lstrip().startswith("#"):
         return without_end(_clause(first)), EMPTY
     bare = first.sub(_LEAD_IN, "")
     if len(stems(bare)) < 2:
         bare = first
-    texts = [one.text for one in told]
+    texts = [one.text for one in statements]
     after = [one for one in texts[texts.index(first) + 1 :][:2] if not _URL.match(one)]
     more = without_end(join(" ", (bare, *after))) if after else EMPTY
     if len(bare) < len(first) and bare.endswith("?"):
@@ -303,7 +304,7 @@ def _wanted(text: RedactedText) -> tuple[RedactedText, RedactedText]:
     return without_end(_clause(bare)), more
 
 
-def _given(session: SessionTurns) -> Iterator[tuple[bool, RedactedText]]:
+def _given_titles(session: SessionTurns) -> Iterator[tuple[bool, RedactedText]]:
     """Yield the titles that user and agent gave, and whether the user gave them, the best kind
     first, the last of each first; those of subagents' runs only where the session has none."""
     titles = [record for record in reversed(session.records) if record.kind == "title"]

@@ -78,7 +78,7 @@ def test_a_new_session_begins_with_what_is_remembered(run: Run, tmp_path: Path) 
     assert "- We use pnpm. (fact" in begun.stdout
     imported = {line.rpartition("|")[2].strip() for line in begun.stderr.splitlines()}
     assert "memory_assets.recall.names" in imported
-    assert not imported & {"numpy", "pyarrow", "pydantic", "typer", "onnxruntime", "dagster"}
+    assert not imported & {"numpy", "pyarrow", "pydantic", "onnxruntime", "dagster"}
     for name in ("forgotten.db", "agent_memory.db"):
         (tmp_path / "a memory" / name).write_bytes(b"not a database" * 1_000)
         failed = start()

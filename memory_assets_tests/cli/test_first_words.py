@@ -6,29 +6,34 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+import click
 import pytest
-import typer
-import typer.main
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from memory_assets.cli.cli import EXAMPLES, app
-from memory_assets.cli.earlier_names import RequestCommand, with_names_of_today
+from memory_assets.cli.cli import memory
+from memory_assets.cli.commands import takes
 from memory_assets.cli.ingesting.report import question_of, suggested_questions, words_of
 from memory_assets.errors import BadArgument
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.requests.arguments import Arguments, declared
-from memory_assets.requests.questions import LinkRequest, SessionRequest, TimelineRequest
+from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.questions import (
+    LinkRequest,
+    SessionRequest,
+    ShowRequest,
+    TimelineRequest,
+)
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
+from memory_assets_tests.cli.commands_reference import commands
 from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.cli.test_cli import Cli
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 from memory_assets_tests.recall.worked import START, Worked
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = commands()
 
 
 def test_memory_alone_says_what_to_type_first(tmp_path: Path) -> None:
@@ -77,11 +82,8 @@ def _says_what_came_from_where_and_what_to_ask(cli: Cli, report: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_help_has_an_example_that_can_be_typed(name: str) -> None:
     """Its options and arguments are those of the command."""
-    shown = " ".join(
-        CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output.split()
-    )
-    example = EXAMPLES.get(name, f"memory {name}")
-    assert example in shown
+    shown = " ".join(CliRunner().invoke(memory, [name, "--help"]).output.split())
+    example = shown.partition(" Example: ")[2]
     program, said, *arguments = shlex.split(example)
     assert (program, said) == ("memory", name)
     assert COMMANDS[name].make_context(name, list(arguments)).args == []
@@ -178,45 +180,50 @@ def _sessions_of(tmp_path: Path, prompts: Iterable[str]) -> Components:
         (SessionRequest, "--session-id aaaa --json", "aaaa --json"),
         (LinkRequest, "--commit-sha c3a9d18 --session-id abc", "abc c3a9d18"),
         (LinkRequest, "abc --commit_sha c3a9d18 --force", "abc --force c3a9d18"),
-        (LinkRequest, "--session_id abc c3a9d18", "abc c3a9d18"),
-        (SearchRequest, "door -- --limit 3", "door -- --limit 3"),
+        (SearchRequest, "door knob -n3", "-n 3 door knob"),
+        (SearchRequest, "door -- --limit 3", "-- door --limit 3"),
     ],
 )
-def test_earlier_names_mean_those_of_today(
+def test_what_is_typed_in_different_ways_means_the_same(
     request_type: type[Arguments], given: str, meant: str
 ) -> None:
-    """With dashes or underscores, with `=` or a blank."""
-    assert with_names_of_today(request_type, given.split()) == meant.split()
+    """Earlier names with dashes or underscores, with `=` or a blank; words without quotes."""
+    assert _asked(request_type, given) == _asked(request_type, meant)
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("request_type", "given", "words"),
     [
-        ("x --limit 3 -n 4", "--limit: is another name of -n"),
-        ("x --limit", "--limit: needs a value"),
+        (SearchRequest, "x --limit 3 -n 4", "limit: is another name of -n"),
+        (TimelineRequest, "x --format xml", "--full: there is no 'xml'; choose from index, full"),
+        (ShowRequest, "", "id: is missing; give the id of a turn"),
+        (SearchRequest, "x -n many", "-n: give a whole number from 1 to 200, not 'many'"),
     ],
 )
-def test_a_name_is_refused_beside_todays_and_without_a_value(given: str, words: str) -> None:
-    """As everywhere."""
+def test_a_mistake_is_told_by_the_name_on_the_command_line(
+    request_type: type[Arguments], given: str, words: str
+) -> None:
+    """By the request, as to whoever asks by MCP or HTTP."""
     with pytest.raises(BadArgument, match=words):
-        with_names_of_today(SearchRequest, given.split())
-    with pytest.raises(BadArgument, match=r"--format: there is no 'xml'; choose from full, index"):
-        with_names_of_today(TimelineRequest, ["x", "--format", "xml"])
+        _asked(request_type, given)
 
 
-def test_every_alias_of_a_request_is_an_option_and_in_no_help() -> None:
-    """Of every command that a request is made of."""
+def _asked(request_type: type[Arguments], words: str) -> tuple[Arguments, bool]:
+    """Return the request that a command line makes, and whether to print JSON."""
+    asked: list[tuple[Arguments, bool]] = []
+    command = takes(request_type)(lambda request, as_json: asked.append((request, as_json)))
+    command.main(shlex.split(words), "memory", standalone_mode=False)
+    return asked[0]
+
+
+def test_the_earlier_names_are_in_no_help() -> None:
+    """Of all commands, these are accepted."""
     seen = set()
-    for command in COMMANDS.values():
-        assert isinstance(command, RequestCommand)
-        request: Any = getattr(command.callback, "request", None)
-        shown = {option for parameter in command.params for option in parameter.opts}
-        aliases = [name for each in declared(request) for name in each.aliases] if request else []
-        for alias in aliases:
-            seen.add(alias)
-            assert not {f"--{alias}", f"--{alias.replace('_', '-')}"} & shown
-            value = "full" if alias == "format" else "7"
-            assert f"--{alias}" not in with_names_of_today(request, [f"--{alias}", value])
+    for name, command in COMMANDS.items():
+        shown = command.get_help(click.Context(command, info_name=name)).split()
+        earlier = [each for each in command.params if getattr(each, "hidden", False)]
+        assert not {option for each in earlier for option in each.opts} & set(shown)
+        seen |= {each.name for each in earlier}
     assert seen == {
         *("file_path", "filePath"),
         "session_id",
@@ -228,3 +235,18 @@ def test_every_alias_of_a_request_is_an_option_and_in_no_help() -> None:
         "latest_user_text",
         "limit",
     }
+
+
+def test_a_shell_completes_commands_and_options_once_it_is_told_to(tmp_path: Path) -> None:
+    """`--install-completion` adds the line that `--show-completion` prints, and only once."""
+    home = {"HOME": str(tmp_path), "SHELL": "/bin/bash", "MEMORY_DATA_DIR": str(tmp_path / "data")}
+    line = run_here(home, "--show-completion").stdout
+    for _ in range(2):
+        assert run_here(home, "--install-completion").returncode == 0
+    assert (tmp_path / ".bashrc").read_text().count(line) == 1
+    completing = {**home, "_MEMORY_COMPLETE": "bash_complete"}
+    for typed, word in {"memory sea": "search", "memory search --sess": "--session"}.items():
+        words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+        assert run_here({**completing, **words}).stdout == f"plain,{word}\n"
+    refused = run_here({**home, "SHELL": "/bin/csh"}, "--show-completion")
+    assert refused.returncode == 2 and "bash, zsh, fish" in refused.stderr

@@ -229,6 +229,14 @@ def test_a_document_is_named_by_its_place() -> None:
     assert lines[0].startswith("1. lamp.md:3  Oil") and lines[2].startswith("   2. lamp.md:9  Oil")
 
 
+def test_a_hit_of_another_memory_names_it() -> None:
+    """That a hit is in this one goes without saying."""
+    here = _hit("Lit.", memory="this memory")
+    there = _hit("Out.", FLAKY, memory="team/a", project="-work-quay")
+    lines = _lines(here, there)
+    assert lines[0].endswith("aaaaaaaa:4  tower") and lines[2].endswith("  quay in team/a")
+
+
 def test_weak_hits_are_marked_or_announced() -> None:
     """As in a pipe: each by the same word where others are sure, once where none is."""
     weak = _hit("It is y.", FLAKY, weak=True, title="y")

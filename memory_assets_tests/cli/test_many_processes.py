@@ -171,7 +171,7 @@ def test_two_processes_make_what_one_makes(
     by_two, jobs, submit = list[Outcome | Pass](), list[str](), Processes.submit
 
     def counted(processes: Processes, run: Any, make: Any) -> Future[Any]:
-        jobs.append(repr(make.keywords.get("wanted", "words")))
+        jobs.append(repr(make.keywords.get("tables", "words")))
         return submit(processes, run, make)
 
     with monkeypatch.context() as patch:
@@ -226,13 +226,13 @@ def test_a_process_that_is_killed_loses_nothing(settings: Settings, by_one: ByOn
 _ENDS_PROCESSES = "eeeeeeee-0000-4000-8000-000000000003"
 
 
-def _taken_in_but_one(components: Components, changed: Any, rows: Any) -> Results:
+def _read_all_but_one(components: Components, changed: Any, rows: Any) -> Results:
     if changed[0].session_id == _ENDS_PROCESSES:
         os.kill(os.getpid(), signal.SIGKILL)
-    return _REAL(components, changed, rows)
+    return _READ_AND_REDACT(components, changed, rows)
 
 
-_REAL = workers._taken_in
+_READ_AND_REDACT = workers._read_and_redact
 
 
 def test_a_session_that_ends_every_process_is_held_back(
@@ -241,7 +241,7 @@ def test_a_session_that_ends_every_process_is_held_back(
     """With the reason, until its file changes; the others are done in the same run, and what the
     ended processes were at is done again: nothing is lost."""
     with monkeypatch.context() as patch:
-        patch.setattr(workers, "_taken_in", _taken_in_but_one)
+        patch.setattr(workers, "_read_and_redact", _read_all_but_one)
         assert _ingest(own).failed == {}
     components = Components(own)
     (held,) = components.catalog.quarantine.entries(PROJECT)

@@ -1,5 +1,4 @@
-"""The commands that must be there at once: what they leave unloaded, and that they answer
-as the full command line does."""
+"""The commands that must be there at once: what they leave unloaded."""
 
 from __future__ import annotations
 
@@ -11,96 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from memory_assets.cli.cli import app
-from memory_assets.cli.plain_commands import ingest_plainly, plain_arguments
-from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.questions import FrictionRequest, HowRequest, ShowRequest
-from memory_assets.requests.search import SearchRequest
-from memory_assets.settings import load_settings
+from memory_assets_tests.command_line import run_here
 
-_SLOW = ("typer", "click", "rich", "pydantic", "pyarrow", "dagster", "chromadb")
+_SLOW = ("rich", "pydantic", "pyarrow", "dagster", "chromadb")
 _START = "from memory_assets.cli.start import main; main()"
 
 
 @pytest.fixture(autouse=True)
 def _own_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEMORY_DATA_DIR", str(tmp_path / "data"))
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["words"],
-        ["words", "--json", "--in", "all", "--mode=keyword", "-n", "3"],
-        [
-            "--project",
-            "-home-me",
-            "words",
-            "--recent",
-            "--since",
-            "2026-01-02",
-            "--until=2026-03-04T05:06",
-        ],
-        ["--tool=Bash", "--file", "a=b.py", "--session", "x", "--agent", "codex", ""],
-        ["why", "did", "-n", "3", "it fail"],
-        ["--since", "yesterday", "--sort=date"],
-        ["", "--type", "bugfix", "--concept=trade-off", "--no-fallback"],
-    ],
-)
-def test_plain_arguments_mean_what_the_command_line_makes_of_them(
-    given: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The full parser calls the same search with the same arguments."""
-    called: list[SearchRequest] = []
-
-    def note(asked: SearchRequest, *, as_json: bool) -> int:
-        called.append(asked)
-        return 0
-
-    monkeypatch.setattr("memory_assets.cli.ask_commands.run_search", note)
-    result = CliRunner().invoke(app, ["search", *given])
-    assert result.exit_code == 0, result.output
-    plain = plain_arguments(given)
-    assert plain is not None and plain.pop("--json", False) == ("--json" in given)
-    assert called == [SearchRequest.given("cli", plain)]
-
-
-@pytest.mark.parametrize(
-    ("request_of", "given", "values"),
-    [
-        (HowRequest, ["git", "push", "-n=3"], None),
-        (HowRequest, ["git", "push", "--project", "x"], {"tool": "git push", "--project": "x"}),
-        (HowRequest, [], None),
-        (ShowRequest, ["3d0f6a52:2", "--records"], {"id": "3d0f6a52:2", "--records": True}),
-        (ShowRequest, ["3d0f6a52:2", "3d0f6a52:3"], None),
-        (FrictionRequest, ["-n", "5"], {"-n": "5"}),
-        (FrictionRequest, ["git"], None),
-        (SearchRequest, ["x", "--agent", "pi", "--agent", "codex"], None),
-    ],
-)
-def test_positional_arguments_are_those_of_the_request(
-    request_of: type[Arguments], given: list[str], values: dict[str, str | bool] | None
-) -> None:
-    """Several words are one question or tool, or else a mistake, which the full parser tells."""
-    assert plain_arguments(given, request_of) == values
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["--help"],
-        ["words", "-n"],
-        ["words", "-n5"],
-        ["words", "--unknown"],
-        ["words", "--recent=true"],
-        ["--", "words"],
-    ],
-)
-def test_anything_else_is_left_to_the_full_command_line(given: list[str]) -> None:
-    """Help, mistakes, and forms that are seldom used."""
-    assert plain_arguments(given) is None
 
 
 def _started(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -114,8 +33,8 @@ def _started(*arguments: str, **environment: str) -> subprocess.CompletedProcess
     )
 
 
-def test_errors_are_told_the_same_way(tmp_path: Path) -> None:
-    """Nothing in memory, and a wrong value: the same line and code as the full command line."""
+def test_an_error_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
+    """Nothing in memory, and a wrong value."""
     empty = _started("search", "words")
     assert (empty.returncode, empty.stdout) == (3, "")
     assert "run `memory ingest` first" in " ".join(empty.stderr.split())
@@ -124,16 +43,8 @@ def test_errors_are_told_the_same_way(tmp_path: Path) -> None:
     assert wrong.returncode == 2 and "MEMORY_RECENT_DAYS" in wrong.stderr
 
 
-@pytest.mark.parametrize("given", [["-n", "many"], ["-n", "-1"], ["--in", "dreams"]])
-def test_a_wrong_value_is_told_as_the_full_command_line_tells_it(given: list[str]) -> None:
-    """The request checks it, whoever read it; `--` is left to the full command line."""
-    plain, full = _started("search", "x", *given), _started("search", *given, "--", "x")
-    assert plain.returncode == full.returncode == 2
-    assert plain.stderr == full.stderr != ""
-
-
 def test_a_search_loads_nothing_that_is_slow_to_load() -> None:
-    """Neither the command line's parser nor pydantic, pyarrow or any store's client."""
+    """Neither pydantic, pyarrow nor any store's client."""
     script = (
         "import sys; from memory_assets.cli import start\n"
         "sys.argv = ['memory', 'search', 'words', '--json']\n"
@@ -160,10 +71,15 @@ def test_a_first_ingest_compiles_the_scanner_before_it_imports_the_rest(
     )
     transcripts = tmp_path / "transcripts"
     (transcripts / "project").mkdir(parents=True)
-    settings = load_settings(projects_dir=transcripts, agents=("claude-code",))
-    assert ingest_plainly(settings, as_json=False) == 0
+    data = tmp_path / "data"
+    environment = {
+        "MEMORY_DATA_DIR": str(data),
+        "MEMORY_PROJECTS_DIR": str(transcripts),
+        "MEMORY_AGENTS": "claude-code",
+    }
+    assert run_here(environment, "ingest").returncode == 0
     (transcripts / "project" / "session.jsonl").touch()
-    assert ingest_plainly(settings, as_json=False) == 1
-    settings.data_dir.mkdir(parents=True)
-    (settings.data_dir / "catalog.db").touch()
-    assert ingest_plainly(settings, as_json=False) == 1
+    assert run_here(environment, "ingest").returncode == 1
+    data.mkdir(parents=True, exist_ok=True)
+    (data / "catalog.db").touch()
+    assert run_here(environment, "ingest").returncode == 1

@@ -18,7 +18,7 @@ from memory_assets.dagster.definitions import build_defs, defs
 from memory_assets.dagster.instance_runs import delete_run
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryResource
-from memory_assets.dagster.superseded_runs import judged
+from memory_assets.dagster.superseded_runs import ended_and_superseded
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.files.sqlite import IN_MEMORY
@@ -73,7 +73,9 @@ def _prune(instance: dg.DagsterInstance) -> set[str]:
 
 def delete_in(instance: dg.DagsterInstance, keep: int) -> int:
     """Delete what newer runs supersede, and return how many runs."""
-    superseded = [run_id for run_id, is_superseded in judged(instance, keep) if is_superseded]
+    superseded = [
+        run_id for run_id, is_superseded in ended_and_superseded(instance, keep) if is_superseded
+    ]
     for run_id in superseded:
         delete_run(instance, RunLedger(IN_MEMORY), run_id)
     return len(superseded)

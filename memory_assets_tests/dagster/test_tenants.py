@@ -213,7 +213,7 @@ def test_places_must_be_apart(company: Company) -> None:
     """Else what is derived would be derived from."""
     settings = load_settings(derive_from="s3://one/memories", derive_to="s3://one/memories/made")
     with pytest.raises(Exception, match="apart"):
-        tenants._places(settings)
+        tenants._shard_stores(settings)
 
 
 @pytest.mark.long  # two processes that import all: four seconds

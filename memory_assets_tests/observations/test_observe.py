@@ -54,6 +54,7 @@ def test_a_commit_is_observed_with_its_type(
         ("style: format the gate", "src/gate.py", False),
         ("Remove unused import of the hinge", "src/gate.py", False),
         ("docs: say how the gate opens", "docs/gate.md", True),
+        ("ci: build the gate on Windows", "src/gate.py", True),
         ("Hang a picture of the gate", "README.md", True),
         ("Add tests for the gate", "src/gate.py", True),
         ("Update the gate", "src/gate.py", True),
@@ -208,7 +209,6 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
         ("gate.py now properly handles a missing key of the keeper.", "gate.py now properly"),
         ("The fix is a one-line change in gate.py that oils it.", "The fix is a one-line change"),
         ("Done — I added a lock to gate.py that opens by voice.", "I added a lock to gate.py"),
-        ("The left gate now opens for ships instead of waiting for the keeper.", "The left gate"),
         ("The left gate now opens for ships that come into the harbour.", ""),
         ("Your gate.py config is now set up for the harbour of the yard.", ""),
         ("Stopped after gate.py and voice.py, as you had asked.", ""),
@@ -268,70 +268,49 @@ def test_files_changed_are_told_by_the_commit_once_there_is_one(script: Make) ->
     assert [one.title for one in session.observed()] == ["Open by voice"]
 
 
-def test_a_plan_that_was_carried_out_has_its_heading_as_title(script: Make) -> None:
-    """It says what was done better than the report does."""
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Added a voice_lock that opens the gate on demand.", "Added a voice_lock"),
+        ("It is all there now.", "Build the gate of oak"),
+    ],
+)
+def test_a_plan_that_was_carried_out_is_told_by_the_report_or_its_heading(
+    script: Make, said: str, title: str
+) -> None:
+    """A plan may have been carried out in part: the heading is for want of a report."""
     plan = "Implement the following plan:\n\n# Build the gate of oak\n\nOak lasts in salt water."
     session = script().prompt(plan).touch("Edit", f"{ROOT}/src/a.py", f"{ROOT}/src/b.py")
-    (made,) = session.say("Added a voice_lock that opens the gate on demand.").observed()
-    assert made.title == "Build the gate of oak" and "voice_lock" in made.narrative
+    assert [one.title.startswith(title) for one in session.say(said).observed()] == [True]
 
 
-SURE = "The root cause is that winter salt eats the iron hinge."
+SURE = "Root cause: winter salt eats the iron hinge."
+SALT = "winter salt eats the iron hinge."
 
 
 @pytest.mark.parametrize(
     ("said", "title"),
     [
-        (SURE, SURE),
+        (SURE, SALT),
         ("Problem: winter salt eats the iron hinge.", "winter salt eats the iron hinge."),
         ("That was a bug. Winter salt eats the hinge in gate.py.", "Winter salt eats the hinge"),
-        ("The root cause might be that winter salt eats the iron hinge.", ""),
+        ("The root cause is that winter salt eats it.", "The root cause is that winter salt"),
+        ("The only blocker is that winter salt eats the iron hinge.", ""),
+        ("The difference is that the other gate has an iron hinge.", ""),
+        ("The hinge squeaks because the salt eats it.", ""),
+        ("Problem: winter salt probably eats the iron hinge.", ""),
         ("The issue is that the tests use a gate of iron in the yard.", ""),
         ("Problem: this gate is not in the yard of the harbor.", ""),
-        ("And the problem is that winter salt eats the iron hinge.", ""),
-        ("I'd oil it, because the problem is that winter salt eats the hinge.", ""),
-        ("A smith would have found the problem that the salt was in the hinge.", ""),
         ("The fix is working: the gate opens in a second, which is why it rings.", ""),
     ],
 )
-def test_a_stated_cause_is_a_discovery(script: Make, said: str, title: str) -> None:
-    """A guess is not, nor what concerns the agent's own checks, or points to something."""
+def test_a_sentence_called_the_cause_is_a_discovery(script: Make, said: str, title: str) -> None:
+    """A guess is not, nor what concerns the agent's own checks, or points to something, nor a
+    reason that nothing calls the cause, nor what stands in the way of the next step."""
     session = script().prompt("Why does it squeak?").run("cat gate.py").say(said)
     found = session.observed()
     assert len(found) == bool(title)
     assert all(one.type == "discovery" and title in one.title for one in found)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said", "told"),
-    [
-        ("Why does it squeak?", "It was dry, so the hinge squeaks. That is all there is.", 0),
-        ("Why does it squeak?", "The hinge squeaks because the salt eats it.", 1),
-        ("Look at the hinge", "The hinge squeaks because the salt eats it.", 0),
-        ("Why does it squeak?", "The hinge might squeak because the salt eats it.", 0),
-        ("Why does it squeak?", "I am not sure whether the squeak is caused by the salt.", 0),
-        ("Why does it squeak?", "I believe that the squeak is caused by the salt.", 0),
-        ("Why does it squeak?", "Whether the squeak is caused by the salt remains open.", 0),
-        ("Why does it squeak?", "It is unclear if the squeak is caused by the salt here.", 0),
-        ("Why does it squeak?", "The squeak is probably caused by the salt in the hinge.", 0),
-        ("The gate doesn't open", "Winter salt ate the hinge, so opening the gate bends it.", 1),
-        ("The gate doesn't open", "The gate now opens wide because the hinge is oiled.", 0),
-    ],
-)
-def test_the_answer_to_a_question_for_a_reason_is_a_discovery(
-    script: Make, asked: str, said: str, told: int
-) -> None:
-    """Or to the report of a problem: the first sentence that gives one, sure and not of what is
-    otherwise now."""
-    session = script().prompt(asked).run("cat gate.py").say(said)
-    assert [one.type for one in session.observed()] == ["discovery"] * told
-
-
-def test_a_pasted_error_is_looked_at(script: Make) -> None:
-    """The agent need not run anything to see it."""
-    pasted = "error: the gate failed\n" + "  at hinge.py\n" * 4
-    assert len(script().prompt(pasted).say(SURE).observed()) == 1
-    assert script().prompt("the gate failed").say(SURE).observed() == []
 
 
 def test_a_cause_is_observed_once(script: Make) -> None:
@@ -353,8 +332,8 @@ def test_a_cause_needs_a_look_and_no_objection(script: Make) -> None:
 def test_the_text_of_an_observation_says_each_sentence_once(script: Make) -> None:
     """Title, account and facts may be one sentence; the text is what is embedded and shown."""
     (found,) = script().prompt("Why does it squeak?").run("cat gate.py").say(SURE).observed()
-    assert found.facts == (SURE,)
-    assert found.text == f"{SURE} Asked: Why does it squeak?"
+    assert found.facts == (SALT,)
+    assert found.text == f"{SALT} Asked: Why does it squeak?"
 
 
 def test_files_changed_after_a_cause_was_stated_are_a_bugfix(script: Make) -> None:
@@ -363,22 +342,22 @@ def test_files_changed_after_a_cause_was_stated_are_a_bugfix(script: Make) -> No
     session.touch("Edit", f"{ROOT}/src/hinge.py").say(f"{SURE} Good to go.")
     (fix,) = session.observed()
     assert fix.type == "bugfix"
-    assert fix.title == f"{SURE[:-1]}: fixed by changing hinge.py"
+    assert fix.title == f"{SALT[:-1]}: fixed by changing hinge.py"
     assert fix.files_modified == ("src/hinge.py",)
 
 
 @pytest.mark.parametrize(
     ("subject", "kind"),
     [
-        ("Add an entry for the hinge", "bugfix"),
-        ("feat: add an entry for the hinge", "feature"),
+        ("Turn the hinge around", "bugfix"),
+        ("Add an entry for the hinge", "feature"),
         ("Simplify the hinge", "refactor"),
     ],
 )
 def test_a_commit_of_work_whose_cause_was_stated_is_a_bugfix(
     script: Make, subject: str, kind: str
 ) -> None:
-    """Unless its prefix or first word says otherwise."""
+    """Unless its prefix or first verb says otherwise."""
     session = script().prompt("The gate is broken since yesterday").run("cat gate.py")
     session.touch("Edit", f"{ROOT}/src/gate.py").say(SURE).prompt("commit it")
     session.run(f'git commit -am "{subject}"', f"[main 1a2b3c4] {subject}\n 1 file changed")
@@ -426,17 +405,6 @@ def test_a_report_that_is_denied_tells_nothing_of_a_commit(script: Make) -> None
     session.run('git commit -am "Open the gate"', "[main 1a2b3c4] Open the gate\n 1 file")
     (made,) = session.say("Fine.").observed()
     assert "chain" not in made.text
-
-
-def test_a_plan_of_documents_that_was_carried_out_is_told(script: Make) -> None:
-    """It was asked for as work; of other documents nothing is observed."""
-    for plan, told in (
-        ("Implement the following plan:\n\n# Rules of the harbor gate\n\n", 1),
-        ("", 0),
-    ):
-        session = script().prompt(f"{plan}Write down who may open it.")
-        session.touch("Write", f"{ROOT}/CLAUDE.md").say("Added the Rules section to CLAUDE.md.")
-        assert [one.title for one in session.observed()] == ["Rules of the harbor gate"] * told
 
 
 @pytest.mark.parametrize(

@@ -95,12 +95,12 @@ def test_a_new_machine_compiles_the_scanner_once_beside_other_work(
     """Who needs it meanwhile waits for it; where it is compiled, nothing is begun."""
     with monkeypatch.context() as patch:
         patch.setattr(kingfisher, "user_cache_dir", lambda: tmp_path)
-        kingfisher._loaded.cache_clear()
+        kingfisher._load.cache_clear()
         before = threading.active_count()
         kingfisher.compile_kingfisher()
         assert threading.active_count() == before + 1
         assert load_independent_scanner() is not None
-        assert kingfisher._loaded.cache_info().misses == 1
+        assert kingfisher._load.cache_info().misses == 1
         (compiled,) = (tmp_path / "kingfisher").glob("*.vscdb")
         kingfisher.compile_kingfisher()
         assert threading.active_count() <= before + 1 and compiled.exists()

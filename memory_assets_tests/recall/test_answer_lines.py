@@ -51,7 +51,7 @@ def test_a_brief_answer_names_weak_hits_after_the_third_alone() -> None:
 def test_weak_hits_on_a_later_page_are_no_answer_that_is_unsure() -> None:
     """The answer says whether it is, not the hits of one page."""
     hits = [{"id": "a:0", "score": 0.5, "weak": True, "time": None, "text": "It opens."}]
-    assert next(hit_lines(hits, 11)).startswith("11. a:0  0.50  weak  ")
+    assert next(hit_lines(hits, 11)).startswith("11. a:0  0.50  not sure  ")
     assert next(hit_lines(hits, 11, weak=True)) == "Not sure; nearest:"
 
 
@@ -79,7 +79,7 @@ def test_blame_names_the_project_of_a_file_that_is_not_here(asked: Asked) -> Non
     answer = {"commits": [], "turns": [{**turn, "here": here} for here in (True, False)]}
     lines = list(blame_view(AgentText(asked.memory), {**answer, "notes": []}))
     assert lines[::2] == ["t", "t"]
-    assert [line.partition(TURN)[2] for line in lines[1::2]] == [
+    assert [line[line.index(" changed") :] for line in lines[1::2]] == [
         " changed a.py",
         " changed a.py, in p",
     ]

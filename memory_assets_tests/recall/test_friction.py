@@ -108,6 +108,6 @@ def test_the_lines_say_in_how_many_sessions_and_what_ended_it(memory: Memory) ->
     text = AgentText(memory)
     lines = list(friction_view(text, _friction(memory, sessions=2)))
     assert lines[4].startswith("  met in 4 sessions, ended in 2 of them; last 2026-04-02")
-    after = "pytest tests, after pip install -e .; changing pyproject.toml (session::00000001"
+    after = "pytest tests, after pip install -e .; changing pyproject.toml (00000001:0"
     assert lines[6].startswith(f"  ended by {after}")
     assert list(friction_view(text, _friction(memory, project="site"))) == ["Nothing found."]

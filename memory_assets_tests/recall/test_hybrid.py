@@ -8,18 +8,21 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
 from memory_assets.errors import NotFound, StoreError
+from memory_assets.paths import project_of
 from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.collections import rebuild
 from memory_assets.recall import Memory
 from memory_assets.recall.search import search
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.recall.conftest import Asked, components_of
+from memory_assets_tests.recall.worked import Call, Worked
 
 QUESTION = "why does login loop in Safari"
 SAFARI = "5c8e7a13"
@@ -324,3 +327,19 @@ def test_without_collections_rows_that_lack_a_vector_are_told(
     assert reason is not None and "rows have a vector" in reason
     covered = memory.status()["coverage"].values()
     assert not all(each["complete"] for each in covered)
+
+
+def test_a_turn_of_one_word_is_found_by_that_word_alone(tmp_path: Path) -> None:
+    """Not by the words of the turn beside it, nor by its meaning, which it hardly has."""
+    worked = Worked(tmp_path)
+    asked = (Call(text="Paint the lamp of the pier red."), Call(text="hi"), Call(text="/"))
+    worked.session("pier", *asked, cwd="/home/mara/code/pier")
+    memory = worked.memory()
+    keywords.index_keywords(components_of(memory), project_of("/home/mara/code/pier"))
+
+    def found(query: str) -> list[str]:
+        return [hit.text for hit in memory.search(query).hits]
+
+    assert found("lamp of the pier")[0] == "Paint the lamp of the pier red."
+    assert not {"hi", "/"} & {*found("lamp of the pier")}
+    assert "hi" in found("hi")

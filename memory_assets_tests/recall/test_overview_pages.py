@@ -23,7 +23,7 @@ from memory_assets.recall.sessions.usage import usage_over_time
 from memory_assets.requests.agent_memory import RememberRequest
 from memory_assets.requests.questions import UsageRequest
 from memory_assets.serving.agent_memory import AgentMemory
-from memory_assets.serving.pages import origin_pages
+from memory_assets.serving.pages import overview_page
 from memory_assets.serving.pages.charts import (
     agent_mark,
     heat_map,
@@ -62,7 +62,7 @@ def test_charts_say_in_words_what_they_show() -> None:
     last = date(2026, 4, 7)
     chart = heat_map(Counter({last: 100, last - timedelta(days=1): 1}), last, "turns")
     assert 'aria-label="101 turns on 2 days, 2025-04-07 to 2026-04-07"' in chart
-    assert re.search(r'class="heat-1"[^>]*><title>1 turns on 2026-04-06', chart)
+    assert re.search(r'class="heat-1"[^>]*><title>1 turn on 2026-04-06', chart)
     assert re.search(r'class="heat-4"[^>]*><title>100 turns on 2026-04-07', chart)
     assert ">0</text>" in chart and ">100 turns a day</text>" in chart  # what colours stand for
     assert ">7 turns</text>" in hours_of_week(Counter({(0, 9): 7}), "turns")
@@ -280,7 +280,7 @@ def test_a_rule_of_many_projects_names_the_first_and_folds_the_others(
     """All of them once, in one fold."""
     many = {f"-srv-{number}": 1 for number in range(40)}
     rules = [{"rule": "pem-key", "count": 40, "projects": many}]
-    monkeypatch.setattr(origin_pages, "redactions_by_rule", lambda _: rules)
+    monkeypatch.setattr(overview_page, "redactions_by_rule", lambda _: rules)
     text = client.get("/page/health").text.partition("Redactions by rule</h2>")[2]
     shown, folded = text.partition("</table>")[0].split("<summary>and 28 more</summary>")
     assert shown.count(" (1)") == 12 and folded.count(" (1)") == 28

@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from click.testing import CliRunner
 from mcp import Client
 from starlette.testclient import TestClient
-from typer.testing import CliRunner
 
-from memory_assets.cli.cli import app
+from memory_assets.cli.cli import memory as command_line
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall import Memory
 from memory_assets.recall.cross_query.cross_query import cross_query
@@ -152,7 +152,7 @@ class _Everywhere:
 
     def _run(self, *arguments: str) -> Any:
         environment = {"MEMORY_DATA_DIR": str(self.settings.data_dir), "COLUMNS": "10000"}
-        return CliRunner().invoke(app, [*arguments, "--json"], env=environment)
+        return CliRunner().invoke(command_line, [*arguments, "--json"], env=environment)
 
     def http(self, path: str, **parameters: Any) -> Any:
         """What a GET gives, its frame left out."""

@@ -67,6 +67,10 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Worked:
         _write("gone.md", "here"),
         shell("rm gone.md"),
         _write("big.md", "a long line\n" * 5_000),
+        shell("cat tides.tsv", "20260101120000\t1.4\n20260101130000\t1.9"),
+        _read("heights.tsv", "7\tseven\n1999999999999\tmany"),
+        shell("nl gaps.py", "     1\tfirst = 1\n       \n     2\tsecond = 2"),
+        shell("nl -ba gaps.py | sed -n '2,3p'", "     2\t\n     3\tsecond = 2"),
         _write("keys.env", "TOKEN=ghp_16C7e42F292c6912E7710c838347Ae178B4a\nPORT=1\n"),
         cwd=APP,
         days=2,
@@ -127,6 +131,15 @@ def test_lines_that_nobody_read_are_marked(memory: Memory) -> None:
     assert not found["complete"]
     blind = _restore(memory, "blind.md")
     assert "new words" in blind["text"] and "<not on record: some lines>" in blind["text"]
+
+
+def test_numbers_that_a_file_has_itself_are_no_numbers_of_lines(memory: Memory) -> None:
+    """`cat` numbers nothing, tools number without a gap, and `nl` leaves out empty lines unless it
+    is told not to."""
+    assert _restore(memory, "tides.tsv")["text"] == "20260101120000\t1.4\n20260101130000\t1.9\n"
+    assert _restore(memory, "heights.tsv")["text"] == "7\tseven\n1999999999999\tmany\n"
+    found = _restore(memory, "gaps.py")
+    assert found["text"] == "<not on record: line 1>\n\nsecond = 2\n<not on record: what follows>\n"
 
 
 def test_what_was_deleted_or_cut_is_said(memory: Memory) -> None:

@@ -17,7 +17,7 @@ from memory_assets.cli import doctor_command
 from memory_assets.errors import StoreError, StoreUnanswering
 from memory_assets.stores.chroma import client as chroma_client
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.files.shared import is_locked, state_of_holder
+from memory_assets.stores.files.shared import holder_state, is_locked
 from memory_assets_tests.reliability.conftest import MAIN, Subject
 
 SECONDS = 2.0
@@ -31,7 +31,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(chroma_client, "_ANSWER_SECONDS", SECONDS)
     monkeypatch.setattr(chroma_server, "_STOP_SECONDS", SECONDS)
     monkeypatch.setattr(chroma_server, "START_SECONDS", 3 * SECONDS)
-    monkeypatch.setattr(chroma_client, "_late_at", {})
+    monkeypatch.setattr(chroma_client, "_timed_out_at", {})
     yield
 
 
@@ -104,7 +104,7 @@ def test_a_server_that_hangs_is_ended_and_another_one_asked(subject: Subject) ->
 def test_a_server_that_hangs_is_ended_by_who_comes_new(subject: Subject) -> None:
     """Who was not connected finds no answer, ends it and starts another; so does a stop."""
     _stopped(subject)
-    subject.components.opened.pop("_found")
+    subject.components.opened.pop("_checked_store")
     assert MAIN in subject.components.vectors.names()
     _stopped(subject)
     assert chroma_server.stop(subject.data_dir)
@@ -127,7 +127,7 @@ def test_a_url_that_never_answers_is_awaited_once(
 ) -> None:
     """An ingest has many requests: after the first wait the others fail at once, for a while."""
     _stopped(subject)
-    endpoint = state_of_holder(
+    endpoint = holder_state(
         subject.data_dir / chroma_server.ENDPOINT,
         subject.data_dir / chroma_server.LOCK,
         chroma_server.Endpoint,

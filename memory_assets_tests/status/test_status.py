@@ -92,7 +92,7 @@ def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> No
     code = (
         "import sys; sys.argv[1:] = ['status', '--json'];"
         "from memory_assets.cli.start import main; main();"
-        "heavy = {'pydantic', 'numpy', 'pyarrow', 'typer', 'rich', 'dagster', 'chromadb'};"
+        "heavy = {'pydantic', 'numpy', 'pyarrow', 'rich', 'dagster', 'chromadb'};"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = run_code(code, env={"HOME": str(Path.home()), **environment_of(sample_settings)})

@@ -298,4 +298,4 @@ def test_a_socket_that_is_closed_while_it_is_looked_at_is_passed_over(
     with socket.create_server(("127.0.0.1", 0)) as listening:
         found = iter([(3, closed), (4, listening)])
         monkeypatch.setattr(gate, "_sockets", lambda: found)
-        assert gate._listener() == (4, listening.getsockname()[1])
+        assert gate._find_listener() == (4, listening.getsockname()[1])

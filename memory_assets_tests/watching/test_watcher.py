@@ -267,7 +267,7 @@ def test_what_a_first_change_needs_is_loaded_before_it(
     components = Components(sample_settings)
     load_engines(components)
     assert {"redactor", "embedder"} <= components.opened.keys() | vars(components).keys()
-    assert kingfisher._loaded.cache_info().currsize == 1
+    assert kingfisher._load.cache_info().currsize == 1
 
     def fail(*_: object) -> None:
         raise RedactionUnavailable("a rule misses its sample")

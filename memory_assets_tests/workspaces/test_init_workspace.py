@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_assets import __version__
-from memory_assets.cli.cli import app
 from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.jsonc import put, value_at
+from memory_assets_tests.cli.commands_reference import commands
 from memory_assets_tests.command_line import run_here, run_program
 from memory_assets_tests.workspaces.conftest import write
 
@@ -61,8 +60,7 @@ def test_a_new_workspace_gets_files_of_the_known_forms(tmp_path: Path) -> None:
     assert watch["presentation"] == {"reveal": "silent", "panel": "dedicated"}
     assert watch["problemMatcher"] == [] and "--watch" in watch["args"]
     assert watch.keys() - full.keys() == {"isBackground", "runOptions"}
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    commands[full["args"][0]].make_context("memory", full["args"][1:])
+    commands()[full["args"][0]].make_context("memory", full["args"][1:])
     editor = json.loads((tmp_path / ".vscode/mcp.json").read_bytes())["servers"]["memory"]
     agents = json.loads((tmp_path / ".mcp.json").read_bytes())["mcpServers"]["memory"]
     assert editor == {"type": "stdio", **agents}

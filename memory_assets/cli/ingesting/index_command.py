@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from memory_assets.cli import exit_codes
+from memory_assets.cli.commands import JSON, PATH, command, flag
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, safe_reason
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted, named_documents
@@ -29,24 +30,20 @@ _MANY_FILES = 20_000
 """A directory with more files is indexed with `--yes` only."""
 
 
+@command("memory index ~/code/app")
+@click.argument(
+    "root",
+    type=PATH,
+    required=False,
+    help="The directory of a workspace; without it, all on record.",
+)
+@flag("--watch", help="Keep running and index changes until Ctrl-C.")
+@click.option("--file", type=PATH, help="Look at this file only; it is in a workspace on record.")
+@flag("--full", help="Make everything again, even if unchanged.")
+@flag("--yes", help="Index a home directory, or over 20,000 files.")
+@JSON
 def index(
-    root: Annotated[
-        Path | None,
-        typer.Argument(help="The directory of a workspace; without it, all on record."),
-    ] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Keep running and index changes until Ctrl-C.")
-    ] = False,
-    file: Annotated[
-        Path | None, typer.Option(help="Look at this file only; it is in a workspace on record.")
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Make everything again, even if unchanged.")
-    ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Index a home directory, or over 20,000 files.")
-    ] = False,
-    json: Json = False,
+    root: Path | None, watch: bool, file: Path | None, full: bool, yes: bool, json: bool
 ) -> None:
     """Index the documents and code of a workspace.
 
@@ -68,7 +65,7 @@ def index(
     if watch:
         from memory_assets.cli.ingesting.watch_command import watch_workspaces
 
-        raise typer.Exit(watch_workspaces(settings))
+        sys.exit(watch_workspaces(settings))
     report: dict[str, Any] = {"workspaces": []}
     for workspace in workspaces:
         try:
@@ -81,12 +78,14 @@ def index(
     else:
         rendering.print_lines(line for row in report["workspaces"] for line in _lines(row))
     if any(row.get("failed") or _nothing_read(row) for row in report["workspaces"]):
-        raise typer.Exit(exit_codes.ERROR)
+        sys.exit(exit_codes.ERROR)
     if any(row["checks_failed"] for row in report["workspaces"]):
-        raise typer.Exit(exit_codes.CHECK_FAILED)
+        sys.exit(exit_codes.CHECK_FAILED)
 
 
-def workspaces(json: Json = False) -> None:
+@command()
+@JSON
+def workspaces(json: bool) -> None:
     """List the workspaces on record."""
     from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 

@@ -11,10 +11,11 @@ import json
 import shutil
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
+from memory_assets.cli.commands import PATH, command
 from memory_assets.cli.installing.other_programs import in_a_shell, memory_program, variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import PLUGIN_DIR
@@ -24,12 +25,14 @@ _NAMES = {"plugin.json": "memory", "marketplace.json": "memory-assets"}
 """The names by which the files in `.claude-plugin` show that a plugin is this one."""
 
 
-def plugin(
-    directory: Annotated[
-        Path | None,
-        typer.Argument(help="Where to write it; otherwise into the data directory."),
-    ] = None,
-) -> None:
+@command()
+@click.argument(
+    "directory",
+    type=PATH,
+    required=False,
+    help="Where to write it; otherwise into the data directory.",
+)
+def plugin(directory: Path | None) -> None:
     """Write the plugin for Claude Code.
 
     It has the MCP server, a hook by which a new session begins with what is remembered, a skill
@@ -39,9 +42,9 @@ def plugin(
     settings = load_settings()
     target = (directory or plugin_dir(settings)).expanduser().resolve()
     write_plugin(settings, target)
-    typer.echo(f"The plugin is in {target}. Install it with:")
-    typer.echo(f"claude plugin marketplace add {quote(str(target))}")
-    typer.echo("claude plugin install memory@memory-assets")
+    click.echo(f"The plugin is in {target}. Install it with:")
+    click.echo(f"claude plugin marketplace add {quote(str(target))}")
+    click.echo("claude plugin install memory@memory-assets")
 
 
 def plugin_dir(settings: Settings) -> Path:

@@ -13,10 +13,10 @@ import subprocess
 from hashlib import blake2b
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
 
-import typer
+import click
 
+from memory_assets.cli.commands import PATH, command, flag
 from memory_assets.cli.installing.other_programs import in_a_shell, replace_file
 from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
@@ -32,20 +32,16 @@ _GIT_SECONDS = 20.0
 _ANY_LINES = re.compile(rb"# >>> (memory [0-9a-f]{8}) >>>\n.*?# <<< \1 <<<\n", re.DOTALL)
 
 
-def install_hooks(
-    root: Annotated[Path, typer.Argument(help="A Git checkout in a workspace.")] = Path(),
-    agent: Annotated[
-        str | None,
-        typer.Option(
-            help="Instead, let this agent (claude, codex, gemini, qwen) begin sessions with"
-            " `memory context`."
-        ),
-    ] = None,
-    user: Annotated[
-        bool, typer.Option("--user", help="With --agent: in all projects of this user.")
-    ] = False,
-    uninstall: Annotated[bool, typer.Option("--uninstall", help="Remove what was added.")] = False,
-) -> None:
+@command("memory install-hooks ~/code/app")
+@click.argument("root", type=PATH, default=Path(), help="A Git checkout in a workspace.")
+@click.option(
+    "--agent",
+    help="Instead, let this agent (claude, codex, gemini, qwen) begin sessions with "
+    "`memory context`.",
+)
+@flag("--user", help="With --agent: in all projects of this user.")
+@flag("--uninstall", help="Remove what was added.")
+def install_hooks(root: Path, agent: str | None, user: bool, uninstall: bool) -> None:
     """Index after each pull and switch of branch.
 
     Adds lines to the hooks `post-merge` and `post-checkout` that start `memory index` in the
@@ -57,7 +53,7 @@ def install_hooks(
     if agent is not None:
         from memory_assets.cli.installing.agent_hooks import change_hook
 
-        typer.echo(change_hook(load_settings(), agent, None if user else directory, uninstall))
+        click.echo(change_hook(load_settings(), agent, None if user else directory, uninstall))
         return
     if user:
         raise ConfigurationError("--user is for --agent; Git's hooks are those of a checkout")
@@ -71,7 +67,7 @@ def install_hooks(
     for path, text in texts.items():
         replace_file(path, text, 0o755)
     done = "no longer indexed after" if uninstall else "indexed after"
-    typer.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
+    click.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
 
 
 def checkouts_with_hooks(data_dir: Path) -> list[Path]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from memory_assets import __version__
+from memory_assets.cli.commands import PATH, command
 from memory_assets.cli.installing.jsonc import Step, put, value_at, without
 from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
@@ -35,9 +36,9 @@ _OF_REPOSITORY = {
 _MARK = b"# Written by `memory init-workspace`"
 
 
-def init_workspace(
-    root: Annotated[Path, typer.Argument(help="The directory that the editor opens.")] = Path(),
-) -> None:
+@command("memory init-workspace ~/code/app")
+@click.argument("root", type=PATH, default=Path(), help="The directory that the editor opens.")
+def init_workspace(root: Path) -> None:
     """Set up an editor and agents for a workspace.
 
     Adds tasks that watch and index it to `.vscode/tasks.json`, and the MCP server to
@@ -58,7 +59,7 @@ def init_workspace(
     for path, (before, after) in contents.items():
         if before != after:
             replace_file(path, after)
-        typer.echo(f"{path}: {'as it was' if before == after else 'written'}")
+        click.echo(f"{path}: {'as it was' if before == after else 'written'}")
 
 
 def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
+from memory_assets.cli.commands import command, flag
 from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
 from memory_assets.cli.installing.agent_plugin import is_plugin
 from memory_assets.cli.installing.git_hooks import checkouts_with_hooks, hooks_of
@@ -58,14 +58,10 @@ class Found:
     kept: dict[Path, str] = field(default_factory=dict)
 
 
-def uninstall(
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Remove it; without this, only list it.")
-    ] = False,
-    keep_data: Annotated[
-        bool, typer.Option("--keep-data", help="Remove hooks and entries alone, not the memory.")
-    ] = False,
-) -> None:
+@command()
+@flag("--yes", help="Remove it; without this, only list it.")
+@flag("--keep-data", help="Remove hooks and entries alone, not the memory.")
+def uninstall(yes: bool, keep_data: bool) -> None:
     """Remove hooks, services, caches and data.
 
     Lists what this program left on the machine; with --yes removes it. Transcripts of agents are
@@ -74,16 +70,16 @@ def uninstall(
     settings = load_settings()
     plan = find(settings, keep_data=keep_data)
     for line in _lines(plan):
-        typer.echo(line)
+        click.echo(line)
     if not plan.edited and not plan.removed:
-        typer.echo("Nothing is left to remove.")
+        click.echo("Nothing is left to remove.")
         return
     if not yes:
-        typer.echo("Nothing was changed. `memory uninstall --yes` removes all of this.")
+        click.echo("Nothing was changed. `memory uninstall --yes` removes all of this.")
         return
     remove(settings, plan)
-    typer.echo("Removed. The program itself: pip uninstall memory-assets, or delete its checkout.")
-    typer.echo("Claude Code's plugin, if you installed it: claude plugin uninstall memory")
+    click.echo("Removed. The program itself: pip uninstall memory-assets, or delete its checkout.")
+    click.echo("Claude Code's plugin, if you installed it: claude plugin uninstall memory")
 
 
 def find(settings: Settings, *, keep_data: bool = False) -> Found:

@@ -11,6 +11,7 @@ from itertools import count, groupby
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.recall.names import OF_SESSIONS, short_form
+from memory_assets.recall.over import OWN
 from memory_assets.recall.sessions.session import asked_in, done_in
 from memory_assets.serving.answer_lines import (
     NOT_SURE,
@@ -164,9 +165,10 @@ class HitView:
             yield indent + cut(printable(line), room)
 
     def _place(self, hit: Mapping[str, Any]) -> str:
-        """Return the project of a hit, where the hits are of several, and its memory."""
+        """Return the project of a hit, where the hits are of several, and its memory, if that is
+        another one."""
         metadata = hit["metadata"]
-        of = f"in {metadata['memory']}" if "memory" in metadata else ""
+        of = f"in {metadata['memory']}" if metadata.get("memory", OWN) != OWN else ""
         several = len(self._projects) > 1 or "memory" in metadata
         project = project_name(metadata) if several else ""
         most = min(_PLACE_MOST, self._width // 4)

@@ -27,7 +27,7 @@ _GROUP = "collections"
 _FRESH = dg.FreshnessPolicy.time_window(
     fail_window=timedelta(days=7), warn_window=timedelta(days=3)
 )
-"""A collection is written when a transcript has changed: a weekend without any is no sign."""
+"""A collection is written when a transcript changes, so a weekend without a write is no fault."""
 _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
 
 

@@ -1,13 +1,13 @@
-"""The assets that take in what others wrote, all else is made of: transcripts, documents of
-workspaces, and what agents wrote themselves."""
+"""The assets at the start of the graph: transcripts, documents of workspaces, and the tables of
+what agents wrote themselves."""
 
 import dagster as dg
 
 from memory_assets.dagster.assets.step import (
     StepResults,
     backfill_policy,
+    check_specs_of,
     run_steps,
-    specs_of,
     step_asset,
 )
 from memory_assets.dagster.metadata import definition_metadata, plain_schema
@@ -83,7 +83,7 @@ def _spec(
     ],
     partitions_def=projects,
     backfill_policy=backfill_policy(REDACTED_RECORDS.name),
-    check_specs=[*specs_of(REDACTED_RECORDS.name), *specs_of(REDACTION_AUDIT.name)],
+    check_specs=[*check_specs_of(REDACTED_RECORDS.name), *check_specs_of(REDACTION_AUDIT.name)],
     can_subset=True,
 )
 def redacted_records(

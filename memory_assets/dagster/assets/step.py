@@ -1,4 +1,4 @@
-"""The step that all partitioned assets have: bring the asset up to date, then run its
+"""The step of every partitioned asset: bring the asset up to date, then run its
 [asset checks](https://docs.dagster.io/guides/test/asset-checks).
 
 The checks run in the step of their asset, because 26 steps for checks alone made most of a run's
@@ -37,7 +37,7 @@ warnings.filterwarnings(
     message="Specifying a partitions_def on an AssetCheckSpec",
     category=dg.PreviewWarning,
 )
-_UNKNOWN = (
+_NO_SUCH_PARTITION = (
     "nothing of a project or workspace is on disk or on record: is the partition misspelt? The "
     "sensors add a partition for each that there is."
 )
@@ -66,8 +66,8 @@ def run_steps(
     if len(partitions) != 1:
         _run_many(context, components, workers, assets, partitions)
         return
-    if not _known(components, partitions, partitions_of(assets[0])):
-        raise dg.Failure(_UNKNOWN, allow_retries=False)
+    if not _existing_partitions(components, partitions, partitions_of(assets[0])):
+        raise dg.Failure(_NO_SUCH_PARTITION, allow_retries=False)
     (project,) = partitions
     with no_text_in_errors(), components.project_lock(project):
         for asset in assets:
@@ -83,7 +83,7 @@ def run_steps(
 def _outcomes(
     context: dg.AssetExecutionContext, components: Components, project: str, asset: str
 ) -> Iterator[Made | Verified]:
-    """Run the step of an asset, if the run makes any, and those of its checks that are selected."""
+    """Make an asset, unless the run has only checks, and run its selected checks."""
     keys = context.selected_asset_check_keys
     checks = {key.name for key in keys if key.asset_key == dg.AssetKey(asset)}
     makes = bool(context.selected_asset_keys)
@@ -97,31 +97,33 @@ def _run_many(
     assets: Sequence[str],
     partitions: Sequence[str],
 ) -> None:
-    """Make `assets`, and what the run selects downstream of them, for many partitions, with
-    the passes and the events of ingest_batch. Nothing is yielded, so that Dagster skips the
-    steps downstream: what it would store for a yielded result is the same metadata for each
-    partition (dagster#21072). Checks alone are run for every partition that there is if the run
-    names none, as the page's "Execute all" asks."""
+    """Make `assets`, and the selected assets downstream of them, for many partitions, with the
+    passes and events of ingest_batch. Nothing is yielded, so that Dagster skips the steps
+    downstream: for a yielded result it would store the same metadata for each partition
+    (dagster#21072). A run of checks alone that names no partition, as the page's "Execute all"
+    starts it, checks every partition."""
     if not context.selected_asset_keys:
         with no_text_in_errors():
             _check_many(context, components, assets, partitions)
         return
     if not partitions:
         raise dg.Failure("choose partitions", allow_retries=False)
-    known = _known(components, partitions, partitions_of(assets[0]))
+    existing = _existing_partitions(components, partitions, partitions_of(assets[0]))
     chosen = _downstream(assets, context.run.asset_selection)
     log = OpEvents(context.op_execution_context)
     batch = BatchRun(components, workers)
     with no_text_in_errors():
-        if chosen >= _OF_PROJECTS:
-            batch.index_words(log, known)
+        if chosen >= _PROJECT_ASSETS:
+            batch.index_words(log, existing)
             passes: Sequence[Pass] = (SUMMARIES, VECTORS)
         else:
-            batch.take(known)
+            batch.take(existing)
             passes = [Pass("chosen assets", tuple(asset for asset in STEPS if asset in chosen))]
-        for phase in passes:
-            batch.run_pass(log, phase)
-    if failure := batch.failure() or (_UNKNOWN if len(known) < len(partitions) else ""):
+        for ingest_pass in passes:
+            batch.run_pass(log, ingest_pass)
+    if failure := batch.failure() or (
+        _NO_SUCH_PARTITION if len(existing) < len(partitions) else ""
+    ):
         raise dg.Failure(failure, allow_retries=False)
 
 
@@ -141,7 +143,7 @@ def _check_many(
 
 
 def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None) -> set[str]:
-    """Return `assets`, and those of the selection (None: all) that are made of them."""
+    """Return `assets`, and the selected assets (None: all) downstream of them."""
     names = None if not selection else {key.to_user_string() for key in selection}
     downstream = set(assets)
     for asset, step in STEPS.items():
@@ -150,32 +152,32 @@ def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None
     return downstream
 
 
-def _known(
+def _existing_partitions(
     components: Components, partitions: Sequence[str], definition: dg.DynamicPartitionsDefinition
 ) -> list[str]:
     """Return the partitions of which anything is on disk or on record."""
     with no_text_in_errors():
         if definition == agent_memory:
-            known: Container[str] = written(components)
+            existing: Container[str] = written(components)
         elif definition == workspaces:
             indexed = {workspace.partition for workspace in Workspaces(components.data_dir).all()}
-            known = indexed | components.catalog.projects()
+            existing = indexed | components.catalog.projects()
         elif all(map(components.catalog.sources.rows, partitions)):
-            known = partitions
+            existing = partitions
         else:
-            known = components.catalog.projects() | walk_once(components).keys()
-    return [name for name in partitions if name in known]
+            existing = components.catalog.projects() | walk_once(components).keys()
+    return [name for name in partitions if name in existing]
 
 
-_OF_PROJECTS = {name for name, step in STEPS.items() if step.partitions == projects.name}
+_PROJECT_ASSETS = {name for name, step in STEPS.items() if step.partitions == projects.name}
 
 
 def backfill_policy(name: str) -> dg.BackfillPolicy | None:
     """Return how a backfill makes the partitions of an asset: those of projects in one run."""
-    return dg.BackfillPolicy.single_run() if name in _OF_PROJECTS else None
+    return dg.BackfillPolicy.single_run() if name in _PROJECT_ASSETS else None
 
 
-def specs_of(asset: str) -> list[dg.AssetCheckSpec]:
+def check_specs_of(asset: str) -> list[dg.AssetCheckSpec]:
     """Return the checks of an asset for its definition: partitioned, as the asset is."""
     return [
         dg.AssetCheckSpec(
@@ -222,7 +224,7 @@ def step_asset(
         partitions_def=partitions_of(name),
         backfill_policy=backfill_policy(name),
         op_tags=SEARCHED_FIRST if searched else None,
-        check_specs=specs_of(name),
+        check_specs=check_specs_of(name),
         can_subset=True,
         retry_policy=retry_policy,
     )

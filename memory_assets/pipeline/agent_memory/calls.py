@@ -1,4 +1,4 @@
-"""What an agent can ask of its own memory, in plain values: for the interfaces."""
+"""The calls by which an agent uses its own memory, in plain values, for the interfaces."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _MOST_SUMMARIES = 4
 
 
 class AgentCalls:
-    """The memory of one data directory, as agents call it. `busy_seconds` is how long a lock of
-    another process is awaited."""
+    """Agents' memory in one data directory. `busy_seconds` is how long to wait for a lock of
+    another process."""
 
     def __init__(self, settings: Settings, busy_seconds: float) -> None:
         self.engines = Engines(settings)
@@ -45,8 +45,8 @@ class AgentCalls:
             self._open_journal()
 
     def gateway(self, project: str, *others: str) -> MemoryGateway:
-        """Return the gateway to what is about a project, "" for none; it reads what is about the
-        others, too."""
+        """Return the gateway to what agents wrote about a project ("": about none); it also reads
+        what is about the others."""
         if "journal" not in vars(self.engines):
             self._open_journal()
         key = (project, *others)
@@ -85,8 +85,8 @@ class AgentCalls:
 
 
 def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[Summarized]:
-    """Return the last summaries of a conversation that cover others than these turns of it, in
-    order: turns before them, or those that retention has cut between them. None where it is not
+    """Return, in order, the last summaries that cover other turns of a conversation than these:
+    earlier turns, or turns that retention has cut. None of them if the conversation is not
     ingested, or the lake cannot be read."""
     key = (partition_of(turns[0].project), turns[0].conversation_id)
     try:
@@ -118,14 +118,14 @@ def has_sessions(stores: Stores, project: str) -> bool:
 
 
 def send_waiting(settings: Settings, send: Callable[[dict[str, Any]], None]) -> int:
-    """Send what waits for this memory, and return how much it was (`Waiting.send`)."""
+    """Send the waiting turns and memories, and return their number (`Waiting.send`)."""
     return Waiting(settings.data_dir).send(send)
 
 
-def let_wait(settings: Settings, said: dict[str, Any], error: StoreError) -> dict[str, Any]:
-    """Let a turn or a memory wait until the memory can be written, and return the answer to it.
-    `said` are its values by the names of the request; a turn has a `role`. What would be refused
-    then is refused now, while somebody is there to be told.
+def let_wait(settings: Settings, values: dict[str, Any], error: StoreError) -> dict[str, Any]:
+    """Keep a turn or a memory until the memory can be written, and return the answer to the
+    request. `values` are by the request's field names; a turn has a `role`. Values that would be
+    refused later are refused now, while the caller can be told.
 
     Raises:
         BadArgument: a value is not allowed.
@@ -133,37 +133,37 @@ def let_wait(settings: Settings, said: dict[str, Any], error: StoreError) -> dic
     """
     engines, waiting = Engines(settings), Waiting(settings.data_dir)
     redaction = redaction_to_wait(engines)
-    entry = {**said, "ts": said["ts"] or datetime.now(UTC).isoformat()}
-    if "role" in said:
+    stored = {**values, "ts": values["ts"] or datetime.now(UTC).isoformat()}
+    if "role" in values:
         turn = checked_turn(
             redaction,
-            said["conversation"],
-            said["role"],
-            said["text"],
-            said["turn_index"],
-            entry["ts"],
-            message_id=said["message_id"] or "",
-            channel=said["channel"] or "",
+            values["conversation"],
+            values["role"],
+            values["text"],
+            values["turn_index"],
+            stored["ts"],
+            message_id=values["message_id"] or "",
+            channel=values["channel"] or "",
         )
-        waiting.keep({**entry, "text": turn.text, "message_id": turn.message_id})
+        waiting.keep({**stored, "text": turn.text, "message_id": turn.message_id})
         return {"message_id": turn.message_id, "new": True, "waits": str(error)}
     policy = policy_of(settings)
     memory = checked_memory(
         policy,
         Surroundings(redaction, engines.tokens.count_tokens),
-        said["text"],
-        said["type"],
-        said["confidence"],
-        entry["ts"],
-        said["conversation"],
-        entities=said["entities"] or (),
-        tags=said["tags"] or (),
-        source=said["source"],
+        values["text"],
+        values["type"],
+        values["confidence"],
+        stored["ts"],
+        values["conversation"],
+        entities=values["entities"] or (),
+        tags=values["tags"] or (),
+        source=values["source"],
     )
     if isinstance(memory, Written):
         return asdict(memory)
-    if sum("role" not in entry for entry in waiting.entries()) >= policy.max_per_window:
+    if sum("role" not in stored for stored in waiting.entries()) >= policy.max_per_window:
         raise error
     labels = {"entities": memory.entities or None, "tags": memory.tags or None}
-    waiting.keep({**entry, "text": memory.text, **labels})
+    waiting.keep({**stored, "text": memory.text, **labels})
     return asdict(Written("waits", reason=str(error)))

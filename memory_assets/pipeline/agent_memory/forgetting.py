@@ -1,9 +1,9 @@
-"""Forgetting what agents wrote: what comes from the forgotten, what stays without it, and deleting
-it from the journal.
+"""Forgetting what agents wrote: finding the memories that come from forgotten sessions, removing
+forgotten sources from memories that stay, and deleting memories from the journal.
 
-A memory stays when only one of those who said it is forgotten: its trail no longer names that one,
-and that one's wordings of it are gone. Everything made of such a memory is removed like what is
-forgotten; the journal keeps the memory, and the next ingest exports it again.
+A memory stays when only some of its sources are forgotten: its trail no longer names these, and
+their wordings of it are gone. Its rows in all stores are removed like those of forgotten memories;
+the journal keeps it, and the next ingest exports it again.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _SESSION_HEAD = "session::"
 
 
 def journal_rows(components: Components) -> Iterator[tuple[SessionKey, str, int]]:
-    """Yield partition and name, table and number of rows of the conversations and of the memories
-    in the journal."""
+    """Yield key (partition, name), table and number of rows of each conversation and memory in the
+    journal."""
     if has_journal(components.data_dir):
         journal = components.journal
         for project in journal.projects():
@@ -48,8 +48,8 @@ def journal_rows(components: Components) -> Iterator[tuple[SessionKey, str, int]
 
 
 def texts_in_journal(components: Components, key: SessionKey) -> Iterator[str]:
-    """Yield the texts that the journal has of a conversation, or of a memory, which need not be in
-    the lake yet."""
+    """Yield the texts of a conversation or a memory in the journal; the lake may not have them
+    yet."""
     partition, name = key
     if not (is_agent_memory(partition) and has_journal(components.data_dir)):
         return
@@ -62,8 +62,8 @@ def texts_in_journal(components: Components, key: SessionKey) -> Iterator[str]:
 def memories_from(
     components: Components, conversations: Set[str], sessions: Set[SessionKey] = frozenset()
 ) -> list[SessionKey]:
-    """Return partition and name of the memories that come from these conversations, and of the
-    notes on these sessions, which need no unique id for it."""
+    """Return the keys of the memories from these conversations, and of the notes on these sessions,
+    whose ids need not be unique."""
     if not has_journal(components.data_dir):
         return []
     return [
@@ -75,8 +75,8 @@ def memories_from(
 
 
 def written_since(components: Components, key: SessionKey, moment: datetime) -> bool:
-    """Whether an agent wrote a memory, or all of a conversation, after a moment; False of what is
-    none of these."""
+    """Whether an agent wrote a memory, or all of a conversation, after a moment; False for other
+    keys."""
     partition, name = key
     if not (is_agent_memory(partition) and has_journal(components.data_dir)):
         return False
@@ -85,12 +85,12 @@ def written_since(components: Components, key: SessionKey, moment: datetime) -> 
 
 
 def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:
-    """Delete conversations and memories by partition and name, leaving no byte of them in the
-    journal and its copy, nor in what waits; return the number of turns and memories. Sessions are
-    not in the journal, but their projects are to be looked at again for what is promoted."""
+    """Delete conversations and memories by key, leaving no byte of them in the journal, its copy
+    and the waiting texts; return the number of turns and memories. The projects of sessions are
+    only marked, so that their sessions are read for promotion again."""
     keys = list(keys)
-    said_in = {name for where, name in keys if is_agent_memory(where) or is_unique(name)}
-    drop_waiting(components.data_dir, lambda entry: entry.get("conversation") in said_in)
+    conversations = {name for where, name in keys if is_agent_memory(where) or is_unique(name)}
+    drop_waiting(components.data_dir, lambda entry: entry.get("conversation") in conversations)
     if not has_journal(components.data_dir):
         return 0
     journal, names = components.journal, list[str]()
@@ -107,45 +107,46 @@ def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:
 
 @dataclass(frozen=True)
 class _Forgotten:
-    """What is forgotten: sessions, and names of conversations and hashes of memories."""
+    """What is forgotten: `keys` of sessions, and names of conversations and memories
+    (`written`)."""
 
     keys: Set[SessionKey]
     written: Set[str]
 
-    def left_of(self, project: str, entry: TrailEntry) -> TrailEntry | None:
-        """Return an entry in the trail of a memory about a project without what is forgotten, None
-        where it is about nothing else."""
-        gone = [name for name in entry.of if self._has(project, entry, name)]
+    def without_forgotten(self, project: str, entry: TrailEntry) -> TrailEntry | None:
+        """Return a trail entry of a memory about a project without forgotten sources; None if it
+        has no others."""
+        gone = [name for name in entry.of if self._is_forgotten(project, entry, name)]
         if not gone:
             return entry
         left = replace(entry, of=tuple(name for name in entry.of if name not in gone))
         if entry.what != "merged" and gone[0].startswith(MEMORY_HEAD):
-            return left  # which it contradicts, or is archived for
+            return left  # a memory that it contradicts, or is archived for
         return left if left.of and _is_turn(gone[0]) else None
 
     def has_memory(self, memory_id: str) -> bool:
         """Whether a memory is forgotten."""
         return memory_id.removeprefix(MEMORY_HEAD) in self.written
 
-    def _has(self, project: str, entry: TrailEntry, source: str) -> bool:
+    def _is_forgotten(self, project: str, entry: TrailEntry, source: str) -> bool:
         if _is_turn(source):
             return (project, session_of(source)) in self.keys
         return source.removeprefix(MEMORY_HEAD) in self.written
 
 
 def said_too(components: Components, keys: Collection[SessionKey]) -> list[SessionKey]:
-    """Return partition and name of the memories that stay when these sessions, conversations and
-    memories are forgotten, but name them in their trail, or contradict them."""
+    """Return the keys of the memories that stay when these sessions, conversations and memories are
+    forgotten, but name them in their trail, or contradict them."""
     if not has_journal(components.data_dir):
         return []
-    forgotten = _forgotten(keys)
+    forgotten = _forgotten_names(keys)
     affected: list[SessionKey] = []
     for memory in components.journal.memories():
         if _key_of(memory) in keys:
             continue
         trail = components.journal.trail(memory.memory_id)
         if any(map(forgotten.has_memory, memory.contradicts)) or any(
-            forgotten.left_of(memory.project, entry) != entry for entry in trail
+            forgotten.without_forgotten(memory.project, entry) != entry for entry in trail
         ):
             affected.append(_key_of(memory))
     return affected
@@ -154,16 +155,16 @@ def said_too(components: Components, keys: Collection[SessionKey]) -> list[Sessi
 def leave_without(
     components: Components, selected: Set[SessionKey], along: Iterable[SessionKey]
 ) -> set[SessionKey]:
-    """Take what is forgotten out of the memories of those `along` that stay, and return their
-    partitions and names. `along`: those of the `selected` that leave no tombstone."""
-    staying = {_key_of(stays): stays for stays in _staying(components, selected, along)}
-    forgotten = _forgotten(selected - staying.keys())
+    """Remove forgotten sources from the memories among `along` that stay, and return their keys.
+    `along`: the keys among `selected` that leave no tombstone."""
+    staying = {_key_of(stays): stays for stays in _staying_memories(components, selected, along)}
+    forgotten = _forgotten_names(selected - staying.keys())
     for memory in staying.values():
-        _leave(components, memory, forgotten)
+        _remove_from(components, memory, forgotten)
     return set(staying)
 
 
-def _staying(
+def _staying_memories(
     components: Components, selected: Set[SessionKey], along: Iterable[SessionKey]
 ) -> Iterator[StoredMemory]:
     if not has_journal(components.data_dir):
@@ -172,13 +173,13 @@ def _staying(
         yield from components.journal.memories({"memory_id": f"{MEMORY_HEAD}{name}"})
 
 
-def _leave(components: Components, memory: StoredMemory, forgotten: _Forgotten) -> None:
-    """Take what is forgotten out of a memory that stays: entries of its trail, ids of memories that
-    it contradicts, and wordings that no other entry names."""
+def _remove_from(components: Components, memory: StoredMemory, forgotten: _Forgotten) -> None:
+    """Remove forgotten sources from a memory that stays: from its trail, from the ids of memories
+    that it contradicts, and wordings that no other entry names."""
     journal = components.journal
     before = journal.trail(memory.memory_id)
-    changed = (forgotten.left_of(memory.project, step) for step in before)
-    trail = [step for step in changed if step is not None]
+    steps = (forgotten.without_forgotten(memory.project, step) for step in before)
+    trail = [step for step in steps if step is not None]
     named = {name for entry in trail if entry.what == "merged" for name in entry.of}
     fingerprint = redaction_for(components, EVERYWHERE).fingerprint
 
@@ -188,14 +189,14 @@ def _leave(components: Components, memory: StoredMemory, forgotten: _Forgotten) 
     contradicts = tuple(
         contradict for contradict in memory.contradicts if not forgotten.has_memory(contradict)
     )
-    left = replace(memory, also=tuple(filter(is_named, memory.also)), contradicts=contradicts)
+    kept = replace(memory, also=tuple(filter(is_named, memory.also)), contradicts=contradicts)
     with journal.transaction():
         journal.replace_trail(memory.memory_id, trail)
-        if left != memory:
-            journal.put_memories([left])
+        if kept != memory:
+            journal.put_memories([kept])
 
 
-def _forgotten(keys: Collection[SessionKey]) -> _Forgotten:
+def _forgotten_names(keys: Collection[SessionKey]) -> _Forgotten:
     written = {name for partition, name in keys if is_agent_memory(partition)}
     return _Forgotten(frozenset(keys), frozenset(written))
 

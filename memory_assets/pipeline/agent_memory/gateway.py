@@ -1,5 +1,5 @@
-"""The services of agents' own memory over the journal of one data directory, and memories in it
-as a store that is searched by meaning."""
+"""Opening the services of agents' own memory (`MemoryGateway`) on the journal of one data
+directory, and the journal as a vector store of memories."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from memory_assets.stores.agents.journal import Vector
 
 EVERYWHERE = "agent-memory"
-"""Names the redactor's session of memories: a memory is found from every conversation."""
+"""The session id under which memories are redacted, since they belong to no conversation."""
 
 
 def open_gateway(
@@ -44,8 +44,8 @@ def open_gateway(
     *,
     others: tuple[str, ...] = (),
 ) -> MemoryGateway:
-    """Return the gateway to what agents wrote about a project, "" for what is about none; in
-    another store than the journal, if one is given. What is about `others` is recalled, too."""
+    """Return the gateway to what agents wrote about a project ("": about none), in `store` or the
+    journal. Memories about the projects `others` are recalled, too."""
     turns = components.journal if store is None else store
 
     def embedder() -> Embedder | None:
@@ -93,8 +93,8 @@ def limits_of(settings: Settings) -> ContextLimits:
 
 
 def redaction_to_wait(engines: Engines) -> Redaction:
-    """Return the redaction of what waits: the secrets known from sessions are taken out, too,
-    unless they cannot be read. What waited is redacted once more when it is stored."""
+    """Return the redaction of texts that wait to be stored. Secrets known from sessions are
+    redacted, too, if they can be read; a waiting text is redacted again when it is stored."""
     whole = redaction_for(engines, EVERYWHERE)
 
     def redact(text: str) -> RedactedText:
@@ -107,8 +107,8 @@ def redaction_to_wait(engines: Engines) -> Redaction:
 
 
 def redaction_for(components: Engines, session_id: str) -> Redaction:
-    """Return the redaction of a conversation, which takes out the secrets known from sessions,
-    too. The redactor is loaded when the first text is redacted."""
+    """Return the redaction of a conversation, also of secrets known from sessions. The redactor is
+    loaded when the first text is redacted."""
 
     def redact(text: str) -> RedactedText:
         known = frozenset(secret.hash for secret in components.catalog.known_secrets.since(0))
@@ -116,8 +116,8 @@ def redaction_for(components: Engines, session_id: str) -> Redaction:
 
     def fingerprint(text: str) -> str:
         key = components.install_key
-        said = text.encode("utf-8", "surrogatepass")
-        return blake2b(said, key=key, digest_size=16, person=b"agent memory").hexdigest()
+        content = text.encode("utf-8", "surrogatepass")
+        return blake2b(content, key=key, digest_size=16, person=b"agent memory").hexdigest()
 
     return Redaction(redact, fingerprint)
 
@@ -132,7 +132,7 @@ class JournalVectorStore:
         self._embedder = embedder
 
     def add(self, memories: Sequence[StoredMemory]) -> None:
-        """Store memories, in place of those with their ids; one that was archived is back."""
+        """Store memories, replacing those with the same ids; archived ones are restored."""
         self._journal.put_memories(memories)
         self._journal.restore(memory.memory_id for memory in memories)
 
@@ -143,22 +143,21 @@ class JournalVectorStore:
             return []
         embedder = self._embedder()
         if embedder is None:
-            scores = _by_words(memories, text)
+            scores = _word_overlaps(memories, text)
         else:
-            scores = self._by_meaning(embedder, memories, text)
+            scores = self._cosines(embedder, memories, text)
         best = sorted(range(len(memories)), key=lambda at: (-scores[at], memories[at].memory_id))
         return [Found(memories[at], scores[at], embedder is None) for at in best[:k]]
 
     def get(self, where: Where, limit: int | None = None) -> list[StoredMemory]:
-        """Return memories, those that were stored last first, without those that are archived,
-        unless one is asked for by its id."""
+        """Return memories, the last stored first; archived ones only if `where` names an id."""
         return self._journal.memories(where, limit=limit, archived="memory_id" in where)
 
     def exclusive(self) -> AbstractContextManager[object]:
         """Keep other writers out of the journal for a block."""
         return self._journal.transaction()
 
-    def _by_meaning(
+    def _cosines(
         self, embedder: Embedder, memories: Sequence[StoredMemory], text: RedactedText
     ) -> list[float]:
         """Return the cosine of each memory with a text; vectors that are missing are made."""
@@ -168,8 +167,8 @@ class JournalVectorStore:
 
         vectors = vectors_of(self._journal, embedder, memories)
         rows = np.stack([vectors[memory.memory_id] for memory in memories])
-        asked = embed_redacted(embedder, [text])[0]
-        return [round(float(score), 6) for score in rows @ asked]
+        query_vector = embed_redacted(embedder, [text])[0]
+        return [round(float(score), 6) for score in rows @ query_vector]
 
 
 def vectors_of(
@@ -188,12 +187,12 @@ def vectors_of(
     return vectors
 
 
-def _by_words(memories: Sequence[StoredMemory], text: RedactedText) -> list[float]:
-    asked = _words(text)
+def _word_overlaps(memories: Sequence[StoredMemory], text: RedactedText) -> list[float]:
+    query_words = _words(text)
     scores = []
     for memory in memories:
         words = _words(memory.text)
-        scores.append(len(asked & words) / max(len(asked | words), 1))
+        scores.append(len(query_words & words) / max(len(query_words | words), 1))
     return scores
 
 

@@ -1,9 +1,9 @@
-"""The stage of history_summaries: what the older turns of each conversation were about.
+"""The stage of history_summaries: summaries of the older turns of each conversation.
 
-A window is summarized when it is complete: 16 turns, or fewer where the conversation rested after
-them. So windows never change when turns are appended, and what no summary covers is the end. One
-in which nothing stands out has no summary. Those of turns that retention has cut are kept in the
-journal.
+A window of turns is summarized when it is complete: at 16 turns, or fewer if the conversation
+rested after them. So appended turns change no window, and only the last turns have no summary. A
+window in which nothing stands out has none either. Summaries of turns that retention has cut are
+kept in the journal.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets.summaries import ExtractiveSummarizer
 
-_TURNS = 16
-"""The most turns of a window: as many as a context has of the end of a conversation."""
-_LEAST = 4
-"""The fewest turns of a window after which the conversation rested."""
-_REST = timedelta(hours=8)
+_WINDOW_TURNS = 16
+"""The most turns of a window: the number of recent turns in a context."""
+_LEAST_TURNS = 4
+"""The fewest turns of a window that a rest completes."""
+_REST_TIME = timedelta(hours=8)
 _KINDS: dict[str, tuple[Role, Kind]] = {
     "user": ("user", "prompt"),
     "assistant": ("assistant", "assistant_text"),
@@ -63,7 +63,7 @@ def summarise_history(components: Components, partition: str) -> StageReport:
             components,
             partition,
             SUMMARISED_HISTORY,
-            make=lambda source: _made(components, source, replaced),
+            make=lambda source: _summarize_conversation(components, source, replaced),
         )
         if replaced:
             components.journal.compact()
@@ -71,90 +71,94 @@ def summarise_history(components: Components, partition: str) -> StageReport:
 
 
 def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of each complete window of turns that were said at these times."""
+    """Yield begin and end of each complete window of turns with these times."""
     begin = 0
     for end in range(1, len(times)):
-        rested = end - begin >= _LEAST and times[end] - times[end - 1] >= _REST
-        if rested or end - begin == _TURNS:
+        rested = end - begin >= _LEAST_TURNS and times[end] - times[end - 1] >= _REST_TIME
+        if rested or end - begin == _WINDOW_TURNS:
             yield begin, end
             begin = end
-    if len(times) - begin == _TURNS:
+    if len(times) - begin == _WINDOW_TURNS:
         yield begin, len(times)
 
 
-def _made(components: Components, source: Product, replaced: list[HistorySummary]) -> Made:
+def _summarize_conversation(
+    components: Components, source: Product, replaced: list[HistorySummary]
+) -> Made:
     turns: list[AgentTurn] = []
-    with suppress(NotFound):  # of a conversation of which the summaries alone are left
+    with suppress(NotFound):  # only the summaries of the conversation are left
         turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
-    there = {turn.id for turn in turns}
-    kept = _of_cut_turns(components, source, there, replaced)
-    counted = [replace(row, cut_turns=len({*row.message_ids} - there)) for row in kept]
-    return [*counted, *_rows(components, _after(turns, kept), kept)], {}
+    present_ids = {turn.id for turn in turns}
+    kept = _summaries_of_cut_turns(components, source, present_ids, replaced)
+    counted = [replace(row, cut_turns=len({*row.message_ids} - present_ids)) for row in kept]
+    return [*counted, *_new_summaries(components, _turns_after(turns, kept), kept)], {}
 
 
-def _of_cut_turns(
-    components: Components, source: Product, there: Set[str], replaced: list[HistorySummary]
+def _summaries_of_cut_turns(
+    components: Components, source: Product, present_ids: Set[str], replaced: list[HistorySummary]
 ) -> list[HistorySummary]:
     """Return the summaries of a conversation that the journal keeps, redacted under the present
-    rules and with all known secrets; those that this changes are `replaced` there. `there` are the
-    ids of the turns that were not cut."""
+    rules and with all known secrets; changed ones are stored there and added to `replaced`.
+    `present_ids`: the ids of the turns that were not cut."""
     journal = components.journal
     kept = journal.cut_turns.summaries(source.session_id)
     if not kept and journal.cut_turns.count(source.session_id):
-        kept = _kept_by_0_3_0(components, source, there)
+        kept = _adopt_from_0_3_0(components, source, present_ids)
     if not kept:
         return []
     known = frozenset(components.catalog.known_secrets.rules())
     redactor = components.redactor.session(source.session_id, known)
-    again = [redact_composed(redactor, row) for row in kept]
-    if changed := [row for row, old in zip(again, kept, strict=True) if row != old]:
+    redacted = [redact_composed(redactor, row) for row in kept]
+    if changed := [row for row, old in zip(redacted, kept, strict=True) if row != old]:
         journal.cut_turns.keep(changed)
         replaced += changed
-    return again
+    return redacted
 
 
-def _kept_by_0_3_0(
-    components: Components, source: Product, there: Set[str]
+def _adopt_from_0_3_0(
+    components: Components, source: Product, present_ids: Set[str]
 ) -> list[HistorySummary]:
-    """Take the summaries of a conversation up to the last one that names a cut turn into the
-    journal, and return them: version 0.3.0 had them in the lake alone."""
+    """Copy the summaries of a conversation, up to the last one that names a cut turn, from the lake
+    to the journal, where version 0.3.0 did not keep them, and return them."""
     rows: list[HistorySummary] = []
     with suppress(NotFound):
         rows = components.lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
-    naming = [number for number, row in enumerate(rows, 1) if {*row.message_ids} - there]
+    naming = [number for number, row in enumerate(rows, 1) if {*row.message_ids} - present_ids]
     kept = rows[: max(naming, default=0)]
     components.journal.cut_turns.keep(kept)
     return kept
 
 
-def _after(turns: Sequence[AgentTurn], summaries: Sequence[HistorySummary]) -> Sequence[AgentTurn]:
+def _turns_after(
+    turns: Sequence[AgentTurn], summaries: Sequence[HistorySummary]
+) -> Sequence[AgentTurn]:
     """Return the turns after the last one that these summaries cover."""
     since = summaries[-1].last_turn if summaries else -1
     return [turn for turn in turns if turn.turn_index > since]
 
 
-def _rows(
+def _new_summaries(
     components: Components, turns: Sequence[AgentTurn], before: Sequence[HistorySummary]
 ) -> Iterator[HistorySummary]:
-    """Yield the summaries of the complete windows of some turns, numbered on from those before."""
+    """Yield the summaries of the complete windows of these turns, numbered on from `before`."""
     number = int(before[-1].id.rpartition("::")[2]) + 1 if before else 0
     for begin, end in windows([turn.timestamp for turn in turns]):
-        of = turns[begin:end]
-        summary = _EXTRACTIVE.summarize(_as_session(of))
+        window = turns[begin:end]
+        summary = _EXTRACTIVE.summarize(_as_session(window))
         if not summary.text:
             continue
         row = HistorySummary(
-            id=f"{SUMMARY_HEAD}{of[0].session_id}::{number}",
-            project=of[0].project,
+            id=f"{SUMMARY_HEAD}{window[0].session_id}::{number}",
+            project=window[0].project,
             project_root=_EMPTY,
-            agent=of[0].agent,
-            session_id=of[0].session_id,
-            first_turn=of[0].turn_index,
-            last_turn=of[-1].turn_index,
-            message_ids=tuple(turn.id for turn in of),
+            agent=window[0].agent,
+            session_id=window[0].session_id,
+            first_turn=window[0].turn_index,
+            last_turn=window[-1].turn_index,
+            message_ids=tuple(turn.id for turn in window),
             cut_turns=0,
-            timestamp=of[0].timestamp,
-            ended_at=of[-1].timestamp,
+            timestamp=window[0].timestamp,
+            ended_at=window[-1].timestamp,
             text=summary.text,
             content_hash=summary.content_hash,
             summarizer_id=summary.summarizer_id,

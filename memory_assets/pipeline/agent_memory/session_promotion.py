@@ -1,4 +1,4 @@
-"""Promotion from sessions: what the sessions of a project show again and again becomes a memory."""
+"""Promotion: findings that recur in the sessions of a project become memories of agents."""
 
 from __future__ import annotations
 
@@ -26,51 +26,51 @@ from memory_assets.stores.agents.partitions import MEMORY_HEAD, partition_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 PROMOTER_ID = "promoter-2"
-"""Changes whenever the same sessions would show something else."""
+"""Changes whenever the same sessions would yield other candidates."""
 MOST_SESSIONS = 200
-"""Most sessions of a project that are read for what they show, the newest: 20 ms of CPU each."""
+"""Number of newest sessions of a project that are read, at 20 ms of CPU each."""
 _TOPIC_CHARACTERS = 120
 _SOURCE, _WHO = "import", "upkeep"
-_OF_SESSIONS = (_SOURCE, _WHO)
-"""Who makes the entries in the trail of a memory that only sessions showed."""
+_SESSION_ORIGINS = (_SOURCE, _WHO)
+"""The authors of trail entries of memories that were promoted from sessions alone."""
 
 
 def candidates(sessions: Iterable[SessionTurns]) -> list[Lasting]:
-    """Return what the sessions of a project show to last, and what their users said to last: the
-    surest first."""
+    """Return the candidates for memories from the sessions of a project: recurring findings, and
+    sentences of users about what shall last; the most confident first."""
     all_findings: list[Findings] = []
-    said: dict[str, list[tuple[str, float, Seen]]] = {}
+    occurrences: dict[str, list[tuple[str, float, Seen]]] = {}
     for session in sessions:
         all_findings += [one] if (one := findings(session)) is not None else []
-        for text, kind, confidence, where in _said(session):
-            said.setdefault(text, []).append((kind, confidence, where))
+        for text, kind, confidence, seen in _lasting_sentences(session):
+            occurrences.setdefault(text, []).append((kind, confidence, seen))
     shown = lasting_of(all_findings)
-    for text, times in said.items():
-        kind, confidence, _ = times[0]
-        lasting = shown_by(f"said {text}", text, [where for _, _, where in times])
+    for text, same in occurrences.items():
+        kind, confidence, _ = same[0]
+        lasting = shown_by(f"said {text}", text, [seen for _, _, seen in same])
         shown.append(replace(lasting, type=kind, confidence=confidence))
     return sorted(shown, key=lambda lasting: (-lasting.confidence, lasting.topic))
 
 
-def _said(session: SessionTurns) -> Iterator[tuple[str, str, float, Seen]]:
+def _lasting_sentences(session: SessionTurns) -> Iterator[tuple[str, str, float, Seen]]:
     for turn in session.turns:
         if turn.typed is None or not is_typed(turn.typed.text):
             continue
         for sentence in sentences(turn.typed.text):
             if (promotion := promotable(sentence.text)) is not None:
-                where = Seen(session.session_id, turn.id, turn.typed.timestamp)
-                yield str(sentence.text), promotion.type, promotion.confidence, where
+                seen = Seen(session.session_id, turn.id, turn.typed.timestamp)
+                yield str(sentence.text), promotion.type, promotion.confidence, seen
 
 
 def promote_from_sessions(components: Components, project: str) -> int:
-    """Write what the sessions of a project show as memories, under the policy of all memories, and
-    return the number of those stored or renewed. Sessions that did not change are not read again;
-    what the policy let wait, for there are three already, is written the next time.
+    """Write the candidates from a project's sessions as memories, under the policy of all memories,
+    and return the number stored or renewed. Nothing is read while no session changes. Candidates
+    beyond the policy's number for one window are written by the next call.
 
     Raises:
         StoreBusy: another process held the project's lock for longer than the lock timeout.
     """
-    # Or what is forgotten after a session was read would be stored again.
+    # Else a session that is forgotten after it was read would be stored again.
     with components.project_lock(project):
         products = components.catalog.products.of_project(REDACTED_RECORDS.name, project)
         marks = sorted(f"{name}:{candidate.output_hash}" for name, candidate in products.items())
@@ -103,8 +103,8 @@ def sessions_read(components: Components, project: str) -> Iterator[SessionTurns
 def promoted_from(
     components: Components, sessions: Iterable[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Return partition and name of the memories that these sessions, by project and id, showed
-    alone or with other sessions, and that nothing else said."""
+    """Return partition and name of the memories that were promoted from any of these sessions
+    (project, id), and have no source but sessions."""
     if not has_journal(components.data_dir):
         return []
     keys = list(sessions)
@@ -114,7 +114,7 @@ def promoted_from(
         for memory in _promoted(components, project):
             if not shown_only(components, memory):
                 continue
-            sources = _sources(components, memory.memory_id)
+            sources = _source_turns(components, memory.memory_id)
             if any(session_of(turn) in ids for turn in sources):
                 name = memory.memory_id.removeprefix(MEMORY_HEAD)
                 promoted.append((partition_of(project), name))
@@ -122,14 +122,14 @@ def promoted_from(
 
 
 def shown_only(components: Components, memory: StoredMemory) -> bool:
-    """Whether nothing but sessions said a memory. Where an earlier version promoted an agent's
-    memory, it has the tag, too, but its trail names the agent."""
+    """Whether a memory has no source but sessions. An agent's memory that an earlier version
+    promoted has the tag, too, but its trail names the agent."""
     trail = components.journal.trail(memory.memory_id)
-    return FROM_SESSIONS in memory.tags and all(entry.who in _OF_SESSIONS for entry in trail)
+    return FROM_SESSIONS in memory.tags and all(entry.who in _SESSION_ORIGINS for entry in trail)
 
 
 class _Writer:
-    """Writes what sessions of a project show. `waiting`: the policy let something wait."""
+    """Writes candidates from sessions of a project. `waiting`: the policy refused one for now."""
 
     def __init__(self, components: Components, project: str) -> None:
         self._components, self._journal = components, components.journal
@@ -141,7 +141,7 @@ class _Writer:
         self.count, self.waiting = 0, False
 
     def write(self, candidate: Lasting) -> None:
-        """Store what is new, renew what was seen again since, and archive what it replaces."""
+        """Store a new candidate, renew one seen again since, and archive the memory it replaces."""
         if not self._policy.should_store_memory(candidate.confidence, candidate.type):
             return
         try:
@@ -151,16 +151,16 @@ class _Writer:
             if (self._partition, memory_id.removeprefix(MEMORY_HEAD)) in self._forgotten:
                 return
             if known is not None and (candidate.at is None or candidate.at <= known.ts):
-                return  # by nothing newer: what it comes from may be cut by retention since
+                return  # nothing newer supports it: retention may have cut its sources
             before = None if known is None or known.memory_id == memory_id else known
             with self._journal.transaction():
-                if not self._is_an_agents(memory_id):
+                if not self._was_said_by_agent(memory_id):
                     self._write(candidate, topic[0], before)
-        except (BadArgument, RedactionFailed):  # of this one; the others are written
+        except (BadArgument, RedactionFailed):  # the other candidates are written
             return
 
-    def _is_an_agents(self, memory_id: str) -> bool:
-        """Whether a memory is on record that an agent or a conversation said."""
+    def _was_said_by_agent(self, memory_id: str) -> bool:
+        """Whether a memory is on record that an agent or a conversation wrote."""
         on_record = self._journal.memories({"memory_id": memory_id})
         return any(FROM_SESSIONS not in memory.tags for memory in on_record)
 
@@ -188,7 +188,7 @@ class _Writer:
             why = "said anew, with what was seen since"
             entry = TrailEntry(before.memory_id, now, "archived", _WHO, (written.memory_id,), why)
             self._journal.note(entry)
-        named = set(_sources(self._components, written.memory_id))
+        named = set(_source_turns(self._components, written.memory_id))
         new = tuple(turn for turn in candidate.sources if turn not in named)
         why = "sessions show it"
         self._journal.note(TrailEntry(written.memory_id, now, "promoted", _WHO, new, why))
@@ -196,14 +196,14 @@ class _Writer:
 
 
 def _promoted(components: Components, project: str) -> Sequence[StoredMemory]:
-    """Return the memories of a project that sessions showed, those that are archived first."""
+    """Return the memories of a project that came from sessions, archived ones first."""
     archived = components.journal.archived()
     stored = components.journal.memories({"project": project}, sort="stored_at")
     shown = [memory for memory in stored if FROM_SESSIONS in memory.tags]
     return sorted(shown, key=lambda memory: memory.memory_id not in archived)
 
 
-def _sources(components: Components, memory_id: str) -> list[str]:
+def _source_turns(components: Components, memory_id: str) -> list[str]:
     """Return the turns that a memory was promoted from."""
     trail = components.journal.trail(memory_id)
     return [turn for entry in trail if entry.what == "promoted" for turn in entry.of]

@@ -36,8 +36,8 @@ _JOURNAL = "agent_journal"
 
 
 def made_with(components: Components) -> str:
-    """Return the version of what makes the tables: code, rules, and the number of known secrets,
-    which are taken out, too."""
+    """Return the version of the tables: of the code, the rules, and the number of known secrets,
+    which are redacted, too."""
     known = len(components.catalog.known_secrets.since(0))
     return input_hash(TABLES_VERSION, components.ruleset_version, str(known))
 
@@ -56,19 +56,19 @@ def make_history(components: Components, partition: str) -> StageReport:
 
     def make(source: Product) -> Made:
         turns = [turn for turn in journal.turns(source.session_id) if turn.project == project]
-        if not _is_redacted_so(before.get(source.session_id), version):
+        if not _is_made_with(before.get(source.session_id), version):
             redact = redaction_for(components, source.session_id).redact
-            again = [replace(turn, text=redact(turn.text)) for turn in turns]
-            changed = [turn for turn, old in zip(again, turns, strict=True) if turn != old]
+            redacted = [replace(turn, text=redact(turn.text)) for turn in turns]
+            changed = [turn for turn, old in zip(redacted, turns, strict=True) if turn != old]
             journal.replace_turns(changed)
             replaced.extend(changed)
-            turns = again
+            turns = redacted
         facts: ProductFacts = {"agent": AGENT, "journal": source.output_hash}
         if cut := journal.cut_turns.count(source.session_id):
             facts["retained_blocks"] = cut
         return (row_of_turn(turn, content_hash(turn.text), rules) for turn in turns), facts
 
-    return _exported(components, partition, HISTORY, make, replaced)
+    return _export(components, partition, HISTORY, make, replaced)
 
 
 def make_memories(components: Components, partition: str) -> StageReport:
@@ -79,20 +79,20 @@ def make_memories(components: Components, partition: str) -> StageReport:
 
     def make(source: Product) -> Made:
         (memory,) = journal.memories({"memory_id": f"{MEMORY_HEAD}{source.session_id}"})
-        again = replace(
+        redacted = replace(
             memory,
             text=redact(memory.text),
             entities=tuple(map(redact, memory.entities)),
             tags=tuple(map(redact, memory.tags)),
             also=tuple(map(redact, memory.also)),
         )
-        if again != memory:
-            journal.put_memories([again])
-            replaced.append(again)
-        row = row_of_memory(again, content_hash(again.text), rules)
+        if redacted != memory:
+            journal.put_memories([redacted])
+            replaced.append(redacted)
+        row = row_of_memory(redacted, content_hash(redacted.text), rules)
         return [row], {"agent": AGENT, "memory_type": row.type}
 
-    return _exported(components, partition, MEMORIES, make, replaced)
+    return _export(components, partition, MEMORIES, make, replaced)
 
 
 def make_trail(components: Components, partition: str) -> StageReport:
@@ -118,7 +118,7 @@ def make_trail(components: Components, partition: str) -> StageReport:
         ]
         return rows, {"agent": AGENT}
 
-    return _exported(components, partition, TRAIL, make)
+    return _export(components, partition, TRAIL, make)
 
 
 def outdated(components: Components, partition: str) -> int:
@@ -126,26 +126,26 @@ def outdated(components: Components, partition: str) -> int:
     not made of their present state, or that the journal does not have."""
     count = 0
     for derived in (HISTORY, MEMORIES, TRAIL):
-        sources, due = (
-            _sources(components, partition, derived),
+        sources, due_products = (
+            _journal_products(components, partition, derived),
             DueProducts(components, partition, derived),
         )
         count += len(set(components.lake.sessions(derived.table, partition)) - sources.keys())
-        count += sum(due.standing(source) == "due" for source in sources.values())
+        count += sum(due_products.status(source) == "due" for source in sources.values())
     return count
 
 
-def _exported(
+def _export(
     components: Components,
     partition: str,
     derived: DerivedTable,
     make: Callable[[Product], Made],
     replaced: Iterable[object] = (),
 ) -> StageReport:
-    """Bring a table up to date with the journal, which is copied first, and return the report.
-    `replaced` has, in the end, what `make` has replaced in the journal."""
+    """Copy the journal, bring a table up to date with it, and return the report. `make` adds rows
+    that it replaces in the journal to `replaced`."""
     with components.project_lock(partition):
-        sources = _sources(components, partition, derived)
+        sources = _journal_products(components, partition, derived)
         components.journal.keep_copy()
         report = derive_table(components, partition, derived, make=make, sources=sources)
         if any(True for _ in replaced):
@@ -153,22 +153,21 @@ def _exported(
     return report
 
 
-def _sources(
+def _journal_products(
     components: Components, partition: str, derived: DerivedTable
 ) -> Mapping[str, Product]:
-    """Return the journal's conversations or memories of a table, by name, in their states."""
+    """Return the upstream products of a table, by name: the journal's conversations or memories."""
     journal, project = components.journal, project_in(partition)
     if derived is HISTORY:
         states = journal.conversation_states(project)
     else:
         states_of = journal.memory_states if derived is MEMORIES else journal.trail_states
-        states = {name.removeprefix(MEMORY_HEAD): at for name, at in states_of(project).items()}
-    return {name: Product(_JOURNAL, partition, name, at, at) for name, at in states.items()}
+        states = {key.removeprefix(MEMORY_HEAD): state for key, state in states_of(project).items()}
+    return {key: Product(_JOURNAL, partition, key, state, state) for key, state in states.items()}
 
 
-def _is_redacted_so(before: Product | None, version: str) -> bool:
-    """Whether a product was made under this version, whatever was added to its conversation
-    since."""
+def _is_made_with(before: Product | None, version: str) -> bool:
+    """Whether a product was made under this version, even if its conversation grew since."""
     noted = before.facts.get("journal") if before is not None else None
     if before is None or noted is None:
         return False

@@ -1,9 +1,8 @@
-"""The upkeep of memories: what has faded is archived, other wordings of one memory are merged, and
-what conversations and sessions show to last is promoted: of a conversation, what a user said to
-be remembered.
+"""The upkeep of memories: faded ones are archived, other wordings of one memory are merged, and
+findings of sessions and sentences that users said to be remembered are promoted to memories.
 
 An archived memory is in no context any more; it is still found by a search, shown and audited, and
-back when it is said again. Nothing is deleted.
+restored when it is said again. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -37,9 +36,8 @@ _WHO = "upkeep"
 
 @dataclass
 class UpkeepReport:
-    """How many memories there are, how many of them are archived, and how many this upkeep archived
-    because they had faded, merged into another, made of what users said in conversations, or made
-    of what sessions show."""
+    """The number of memories, of archived ones, and of those that this upkeep archived because they
+    had faded, merged into others, promoted from conversations, or promoted from sessions."""
 
     memories: int = 0
     memories_archived: int = 0
@@ -56,14 +54,13 @@ class UpkeepReport:
 
 
 def keep_up(components: Components) -> UpkeepReport:
-    """Archive and merge memories of every project, and with MEMORY_PROMOTE=on promote what sessions
-    show. Killed at any moment, it has done with each project all or nothing, and the next one goes
-    on."""
+    """Archive and merge memories of every project, and with MEMORY_PROMOTE=on promote new ones. A
+    call that is killed leaves each project done or untouched, and the next call goes on."""
     report = UpkeepReport()
     promotes = components.settings.promote == "on"
     if promotes:
         for project in components.lake.projects(REDACTED_RECORDS):
-            with suppress(StoreBusy):  # what is being written waits until the next night
+            with suppress(StoreBusy):  # a project that is being written waits for the next night
                 report.promoted_from_sessions += promote_from_sessions(components, project)
     if not has_journal(components.data_dir):
         return report
@@ -73,7 +70,7 @@ def keep_up(components: Components) -> UpkeepReport:
             with suppress(StoreBusy):
                 report.promoted += promote(components, project)
         with journal.transaction():
-            for memory in _faded(components, project):
+            for memory in _faded_memories(components, project):
                 half = components.settings.half_life
                 why = f"not said again, and worth too little (half after {half} days)"
                 _archive(components, memory, why, ())
@@ -85,7 +82,7 @@ def keep_up(components: Components) -> UpkeepReport:
     return report
 
 
-def _faded(components: Engines, project: str) -> list[StoredMemory]:
+def _faded_memories(components: Engines, project: str) -> list[StoredMemory]:
     policy, now = policy_of(components.settings), components.clock()
     return [
         memory
@@ -108,37 +105,38 @@ def _archive(components: Engines, memory: StoredMemory, why: str, of: tuple[str,
 
 
 def _merge(components: Engines, project: str) -> int:
-    """Merge each memory that says the same as an older one into it; return their number. They were
-    stored while there was no embedder, or under another rule."""
+    """Merge each memory that says the same as an older one into it; return the number merged. Such
+    memories were stored without an embedder, or under another rule of sameness."""
     journal = components.journal
     memories = journal.memories({"project": project}, archived=False, sort="stored_at")
     cosines = _cosines(components, memories)
     if cosines is None:
         return 0
-    kept: list[int] = []
+    distinct: list[int] = []
     merged = 0
-    for at, memory in enumerate(memories):
-        same = next(
+    for number, memory in enumerate(memories):
+        older = next(
             (
-                place
-                for place in kept
-                if memories[place].type == memory.type
-                and comparable(memory, memories[place])
-                and relation(memory.text, memories[place].text, float(cosines[at, place])) == "same"
+                other
+                for other in distinct
+                if memories[other].type == memory.type
+                and comparable(memory, memories[other])
+                and relation(memory.text, memories[other].text, float(cosines[number, other]))
+                == "same"
             ),
             None,
         )
-        if same is None:
-            kept.append(at)
+        if older is None:
+            distinct.append(number)
             continue
-        known = memories[same] = said_again(memories[same], memory, merged=True)
+        known = memories[older] = said_again(memories[older], memory, merged=True)
         also = tuple(dict.fromkeys((*known.also, *memory.also)))
-        memories[same] = replace(known, also=also)
-        journal.put_memories([memories[same]])
+        memories[older] = replace(known, also=also)
+        journal.put_memories([memories[older]])
         entry = TrailEntry(known.memory_id, components.clock(), "merged", _WHO, (memory.memory_id,))
         journal.note(replace(entry, why="another wording of it was on record"))
         for step in journal.trail(memory.memory_id):
-            if step.what == "merged":  # says whose the other wordings are
+            if step.what == "merged":  # names the sources of its other wordings
                 journal.note(replace(step, memory_id=known.memory_id))
         _archive(components, memory, "another wording of one that is kept", (known.memory_id,))
         merged += 1
@@ -146,7 +144,7 @@ def _merge(components: Engines, project: str) -> int:
 
 
 def _cosines(components: Engines, memories: list[StoredMemory]) -> npt.NDArray[np.float32] | None:
-    """Return the cosine of each memory with each, None where there are none to be compared."""
+    """Return the cosines of all pairs of memories; None without an embedder or a pair."""
     import numpy as np
 
     if len(memories) < 2 or not components.embeds:
@@ -161,14 +159,14 @@ def _cosines(components: Engines, memories: list[StoredMemory]) -> npt.NDArray[n
 
 
 def promote(components: Components, project: str) -> int:
-    """Write the sentences of a project's new turns that say that they last as memories, under the
-    policy of all memories, and return the number that was not refused. Each turn is read once;
-    killed within a conversation, the next call reads it again, which renews what is stored.
+    """Write sentences that a user said to be remembered, from a project's new turns, as memories
+    under the policy of all memories, and return the number not refused. Each turn is read once; a
+    conversation in which a call was killed is read again, which renews its memories.
 
     Raises:
         StoreBusy: another process held the project's lock for longer than the lock timeout.
     """
-    # Or what is forgotten after a turn was read would be stored again.
+    # Else a turn that is forgotten after it was read would be stored again.
     with components.project_lock(partition_of(project)):
         return _promote(components, project)
 
@@ -187,7 +185,7 @@ def _promote(components: Components, project: str) -> int:
                 said = (sentence.text, promotion.type, promotion.confidence, turn.ts, conversation)
                 try:
                     written = memory.write_memory(*said, source="chat")
-                except (BadArgument, RedactionFailed):  # of this one; the others are written
+                except (BadArgument, RedactionFailed):  # the other sentences are written
                     continue
                 if written.outcome != "refused":
                     of = (conversation, f"{MESSAGE_HEAD}{turn.message_id}")

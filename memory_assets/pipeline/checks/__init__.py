@@ -1,4 +1,4 @@
-"""What must hold of tables and collections: the asset checks' work, and `memory verify`.
+"""Checks of tables and collections, for the asset checks and `memory verify`.
 
 Belongs here: looking for secrets with our rules and an independent scanner, comparing tables
 with sources and collections with tables, searching every byte at rest. Does not: how a result

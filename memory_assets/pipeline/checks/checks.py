@@ -49,15 +49,15 @@ class Check:
     warning: bool = False
 
     def verdict(self, components: Components, project: str) -> Verdict:
-        """Return what the check comes to in a project whose lock the caller holds."""
+        """Return the verdict on a project, whose lock the caller holds."""
         verdict = self.verify(components, project)
         return replace(verdict, warning=True) if self.warning else verdict
 
     def enforced(self, components: Components, project: str) -> Verdict:
-        """Return what the check comes to in a run. If it is blocking and finds something in
-        documents of a workspace, these are held back, and the others go on; so are sessions in
-        which the independent scanner finds only what might be guessed: no hash of that is kept, by
-        which the next redaction could take it out."""
+        """Return the verdict in a run. Documents of a workspace in which a blocking check finds
+        something are held back, and the others go on. So are sessions in which the independent
+        scanner finds only guessable values: no hash of these is kept, so the next redaction could
+        not remove them."""
         if not self.blocking:
             return self.verdict(components, project)
         if not is_workspace(project):
@@ -74,8 +74,8 @@ class Check:
         return Verdict(True, {**counts, "documents_held_back": len(reasons)})
 
     def _holding_back(self, components: Components, project: str, verdict: Verdict) -> Verdict:
-        """Return that the check passed, after its sessions were held back, if that is enough; else
-        the verdict as it is."""
+        """Hold back the reported sessions if that is enough to pass, and return the new verdict;
+        else return the given one."""
         reasons = _reasons(self, verdict)
         if self.name != _SECOND_SCANNER or not reasons or verdict.counts["unguessable"]:
             return verdict
@@ -102,8 +102,8 @@ def note_run(
     code_version: str,
     verdicts: Mapping[str, Verdict],
 ) -> None:
-    """Note which code the present run made an asset of a project with, and how its checks
-    ended; nothing outside of runs."""
+    """Note in the ledger the code version of an asset that the present run made, and the outcomes
+    of its checks; nothing outside of runs."""
     if run_id := components.run_id:
         versions = {"memory_assets": __version__, "code": code_version}
         checks = {name: verdict.outcome for name, verdict in verdicts.items()}
@@ -258,8 +258,8 @@ def checks_of(asset: str) -> list[Check]:
 
 def verify_project(components: Components, project: str) -> Iterator[Verified]:
     """Yield the result of each check of a project, which is locked meanwhile. A check that
-    raises an error has failed. Every row is read, whatever passed before: a file may have been
-    changed and have its size and time still."""
+    raises an error has failed. Every row is read, also if it passed before: a changed file may
+    have its former size and time."""
     with components.project_lock(project):
         components.catalog.products.drop_notes(project)
         for check in CHECKS:

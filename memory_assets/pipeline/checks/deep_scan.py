@@ -107,8 +107,8 @@ def deep_scan(
 ) -> DeepScan:
     """Search every byte of every file under `roots` (files or directories) for values.
 
-    Memory stays flat: files are read in blocks. A file that vanishes meanwhile is none of
-    ours any more; one that cannot be read is reported, because nothing is proven of it.
+    Memory use is bounded: files are read in blocks. A file that vanishes meanwhile is skipped; one
+    that cannot be read is reported, because nothing is proven of it.
     """
     begun = time.monotonic()
     search = ValueSearch(canaries, known)

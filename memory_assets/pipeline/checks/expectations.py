@@ -1,9 +1,8 @@
-"""matches_schema: what is expected of the rows of each table (`pipeline/stages.py`).
+"""The check matches_schema: the rows of each table meet its expectations (`pipeline/stages.py`).
 
-Evaluated here with Arrow over the rows that did not pass yet, which `memory verify` makes all.
-Great Expectations evaluates it too, over what changed, once a night
-(`dagster/expectations.py`). Both read a frame of facts, which has the
-length of each text in its place.
+Arrow evaluates them here over the rows that did not pass yet (`memory verify`: over all). Once a
+night Great Expectations evaluates them, too, over changed rows (`dagster/expectations.py`). Both
+read a frame of facts, in which each text is replaced by its length.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
 
 
 def matching_version(table: Table, expected: Expectations) -> str:
-    """Return what changes with the columns and the expectations that rows are compared with."""
+    """Return a hash of a table's columns and expectations."""
     return input_hash(expected.version, table.schema.to_string())
 
 
@@ -68,8 +67,8 @@ def matches_schema(
     note: str = MATCHED,
 ) -> Verdict:
     """Whether the rows of a project that did not pass yet have exactly the table's columns and
-    meet its expectations, by the engine `unmet`; what passes is noted under `note`. Keys are
-    compared among these rows."""
+    meet its expectations, by the engine `unmet`; passing is noted under `note`. Keys must be
+    unique among these rows."""
     version = matching_version(table, expected)
     sessions = pending(components, project, table, note, version)
     parts: list[pa.Table] = []

@@ -22,20 +22,20 @@ Figures = dict[str, int | float | str]
 
 
 def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
-    """Write the present versions, and return the figures and the status that they are from."""
+    """Write the present versions; return the figures, and the status they are taken from."""
     note_versions(components)
     current = overview.status(components.settings)
-    fresh, runs = current["freshness"], current["runs"]
-    last = runs.get("last") or {}
+    freshness, runs = current["freshness"], current["runs"]
+    last_run = runs.get("last") or {}
     figures: Figures = {
         "sessions": current["sessions"]["total"],
         **{f"sessions_{whose}": n for whose, n in current["sessions"].items() if whose != "total"},
         "projects": len(current["projects"]),
-        "files": fresh["files"],
-        "files_not_taken_in": fresh["pending_files"],
-        "lag_seconds": fresh["lag_seconds"],
-        "newest_source_at": fresh["newest_source_at"],
-        "newest_indexed_at": fresh["newest_indexed_at"],
+        "files": freshness["files"],
+        "files_not_taken_in": freshness["pending_files"],
+        "lag_seconds": freshness["lag_seconds"],
+        "newest_source_at": freshness["newest_source_at"],
+        "newest_indexed_at": freshness["newest_indexed_at"],
         "quarantined": len(current["quarantined"]),
         "unlisted": len(current["unlisted"]),
         "text_unexplained": sum(gap["bytes"] for gap in current["account"]["unexplained"].values()),
@@ -44,7 +44,7 @@ def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
         **{f"bytes_{store}": size for store, size in current["sizes"].items()},
         **{f"version_{part}": str(version) for part, version in current["versions"].items()},
         "runs_failed_in_7_days": runs.get("failed_in_7_days", 0),
-        "last_run": f"{last.get('status', 'none')} {last.get('ended_at', '')}".strip(),
+        "last_run": f"{last_run.get('status', 'none')} {last_run.get('ended_at', '')}".strip(),
     }
     for name, coverage in current["coverage"].items():
         figures |= {f"{name}_{what}": coverage[what] for what in ("rows", "indexed", "keywords")}
@@ -64,12 +64,12 @@ def status_report(components: Components, current: Mapping[str, Any]) -> str:
 def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[str, Verdict]:
     """Return the results of the checks of the whole memory by name. Reads all sources again."""
     covered = current["coverage"]
-    held = {
+    held_back = {
         entry["session_id"]: f"{entry['stage']}: {entry['reason']} (since {entry['since']}); "
         f"to do: {entry['remedy']}"
         for entry in current["quarantined"][:_LISTED]
     }
-    held |= {
+    held_back |= {
         _redacted(components, path["path"]): f"{path['reason']}; to do: {path['remedy']}"
         for path in current["unlisted"][:_LISTED]
     }
@@ -83,13 +83,13 @@ def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[
             },
             "Run `memory ingest`.",
         ),
-        "sources_are_found": _of_sources(components),
+        "sources_are_found": _sources_verdict(components),
         "nothing_quarantined": Verdict(
             not current["quarantined"] and not current["unlisted"],
             {
                 "quarantined": len(current["quarantined"]),
                 "unlisted": len(current["unlisted"]),
-                **held,
+                **held_back,
             },
             "After a failure that may pass every run tries a session again, else when its file, "
             "the rules or the code change.",
@@ -109,7 +109,7 @@ def _redacted(components: Components, path: str) -> str:
     return str(components.redactor.redact(path).text)
 
 
-def _of_sources(components: Components) -> Verdict:
+def _sources_verdict(components: Components) -> Verdict:
     count = count_sources(components, projects_on_record(components))
     counts: dict[str, int | str] = {"files_read": count.files, "archived": count.archived}
     for name, entry in count.sets.items():
@@ -140,11 +140,12 @@ def cost_figures(components: Components, days: int) -> tuple[dict[str, str | int
         "cost_usd": float(sum(usage.cost_usd for usage in spent if usage.cost_usd is not None)),
         "cost_unknown_of": ", ".join(usage.model for usage in spent if usage.cost_usd is None),
     }
-    return figures, _as_markdown(spent)
+    return figures, _cost_table(spent)
 
 
-def _as_markdown(spent: Sequence[Spent]) -> str:
-    """Return a table of what was asked; "unknown" where no endpoint and no price says the cost."""
+def _cost_table(spent: Sequence[Spent]) -> str:
+    """Return a table of the requests; a cost that neither endpoint nor price list has is
+    "unknown"."""
     if not spent:
         return "Nothing was asked of an endpoint."
     rows = [

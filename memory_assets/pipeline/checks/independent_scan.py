@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _BATCH_BYTES = 8_000_000
 _SEPARATOR = b"\n\n"
 _LISTED = 10
-_RUN = re.compile(r"[A-Za-z0-9_\-]{16,512}")
+_TOKEN_RUN = re.compile(r"[A-Za-z0-9_\-]{16,512}")
 _UNAVAILABLE = "not available on this platform"
 _NO_SCANNER = (
     "There is no Kingfisher wheel for this platform, so only the project's own redactor has "
@@ -63,22 +63,19 @@ class IndependentScanner:
         self.id = input_hash("kingfisher", version, *sorted(self._ignored))
 
     def scan(self, values: Sequence[bytes]) -> list[Reported]:
-        """Return what the scanner reports of each value, all scanned in one call.
-
-        A report that spans several values is an artefact of that: those are scanned again,
-        each by itself.
-        """
+        """Return the scanner's reports on values, all scanned in one call. Values that one report
+        spans are scanned again, each by itself."""
         data = _SEPARATOR.join([b"", *values])
-        starts = _starts(values)
+        starts = _value_starts(values)
         reported: list[Reported] = []
-        again: set[int] = set()
+        to_rescan: set[int] = set()
         for rule, start, end in self._reports(data):
             first, last = (bisect_right(starts, at) - 1 for at in (start, end - 1))
             if first == last and end <= starts[first + 1] - len(_SEPARATOR):
                 reported.append(Reported(first, rule, start - starts[first], end - starts[first]))
             else:
-                again.update(range(max(first, 0), min(last + 1, len(values))))
-        for index in sorted(again):
+                to_rescan.update(range(max(first, 0), min(last + 1, len(values))))
+        for index in sorted(to_rescan):
             reported += [Reported(index, *report) for report in self._reports(values[index])]
         return sorted(set(reported), key=lambda report: (report.index, report.start, report.rule))
 
@@ -111,9 +108,9 @@ def independent_scanner_finds_nothing(
     """Whether an independent scanner finds nothing in any string of a table as it lies on
     disk: free text, ids, lists and structs alike.
 
-    A file that was found clean is not read again until it or the scanner changes. What is
-    reported and cannot be guessed joins the known values, by keyed hash: the next run of
-    the redactor takes it out. What stands in place of a secret (`YOUR_API_KEY`) is only counted.
+    A clean file is not read again until it or the scanner changes. Reported values that cannot be
+    guessed become known secrets, by keyed hash, which the next run redacts. Placeholders of secrets
+    (`YOUR_API_KEY`) are only counted.
     """
     scanner = load_independent_scanner(components.settings.scanner_ignored_rules)
     if scanner is None:
@@ -128,8 +125,8 @@ def independent_scanner_finds_nothing(
             totals["values"] += len(values)
             for report in scanner.scan(values):
                 column, row = batch[report.index][0]
-                session_id, place = _place(rows, column, row)
-                known = _known(values[report.index], report, components.install_key)
+                session_id, place = _session_and_place(rows, column, row)
+                known = _unguessable_hashes(values[report.index], report, components.install_key)
                 reported = values[report.index][report.start : report.end].decode(
                     "utf-8", "replace"
                 )
@@ -165,26 +162,28 @@ def _strings(batch: Batch) -> Iterator[tuple[tuple[str, int], bytes]]:
                 yield (column.name, row), neutral(value)
 
 
-def _place(batch: Batch, column: str, row: int) -> tuple[str, str]:
-    """Return the session and the place of a value. A place does not have the session's name in a
-    column of ids, where the name itself may be reported."""
+def _session_and_place(batch: Batch, column: str, row: int) -> tuple[str, str]:
+    """Return the session and the place of a value. In a column of ids the place leaves out the
+    session's name, which may be the reported value."""
     session_id, number = batch.place_of(row)
     named = "a session" if "id" in column.split("_") else session_id
     return session_id, f"{named} row {number} {column}"
 
 
-def _known(value: bytes, report: Reported, key: bytes) -> Mapping[bytes, str]:
-    """Return the keyed hashes of what was reported, by which any text can be searched for
-    it: of the runs of token characters that it touches, those that nobody can guess."""
+def _unguessable_hashes(value: bytes, report: Reported, key: bytes) -> Mapping[bytes, str]:
+    """Return the rule by keyed hash of each unguessable run of token characters that a report
+    touches; by these hashes any text can be searched for the value."""
     rule = re.sub("[^a-z0-9-]+", "-", report.rule.lower())[-60:]
     text = value.decode("utf-8", "replace")
     start, end = (len(value[:at].decode("utf-8", "replace")) for at in (report.start, report.end))
-    runs = [run.group() for run in _RUN.finditer(text) if run.start() < end and start < run.end()]
+    runs = [
+        run.group() for run in _TOKEN_RUN.finditer(text) if run.start() < end and start < run.end()
+    ]
     hashes = {value_hash(run, key) for run in runs if not is_guessable(rule, run)}
-    return {known: rule for known in hashes if known is not None}
+    return {hashed: rule for hashed in hashes if hashed is not None}
 
 
-def _starts(values: Sequence[bytes]) -> list[int]:
+def _value_starts(values: Sequence[bytes]) -> list[int]:
     """Return where each value starts in the joined data, which begins with a separator,
     and where another one would."""
     steps = (len(value) + len(_SEPARATOR) for value in values)

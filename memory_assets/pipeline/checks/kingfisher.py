@@ -1,5 +1,5 @@
-"""Kingfisher's patterns, compiled once on a machine, which takes 5 s: a first ingest begins with
-it, so nothing is imported here that it does not need."""
+"""Kingfisher's patterns, compiled once on a machine, which takes 5 s. A first ingest begins with
+that, so this module imports nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory_assets.paths import user_cache_dir
 if TYPE_CHECKING:
     from kingfisher_sdk.scanner import Scanner
 
-_LOADING = threading.Lock()
+_LOAD_LOCK = threading.Lock()
 
 
 def kingfisher() -> Scanner:
@@ -27,21 +27,21 @@ def kingfisher() -> Scanner:
     Raises:
         ImportError: there is no wheel for the platform.
     """
-    with _LOADING:
-        return _loaded()
+    with _LOAD_LOCK:
+        return _load()
 
 
 def load_if_compiled() -> None:
-    """Load the scanner if it was compiled on this machine before, so that what is forked from this
-    process has it."""
+    """Load the scanner if it was compiled on this machine before, so that forks of this process
+    have it."""
     if find_spec("kingfisher_sdk") is not None and _is_compiled():
         with suppress(Exception):  # raised again when it is needed
             kingfisher()
 
 
 def compile_kingfisher() -> None:
-    """Begin to compile the scanner in a thread if it never was on this machine: without the
-    interpreter's lock, so that a first ingest does not wait for it before its first check."""
+    """Compile the scanner in a thread if it never was on this machine. Compiling holds no
+    interpreter lock, so a first ingest need not wait for it before its first check."""
     if find_spec("kingfisher_sdk") is None or _is_compiled():
         return
 
@@ -53,21 +53,21 @@ def compile_kingfisher() -> None:
 
 
 @cache
-def _loaded() -> Scanner:
+def _load() -> Scanner:
     from kingfisher_sdk.rules import Rules
     from kingfisher_sdk.scanner import Scanner
 
-    with ExitStack() as after:
+    with ExitStack() as stack:
         if not _is_compiled():
             with suppress(OSError):  # compiled by each process where none can write
-                _cache().mkdir(mode=0o700, parents=True, exist_ok=True)
-                after.enter_context(FileLock(_cache().with_suffix(".lock"), mode=0o600))
-        return Scanner(Rules(cache_dir=_cache()), redact=True)
+                _cache_dir().mkdir(mode=0o700, parents=True, exist_ok=True)
+                stack.enter_context(FileLock(_cache_dir().with_suffix(".lock"), mode=0o600))
+        return Scanner(Rules(cache_dir=_cache_dir()), redact=True)
 
 
-def _cache() -> Path:
+def _cache_dir() -> Path:
     return user_cache_dir() / "kingfisher"
 
 
 def _is_compiled() -> bool:
-    return any(_cache().glob("*.vscdb"))
+    return any(_cache_dir().glob("*.vscdb"))

@@ -1,5 +1,5 @@
-"""Comparing the agents' files with what a search can find: each file is read again, and neither
-the ledger nor any stored count is used.
+"""Comparing the agents' files, read again, with the rows that a search can find; neither the ledger
+nor any stored count is used.
 
 A turn is identified by the id of its prompt's record, which forks and resumed sessions share. So
 a copy counts as found if its owner's turn is, and turn numbers are not compared.
@@ -36,7 +36,7 @@ from memory_assets.summaries import ExtractiveSummarizer
 from memory_assets.transcripts import Source, Unlisted, content_bytes, read_session
 
 SETS = {name: INDEX_OF[name] for name in ("sessions", "prompts", "summaries")}
-"""The sets that are compared: of the first two turns are counted, of the third sessions."""
+"""The sets that are compared; summaries are counted by session, the others by turn."""
 PLACES = ("table", "collection", "keywords")
 
 
@@ -117,17 +117,17 @@ def count_sources(
     Raises:
         StoreError: the lake, Chroma or the keyword index cannot be read.
     """
-    count, findable = SourceCount(), _Findable(components)
+    count, searchable = SourceCount(), _SearchableTurns(components)
     on_disk = look_for_sources(components)
     count.unlisted = on_disk.unlisted
     total = sum(file.size for name in projects for file in on_disk.sources.get(name, []))
     for project in projects:
         files = on_disk.sources.get(project, [])
         reasons = _reasons(components, project, files)
-        on_record = {session for where, session in findable.by_session if where == project}
+        on_record = {session for where, session in searchable.by_session if where == project}
         repeating = of_orchestrators(components.catalog.sources.rows(project))
         main = {source.session_id for source in files if source.agent_id is None}
-        count.archived += len(on_record - main - _on_disk(components, project))
+        count.archived += len(on_record - main - _sessions_on_disk(components, project))
         of_agents: defaultdict[str, list[Source]] = defaultdict(list)
         for source in files:
             if source.agent_id is not None:
@@ -142,7 +142,7 @@ def count_sources(
             count.sessions += 1
             parts = [source, *of_agents[source.session_id]]
             repeats = source.session_id in repeating
-            gap = _compare(components, parts, findable, count, repeats)
+            gap = _compare(components, parts, searchable, count, repeats)
             if gap.missing or gap.extra:
                 gap.reason = gap.reason or reasons.get(source.session_id, "")
                 count.gaps.append(gap)
@@ -152,12 +152,12 @@ def count_sources(
 def _compare(
     components: Components,
     files: Sequence[Source],
-    findable: _Findable,
+    searchable: _SearchableTurns,
     count: SourceCount,
     repeats: bool,
 ) -> Gap:
-    """Return what is missing of a session with these files, the main one first; of one that
-    `repeats` an orchestrator's prompt, nobody typed it."""
+    """Return what a search cannot find of the session with these files, the main one first;
+    `repeats`: an orchestrator wrote its prompt, nobody typed it."""
     source, identity = files[0], components.identity
     gap = Gap(source.project, source.session_id)
     first, contents, typed = "", dict[str, int](), set[str]()
@@ -166,9 +166,9 @@ def _compare(
             for record in read_session(file.path, source=file):
                 first = first or record.record_uuid
                 if record.kind == "prompt":
-                    said = identity.content_of(content_bytes(record.content))
+                    content = identity.content_of(content_bytes(record.content))
                     uuid = identity.stored(record.record_uuid)
-                    contents[uuid] = said
+                    contents[uuid] = content
                     typed |= set() if repeats or record.subtype in NOT_TYPED else {uuid}
     except (MemoryAssetsError, OSError) as error:
         if not any(is_gone(file.path) for file in files):  # else its agent deleted it just now
@@ -176,50 +176,50 @@ def _compare(
             gap.reason = f"its file cannot be read: {safe_reason(error)}; {remedy_for(error)}"
         return gap
     prompts = set(contents)
-    missing = {uuid: contents[uuid] for uuid in prompts - findable.prompts.keys()}
+    missing = {uuid: contents[uuid] for uuid in prompts - searchable.prompts.keys()}
     if missing:
-        prompts -= _forgotten(components, first, missing)
-    mine: _PromptChunk | None = None
+        prompts -= _forgotten_prompts(components, first, missing)
+    own_chunk: _PromptChunk | None = None
     for uuid in prompts:
-        held = findable.held(uuid, source)
-        again = (uuid, held) in findable.seen
+        chunk = searchable.chunk(uuid, source)
+        is_copy = (uuid, chunk) in searchable.seen
         for name in ("sessions", "prompts") if uuid in typed else ("sessions",):
-            _note(name, findable.places(name, held), count, gap, again=again)
-        findable.seen.add((uuid, held))
-        if held is not None and held.session_id == source.session_id:
-            mine = held
-    if mine is not None:
-        places = findable.places("summaries", mine)
-        if places or _says_something(components, mine):
-            _note("summaries", places, count, gap)
-    here = findable.by_session.get((source.project, source.session_id), set())
-    gap.extra = len(here - prompts)
+            _count_places(name, searchable.places(name, chunk), count, gap, is_copy=is_copy)
+        searchable.seen.add((uuid, chunk))
+        if chunk is not None and chunk.session_id == source.session_id:
+            own_chunk = chunk
+    if own_chunk is not None:
+        places = searchable.places("summaries", own_chunk)
+        if places or _has_summary(components, own_chunk):
+            _count_places("summaries", places, count, gap)
+    found_prompts = searchable.by_session.get((source.project, source.session_id), set())
+    gap.extra = len(found_prompts - prompts)
     return gap
 
 
-def _says_something(components: Components, held: _PromptChunk) -> bool:
-    """Whether a session says anything to summarize; one of which the prompt is "hi" does not. One
-    whose records are gone is taken to do so."""
+def _has_summary(components: Components, chunk: _PromptChunk) -> bool:
+    """Whether a session has anything to summarize (a prompt "hi" has nothing); True if its records
+    are gone."""
     try:
-        records = components.lake.read_rows(REDACTED_RECORDS, held.project, held.session_id)
+        records = components.lake.read_rows(REDACTED_RECORDS, chunk.project, chunk.session_id)
     except NotFound:
         return True
     session = session_turns(records, build_turns(records))
     return bool(ExtractiveSummarizer().summarize(session).text)
 
 
-def _note(
-    name: str, places: set[str], count: SourceCount, gap: Gap, *, again: bool = False
+def _count_places(
+    name: str, places: set[str], count: SourceCount, gap: Gap, *, is_copy: bool = False
 ) -> None:
-    if not again:  # a copy of a turn already counted
+    if not is_copy:  # a copy of a turn already counted
         count.sets[name].at_source += 1
         count.sets[name].found.update(places)
     gap.missing.update(f"{name}.{place}" for place in PLACES if place not in places)
 
 
-def _forgotten(components: Components, first: str, missing: Mapping[str, int]) -> set[str]:
-    """Return the missing prompts (by id, with content) that a forgotten session owned, in a file
-    whose first record is `first`: a fork's copies of them are not ingested."""
+def _forgotten_prompts(components: Components, first: str, missing: Mapping[str, int]) -> set[str]:
+    """Return those of the missing prompts (content by id), of a file whose first record is `first`,
+    that a forgotten session owned: a fork's copies of them are not ingested."""
     tombstone_store, identity = tombstones(components), components.identity
     ids = {identity.id_of(uuid): uuid for uuid in missing}
     rows = [(record_id, 0, missing[uuid]) for record_id, uuid in ids.items()]
@@ -240,7 +240,7 @@ def _reasons(components: Components, project: str, files: Sequence[Source]) -> d
     return reasons
 
 
-def _on_disk(components: Components, project: str) -> set[str]:
+def _sessions_on_disk(components: Components, project: str) -> set[str]:
     """Return the sessions of a project whose main file the ledger has as present."""
     return {
         row.session_id
@@ -249,10 +249,10 @@ def _on_disk(components: Components, project: str) -> set[str]:
     }
 
 
-class _Findable:
+class _SearchableTurns:
     """The prompts and sessions in the lake, Chroma and the keyword index; each project is read
-    once. `prompts` has the chunks that begin with a prompt, by its id, `by_session` the ids of
-    each session's prompts."""
+    once. `prompts` has the chunks that begin with a prompt by the prompt's id, `by_session` the
+    ids of each session's prompts."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
@@ -269,23 +269,22 @@ class _Findable:
                     self.prompts[uuid].append(chunk)
                     self.by_session[chunk.project, chunk.session_id].add(uuid)
 
-    def held(self, uuid: str, source: Source) -> _PromptChunk | None:
-        """Return the chunk of a prompt: in the file's session, else in the one it was copied
-        from."""
+    def chunk(self, uuid: str, source: Source) -> _PromptChunk | None:
+        """Return the chunk of a prompt: in the file's session, else in the session that owns it."""
         chunks = self.prompts.get(uuid, [])
         own = (chunk for chunk in chunks if chunk.session_id == source.session_id)
         return next(own, chunks[0] if chunks else None)
 
-    def places(self, name: str, held: _PromptChunk | None) -> set[str]:
+    def places(self, name: str, chunk: _PromptChunk | None) -> set[str]:
         """Return the places that have a turn's row of a set (for summaries: its session's row)."""
-        if held is None:
+        if chunk is None:
             return set()
         row_id = {
-            "sessions": held.id,
-            "summaries": f"summary::{held.session_id}",
-            "prompts": f"prompt::{held.session_id}::{held.turn_index}",
+            "sessions": chunk.id,
+            "summaries": f"summary::{chunk.session_id}",
+            "prompts": f"prompt::{chunk.session_id}::{chunk.turn_index}",
         }[name]
-        return {place for place in PLACES if row_id in self._ids(name, place, held.project)}
+        return {place for place in PLACES if row_id in self._ids(name, place, chunk.project)}
 
     def _read_ids(self, name: str, place: str, project: str) -> set[str]:
         components, index = self._components, SETS[name]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 Rows = npt.NDArray[np.int64]
 Place = TypeVar("Place")
 _FEW = 64
-"""Fewer values are taken one by one: the calls into Arrow cost more, and a turn has few rows."""
+"""Fewer values are read in Python, which is cheaper than calls of Arrow; a turn has few rows."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Checks of a project's tables and collections.
 
-Each function returns a `Verdict` with counts, never with text. Nothing is repaired here. They are
-run after each turn: a session that passed is not looked at again until its state is another one
-(`pending`).
+Each function returns a `Verdict` with counts, never with text, and repairs nothing. A session that
+passed is not checked again until it changes (`pending`).
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ _FEW_SESSIONS = 50
 
 @dataclass(frozen=True)
 class Report:
-    """Something that a scanner found: its rule, as the counts name it, and where; no text. `line`
-    is the line of the string that it is in, from 1; 0 if that is not known."""
+    """A scanner's finding: the rule, as the counts name it, and the place; no text. `line` counts
+    lines of the string from 1; 0 if it is not known."""
 
     rule: str
     session_id: str
@@ -58,10 +57,7 @@ class Report:
 @dataclass(frozen=True)
 class Verdict:
     """The result of a check: whether it passed, the counts, and the remedy if it did not.
-
-    `warning`: a failure is reported, and stops nothing. `reports`: what a scanner found, where
-    it names sessions.
-    """
+    `warning`: a failure is reported, and stops nothing. `reports`: the findings of a scanner."""
 
     passed: bool
     counts: Mapping[str, int | str] = field(default_factory=dict)
@@ -75,9 +71,9 @@ class Verdict:
         return "passed" if self.passed else "warning" if self.warning else "failed"
 
 
-def _make_again(components: Components, partition: str) -> str:
-    """Return the command that makes all of a project, or of the workspaces, again; of a project
-    that is in the lake and not on record, what else can be done."""
+def _rebuild_command(components: Components, partition: str) -> str:
+    """Return the advice to rebuild a project or the workspaces; for a project that is in the lake
+    but not in the catalogue, what else can be done."""
     if is_workspace(partition):
         return "Run `memory index --full`"
     if is_agent_memory(partition):
@@ -103,19 +99,16 @@ def scan_pending(
     version: str,
     scan: Callable[[Batch], list[Report]],
 ) -> tuple[int, list[Report]]:
-    """Scan the sessions of a table that did not pass this `version` of a check, and note those
-    that do; return the number of files and the reports.
-
-    Many sessions are scanned at once; if anything is reported, each by itself, because a value
-    that several have in common is scanned once.
-    """
+    """Scan the sessions of a table that did not pass this `version` of a check, and note those that
+    pass; return the number of files and the reports. Sessions are scanned in batches; a batch with
+    a report is scanned again session by session, to know which sessions have the value."""
     sessions = pending(components, project, table, check, version)
     reports: list[Report] = []
     by_name = {session.session_id: session for session in sessions}
     for batch in pending_rows(components.lake, project, table, sessions):
         fresh, note = fresh_rows(components.catalog, version, batch)
-        if fresh is not None and (together := scan(fresh)):
-            reports += [report for part in fresh.split() for report in scan(part)] or together
+        if fresh is not None and (found := scan(fresh)):
+            reports += [report for part in fresh.split() for report in scan(part)] or found
         else:
             by_name[note.session_id] = note
     reported = {report.session_id for report in reports}
@@ -151,7 +144,7 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
     return Verdict(
         not reports,
         counts,
-        f"{_make_again(components, project)}; if it stays, report the rule by name.",
+        f"{_rebuild_command(components, project)}; if it stays, report the rule by name.",
         reports=reports,
     )
 
@@ -187,7 +180,7 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
-        f"{_make_again(components, project)}.",
+        f"{_rebuild_command(components, project)}.",
     )
 
 
@@ -199,24 +192,24 @@ def _compare(
     components: Components,
     project: str,
     check: str,
-    of: tuple[Table, list[str], Keys],
-    to: tuple[Table, list[str], Keys],
+    source: tuple[Table, list[str], Keys],
+    target: tuple[Table, list[str], Keys],
     *,
     counted: str,
-    but: Container[str] = (),
+    skipped: Container[str] = (),
 ) -> Verdict:
     """Whether, session by session, the second table has each key of the first exactly as often.
-    Sessions that passed are skipped until a file of theirs changes, and those in `but`. `counted`
-    names the number of keys in the second table."""
+    Sessions that passed are skipped until a file of theirs changes, and those in `skipped`.
+    `counted` names the number of keys in the second table."""
     lake = components.lake
-    candidates = pending(components, project, of[0], check, compared_to=to[0])
-    sessions = [candidate for candidate in candidates if candidate.session_id not in but]
+    candidates = pending(components, project, source[0], check, compared_to=target[0])
+    sessions = [candidate for candidate in candidates if candidate.session_id not in skipped]
     counts = Counter(dict.fromkeys((counted, "missing", "repeated", "extra"), 0))
     differing: set[str] = set()
     for session in sessions:
         expected, actual = (
             Counter(keys(_rows(lake, table, project, session.session_id, columns)))
-            for table, columns, keys in (of, to)
+            for table, columns, keys in (source, target)
         )
         missing, surplus = expected - actual, actual - expected
         repeated = sum(number for key, number in surplus.items() if key in expected)
@@ -234,7 +227,7 @@ def _compare(
             "sessions_that_differ": len(differing),
             "sessions": ", ".join(sorted(differing)[:_LISTED]),
         },
-        f"{_make_again(components, project)}.",
+        f"{_rebuild_command(components, project)}.",
     )
 
 
@@ -303,21 +296,21 @@ def prompts_in_one_chunk(components: Components, project: str) -> Verdict:
         (REDACTED_RECORDS, ["record_uuid", "kind"], prompts),
         (TURN_CHUNKS, ["prompt_uuid"], starts),
         counted="prompts",
-        but=names_held(components, project),
+        skipped=names_held(components, project),
     )
 
 
 def collection_matches(components: Components, project: str, index: IndexedTable) -> Verdict:
     """Whether the ids in the collections are exactly those of the table. A session that matched is
-    compared again when its rows were written, or when a collection is another one or has not as
-    many rows as were written to it."""
+    compared again when its rows were written, when a collection was replaced, or when a collection
+    does not have the number of rows written to it."""
     if not components.settings.keeps_collections:
         return _NO_COLLECTIONS if components.embeds else _NO_EMBEDDER
     products = components.catalog.products.of_project(index.stage, project)
     names = sorted({product.facts["collection"] for product in products.values()})
     collections = {name: _collection(components, name) for name in names}
     incarnations = (one.incarnation if one else "" for one in collections.values())
-    of_all = partial(
+    pending_sessions = partial(
         pending,
         *(components, project, index.table, index.stage, input_hash(*incarnations)),
         beside=dict.fromkeys(products),
@@ -327,13 +320,13 @@ def collection_matches(components: Components, project: str, index: IndexedTable
         collection is not None and collection.count() == written.get(name, 0)
         for name, collection in collections.items()
     )
-    sessions = of_all()
-    which: Where = {"project": project}
+    sessions = pending_sessions()
+    where: Where = {"project": project}
     if as_written and len(sessions) <= _FEW_SESSIONS:
-        which = {"$and": [which, {"session_id": {"$in": [one.session_id for one in sessions]}}]}
+        where = {"$and": [where, {"session_id": {"$in": [one.session_id for one in sessions]}}]}
     else:
-        sessions = of_all(everything=True)
-    wanted: dict[str, set[str]] = {name: set() for name in names if sessions}
+        sessions = pending_sessions(everything=True)
+    expected: dict[str, set[str]] = {name: set() for name in names if sessions}
     for session_id in (one.session_id for one in sessions):
         of_session = _rows(components.lake, index.table, project, session_id, ["id", "agent"])
         archived = ProductFacts()
@@ -341,11 +334,11 @@ def collection_matches(components: Components, project: str, index: IndexedTable
             archived = components.catalog.products.facts(index.archive, project, session_id)
         for row_id, agent in _tuples(of_session):
             facts = archived or ProductFacts(agent=str(agent))
-            wanted.setdefault(collection_for(components, index, facts), set()).add(str(row_id))
+            expected.setdefault(collection_for(components, index, facts), set()).add(str(row_id))
     missing = extra = 0
-    for name, ids in wanted.items():
+    for name, ids in expected.items():
         collection = collections.get(name) or _collection(components, name)
-        indexed = collection.ids(which) if collection else set()
+        indexed = collection.ids(where) if collection else set()
         missing += len(ids - indexed)
         extra += len(indexed - ids)
     if missing == extra == 0:
@@ -354,7 +347,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     return Verdict(
         missing == extra == 0,
         {"rows": rows - missing + extra, "missing": missing, "extra": extra},
-        f"{_make_again(components, project)}.",
+        f"{_rebuild_command(components, project)}.",
     )
 
 
@@ -363,13 +356,13 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
     the embedder of the settings."""
     if not components.embeds:
         return _NO_EMBEDDER
-    wanted = components.embedder.embedder_id
+    expected = components.embedder.embedder_id
     others: Counter[str] = Counter()
-    sessions = pending(components, project, index.embeddings, "embedder", wanted)
+    sessions = pending(components, project, index.embeddings, "embedder", expected)
     for session in sessions:
         where = (index.embeddings, project, session.session_id)
         ids = _rows(components.lake, *where, ["embedder_id"])
-        others.update(str(made_by) for (made_by,) in _tuples(ids) if made_by != wanted)
+        others.update(str(made_by) for (made_by,) in _tuples(ids) if made_by != expected)
     if not others:
         components.catalog.products.put(*sessions, run_id=components.run_id)
     vectors = _count(components.lake, index.embeddings, project) - others.total()
@@ -377,11 +370,11 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
     kept = components.settings.keeps_collections
     for name in sorted({product.facts["collection"] for product in products if kept}):
         collection = _collection(components, name)
-        if collection is not None and collection.embedder_id != wanted:
+        if collection is not None and collection.embedder_id != expected:
             others[collection.embedder_id] += 1
     return Verdict(
         not others,
-        {"vectors": vectors, "of_other_embedders": others.total(), "embedder_id": wanted},
+        {"vectors": vectors, "of_other_embedders": others.total(), "embedder_id": expected},
         "Run `memory ingest`, which embeds everything with the model of the settings.",
     )
 
@@ -402,13 +395,13 @@ def vectors_complete(components: Components, project: str) -> Verdict:
 
 
 def keywords_match(components: Components, project: str) -> Verdict:
-    """Whether the ids in the keyword index are exactly those of the lake's tables, and its rows as
-    they were written."""
+    """Whether the keyword index has exactly the ids of the lake's tables, and its rows are as they
+    were written."""
     counts = {}
     for kind, (missing, extra, changed) in differences(components, project).items():
         counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
         counts[f"{kind}_changed"] = changed
-    return Verdict(not any(counts.values()), counts, f"{_make_again(components, project)}.")
+    return Verdict(not any(counts.values()), counts, f"{_rebuild_command(components, project)}.")
 
 
 def _collection(components: Components, name: str) -> Collection | None:
@@ -422,8 +415,8 @@ _LISTED_PLACES = 20
 
 
 def text_is_explained(components: Components, project: str) -> Verdict:
-    """Whether what readers made of each session has all of its text, but for what their tables
-    say is left out."""
+    """Whether the records of each session have all text of its file, except for the places that the
+    readers leave out on purpose."""
     account = account_of(components.catalog.sources.rows(project))
     counts: dict[str, int | str] = {
         "text": account.text,
@@ -436,16 +429,12 @@ def text_is_explained(components: Components, project: str) -> Verdict:
     return Verdict(account.over == 0, counts, remedy)
 
 
-_CHECK = "placed"
-
-
 def lines_conserved(components: Components, partition: str) -> Verdict:
-    """Whether every line of every chunk is one of its document, within the lines that the chunk
-    names where it does not repeat a header. `lines_left_out` counts lines that are in no chunk:
-    extension keys of interfaces (docs/workspace.md)."""
+    """Whether every line of every chunk is a line of its document. `lines_left_out` counts lines in
+    no chunk: extension keys of interfaces (docs/workspace.md)."""
     lake, catalog = components.lake, components.catalog
     sessions = pending(
-        components, partition, WORKSPACE_CHUNKS, _CHECK, compared_to=WORKSPACE_DOCUMENTS
+        components, partition, WORKSPACE_CHUNKS, "placed", compared_to=WORKSPACE_DOCUMENTS
     )
     misplaced: set[str] = set()
     chunks = left_out = 0
@@ -457,7 +446,7 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
         known, covered = set(lines), set[int]()
         for row in lake.read(WORKSPACE_CHUNKS, *key, columns).to_pylist():
             start, end = row["line_start"], row["line_end"]
-            if not _is_made_of(row["text"], known, document[2]):
+            if not _has_lines_of(row["text"], known, document[2]):
                 misplaced.add(session.session_id)
             covered.update(range(start, end + 1))
             chunks += 1
@@ -477,7 +466,7 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
     return Verdict(not misplaced, counts, "Run `memory index --full`.")
 
 
-def _is_made_of(text: str, lines: Set[str], whole: str) -> bool:
+def _has_lines_of(text: str, lines: Set[str], whole: str) -> bool:
     """Whether each line of a text is a line of a document, or a part of one; a line with a tag may
     have been redacted further."""
     return all(

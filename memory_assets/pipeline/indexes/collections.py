@@ -1,9 +1,9 @@
-"""The stage of the Chroma collections, which are made equal to the lake's rows by set difference;
-and rebuilding them: a replacement is filled, then swapped in.
+"""The stage of the Chroma collections, which writes the difference between them and the lake's
+rows; and rebuilding collections: a replacement is filled, then swapped in.
 
-A collection can be deleted at any time. The next one has a new incarnation, so that every
-session counts as not yet indexed. While one is rebuilt, searches use the old one until the swap.
-Nothing is embedded for any of it: rows and vectors are in the lake.
+A collection can be deleted at any time: the next one has a new incarnation, so every session
+counts as not yet indexed. Until a rebuilt one is swapped in, searches use the old one. Nothing is
+embedded here: rows and vectors are in the lake.
 """
 
 from __future__ import annotations
@@ -58,16 +58,15 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
     """Make the collections have exactly this project's rows of `index.table`, and return the
     report.
 
-    If rows, vectors or collection of a session changed, its row hashes are compared with
-    Chroma's and only differing rows are written. All
-    sessions are compared when the number of rows in a collection is wrong. Rows of deleted
-    sessions are removed. A damaged local Chroma is set aside, its collections are made again,
-    and those of other programs are copied from it.
+    If rows, vectors or collection of a session changed, its row hashes are compared with Chroma's
+    and only differing rows are written. All sessions are compared when the number of rows in a
+    collection is wrong. Rows of deleted sessions are removed. A damaged local Chroma is set aside,
+    its collections are made again, and those of other programs are copied from it.
     """
     report = StageReport(index.stage, project)
     with components.project_lock(project), timed(report):
         try:
-            _Collections(components, project, index, report).make_equal()
+            _CollectionWriter(components, project, index, report).make_equal()
         except StoreMismatch:
             raise
         except StoreError as error:
@@ -75,7 +74,7 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
             if wrong is None:
                 raise
             report.details["chroma_set_aside"] = wrong
-            _Collections(components, project, index, report).make_equal()
+            _CollectionWriter(components, project, index, report).make_equal()
         _recover_others(components, report)
         products = components.catalog.products.of_project(index.stage, project)
         report.add_products(list(products.values()))
@@ -83,8 +82,8 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
 
 
 def _recover_others(components: Components, report: StageReport) -> None:
-    """Copy collections of other programs from files that were set aside. If that fails, ours are
-    as they should be all the same: it is tried again by the next run."""
+    """Copy collections of other programs from files that were set aside. A failure is reported, and
+    the next run tries again; our own collections do not need it."""
     if components.vectors_url is not None:
         return
     try:
@@ -94,9 +93,9 @@ def _recover_others(components: Components, report: StageReport) -> None:
         report.details["collections_of_others_not_copied"] = safe_reason(error)
 
 
-class _Collections:
-    """The collections of one table, with the rows of a project that wait to be written, in
-    requests of many rows. The product of a session is noted once its rows are written."""
+class _CollectionWriter:
+    """Writes a project's rows to the collections of one table, in requests of many rows. The
+    product of a session is noted once its rows are written."""
 
     def __init__(
         self, components: Components, project: str, index: IndexedTable, report: StageReport
@@ -110,8 +109,8 @@ class _Collections:
         self._products: list[Product] = []
 
     def make_equal(self) -> None:
-        """Write what differs, and remove the rows of sessions that are gone. The collections
-        that the settings name for what agents wrote are made even if there are no rows for them."""
+        """Write differing rows, and remove the rows of sessions that are gone. Collections that the
+        settings name for agents' memory are made even if they have no rows."""
         stage, project = self._index.stage, self._project
         for name in sorted(collections_named(self._components, self._index)):
             self._collection(name)
@@ -125,7 +124,7 @@ class _Collections:
             or (known := products.get(session.session_id)) is None
             or known.input_hash != expected_input_hash(self._components, session)
         ]
-        self._will_compare(changed)
+        self._load_row_hashes(changed)
         for session in changed:
             product = products.get(session.session_id)
             if product is not None and product.facts["collection"] != session.collection:
@@ -146,7 +145,7 @@ class _Collections:
         its new incarnation is noted in the catalogue."""
         if name not in self._opened:
             components = self._components
-            opened = self._of_this_space(name)
+            opened = self._open_with_embedder(name)
             if opened.may_have_leftovers:
                 with suppress(Timeout), rebuild_lock(components).acquire(blocking=False):
                     components.vectors.drop_leftovers(name)
@@ -156,10 +155,9 @@ class _Collections:
             self._opened[name] = opened
         return self._opened[name]
 
-    def _of_this_space(self, name: str) -> Collection:
+    def _open_with_embedder(self, name: str) -> Collection:
         """Return a collection for vectors of the settings' embedder. One that this memory filled
-        with those of another model is dropped: the lake has what it is made of. Any other one is
-        left alone.
+        with vectors of another model is dropped and made anew from the lake.
 
         Raises:
             StoreMismatch: another memory, or another program, filled it.
@@ -170,12 +168,12 @@ class _Collections:
             return components.vectors.open(name, versions)
         except StoreMismatch:
             with rebuild_lock(components).acquire(timeout=components.settings.lock_timeout_seconds):
-                there = components.vectors.get(name)
-                if same_space(there.embedder_id, versions.embedder_id):
+                existing = components.vectors.get(name)
+                if same_space(existing.embedder_id, versions.embedder_id):
                     return components.vectors.open(name, versions)  # another process was first
                 noted = self._catalog.collections.incarnation(catalog_name(components, name))
-                in_own_store = components.vectors_url is None and bool(there.embedder_id)
-                if not in_own_store and there.incarnation != noted:
+                in_own_store = components.vectors_url is None and bool(existing.embedder_id)
+                if not in_own_store and existing.incarnation != noted:
                     raise
                 components.vectors.drop(name)
                 return components.vectors.open(name, versions)
@@ -183,24 +181,21 @@ class _Collections:
     def _incomplete(
         self, sessions: Sequence[IndexedSession], products: Mapping[str, Product]
     ) -> set[str]:
-        """Return the collections in which the number of this project's rows is not the number
-        written.
-
-        First all rows of a collection are counted, which takes a millisecond. The project's rows
-        are listed only if that count differs from the products of all projects.
-        """
-        mine: Counter[str] = Counter()
+        """Return the collections whose number of this project's rows is not the number written.
+        The project's rows are listed only if the count of all rows, which takes a millisecond,
+        differs from the products of all projects."""
+        project_rows: Counter[str] = Counter()
         for product in products.values():
-            mine[product.facts["collection"]] += product.rows
-        everybody = self._catalog.products.rows_by_collection(self._index.stage)
+            project_rows[product.facts["collection"]] += product.rows
+        rows_written = self._catalog.products.rows_by_collection(self._index.stage)
         return {
             name
             for name in sorted({session.collection for session in sessions})
-            if self._collection(name).count() != everybody.get(name, 0)
-            and len(self._collection(name).ids({"project": self._project})) != mine[name]
+            if self._collection(name).count() != rows_written.get(name, 0)
+            and len(self._collection(name).ids({"project": self._project})) != project_rows[name]
         }
 
-    def _will_compare(self, sessions: Sequence[IndexedSession]) -> None:
+    def _load_row_hashes(self, sessions: Sequence[IndexedSession]) -> None:
         """Read the row hashes of the whole project if many sessions will be compared: Chroma
         takes as long for one session (13 ms among 100,000 rows) as for fifty."""
         for name, count in Counter(session.collection for session in sessions).items():
@@ -216,7 +211,7 @@ class _Collections:
     def _write(self, session: IndexedSession) -> None:
         """Delete a session's extra rows from its collection; queue missing and changed ones."""
         collection = self._collection(session.collection)
-        rows, extra = self._differing(session, collection)
+        rows, extra = self._difference(session, collection)
         if extra:
             collection.delete(extra)
         self._pending.setdefault(session.collection, []).extend(rows)
@@ -242,7 +237,7 @@ class _Collections:
             self._catalog.products.put(product, run_id=self._components.run_id)
         self._products.clear()
 
-    def _differing(
+    def _difference(
         self, session: IndexedSession, collection: Collection
     ) -> tuple[list[CollectionRow], list[str]]:
         """Return the rows that are missing or different in Chroma, and the ids of extra ones."""
@@ -289,7 +284,7 @@ def set_aside_damaged_files(components: Components, error: StoreError) -> str | 
 
 
 Progress = Callable[[str, int], None]
-"""Called with what is being done, and how many rows were written since the last call."""
+"""Called with the present step, and the number of rows written since the last call."""
 
 
 @dataclass(frozen=True)
@@ -310,10 +305,10 @@ def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
     products = components.catalog.products
     indexes: dict[str, list[IndexedTable]] = {}
     for index in INDEXES:
-        of = products.of_stage(index.archive).values()
-        written = products.of_stage(index.stage).values()
-        names = {collection_for(components, index, product.facts) for product in of}
-        for name in sorted(names | {product.facts["collection"] for product in written}):
+        archived = products.of_stage(index.archive).values()
+        indexed = products.of_stage(index.stage).values()
+        names = {collection_for(components, index, product.facts) for product in archived}
+        for name in sorted(names | {product.facts["collection"] for product in indexed}):
             indexes.setdefault(name, []).append(index)
     return indexes
 

@@ -58,7 +58,7 @@ def collection_metadata(kind: SearchKind, row: Mapping[str, Any], embedder_id: s
 
 
 def columns_of(kind: SearchKind) -> dict[str, str]:
-    """Return what a row of a kind's collection holds, and the first column that each comes
+    """Return the fields of a row of a kind's collection, with the first column that each comes
     from; `embedding` from the table of vectors, the others from the kind's table."""
     return {
         "id": "id",
@@ -94,7 +94,7 @@ class IndexedTable:
 
     @property
     def archive(self) -> str:
-        """The stage whose products say which sessions there are, and of which agent."""
+        """The stage whose products list the sessions and their agents."""
         return self.kind.archive
 
     @property
@@ -159,8 +159,8 @@ def collection_for(components: Components, index: IndexedTable, facts: ProductFa
 
 
 def collections_named(components: Components, index: IndexedTable) -> set[str]:
-    """Return the names of the collections that rows of what agents wrote may be in under the
-    present settings; none for other tables."""
+    """Return the names of the collections for rows of agents' memory under the present settings;
+    none for other tables."""
     if not index.archive.startswith("agent_"):
         return set()
     of_types: list[ProductFacts] = [{"agent": AGENT}]

@@ -1,4 +1,4 @@
-"""One ingest of many projects, pass by pass, with the events that Dagster shows of it."""
+"""One ingest of many projects, pass by pass, and its events for Dagster."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
 from memory_assets.transcripts import Source
 
 _STORE_SECONDS = 1.0
-"""How long an event may wait to be stored together with others."""
+"""How long events are collected before they are stored together."""
 
-_ORDER = {asset: number for number, asset in enumerate(STEPS)}
+_GRAPH_ORDER = {asset: number for number, asset in enumerate(STEPS)}
 
 Listener = Callable[[Outcome | Pass], None]
-"""Called with what comes of each step and each check of each project, and with each pass over
-all projects when it has ended."""
+"""Called with the outcome of each step and check, and with each pass over all projects when it has
+ended."""
 
 
 class EventLog(Protocol):
@@ -56,7 +56,7 @@ class BatchRun:
     """Takes projects through the passes; each pass is an op of a run, and has a log of its own."""
 
     batch: Batch
-    _shown: IngestProgress | None = None
+    _progress: IngestProgress | None = None
     """The progress that searches report; None where the batch has no projects."""
 
     def __init__(self, components: Components, workers: Workers, listen: Listener = ignore) -> None:
@@ -71,33 +71,31 @@ class BatchRun:
         limit: int | None = None,
         walked: Mapping[str, Sequence[Source]] | None = None,
     ) -> None:
-        """Run the first pass over projects, at most `limit` files of them. `walked`: all
-        transcripts by project, where they have just been looked for."""
+        """Run the first pass over projects, with at most `limit` files. `walked`: the transcripts
+        by project, if they have just been listed."""
         compile_kingfisher()
         components = self._components
         sources = walk_once(components) if walked is None else walked
         self.batch = Batch.of(components, projects, sources, limit)
         names = self.batch.projects
-        self._shown = IngestProgress(len(names))
+        self._progress = IngestProgress(len(names))
         self.run_pass(log, WORDS)
 
     def take(self, partitions: Sequence[str]) -> None:
-        """Make the passes to come those of these partitions, which are no projects, in this
-        process."""
+        """Set the partitions of the following passes, for partitions that are not projects."""
         compile_kingfisher()
         self.batch = Batch(partitions)
 
     def run_pass(self, log: EventLog, part: Pass) -> None:
-        """Run a pass over all projects; store what comes of it, and tell searches and the
-        listener."""
+        """Run a pass over all projects; store its events, and inform searches and the listener."""
         tasks = self.batch.tasks(part)
         left = Counter(task.project for task in tasks)
-        events = _Waiting(self._components, log)
-        shown = self._shown
+        events = _EventBuffer(self._components, log)
+        progress = self._progress
         with ExitStack() as after:
             publish: Callable[[], None] = lambda: None  # noqa: E731
-            if shown is not None:
-                publish = after.enter_context(ingesting(self._components.data_dir, shown))
+            if progress is not None:
+                publish = after.enter_context(ingesting(self._components.data_dir, progress))
             after.callback(events.store)
             after.enter_context(no_text_in_errors())
             for outcome in self._workers.run(tasks):
@@ -105,9 +103,9 @@ class BatchRun:
                 self._listen(outcome)
                 if isinstance(outcome, Made) and outcome.asset == KEYWORD_INDEX:
                     left[outcome.project] -= 1
-                    if shown is not None and part is not SUMMARIES:
+                    if progress is not None and part is not SUMMARIES:
                         done = sum(not number for number in left.values())
-                        setattr(shown, part.name, done)
+                        setattr(progress, part.name, done)
                 if events.add(outcome):
                     publish()
             publish()
@@ -123,8 +121,8 @@ class BatchRun:
         )
 
 
-class _Waiting:
-    """Collects what came of steps, and stores the events of about a second at once."""
+class _EventBuffer:
+    """Collects outcomes, and stores the events of about a second at once."""
 
     def __init__(self, components: Components, log: EventLog) -> None:
         self._components, self._log = components, log
@@ -132,8 +130,7 @@ class _Waiting:
         self._stored_at = time.monotonic()
 
     def add(self, outcome: Outcome) -> bool:
-        """Note an outcome, and return whether it was time to store what waited; failures are
-        logged."""
+        """Add an outcome, and return whether the buffer was stored; failures are logged."""
         if isinstance(outcome, Failed):
             self._log.error(f"{outcome.project}: {outcome.asset}: {outcome.reason}")
             return False
@@ -144,12 +141,12 @@ class _Waiting:
         return due
 
     def store(self) -> None:
-        """Store what waits: each asset after those that it is made of, then the checks."""
+        """Store the buffer: each asset after its upstream assets, then the checks."""
         waiting, self._waiting = self._waiting, []
         self._stored_at = time.monotonic()
-        outputs = [event for event in waiting if isinstance(event, Made)]
-        outputs.sort(key=lambda output: _ORDER[output.asset])
-        events: list[AssetEvent] = [self._materialization(output) for output in outputs]
+        made = [event for event in waiting if isinstance(event, Made)]
+        made.sort(key=lambda event: _GRAPH_ORDER[event.asset])
+        events: list[AssetEvent] = [self._materialization(event) for event in made]
         events += [evaluation(event) for event in waiting if isinstance(event, Verified)]
         if events:
             self._log.store(events)

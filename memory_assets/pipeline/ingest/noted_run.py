@@ -1,7 +1,7 @@
-"""A run of the command line, noted in the ledger; when Dagster is there, its sensor
-`ingests_sensor` has what came of it recorded in Dagster's catalogue.
+"""Noting a run of the command line in the ledger, from which Dagster's `ingests_sensor` has it
+recorded in Dagster's history.
 
-The ledger also has how runs of Dagster ended, before they are deleted from its history, and once a
+The ledger also keeps how Dagster's runs ended, after they are deleted from its history, and once a
 day the sizes of the stores.
 """
 
@@ -41,13 +41,13 @@ class NotedRun:
         self._ledger.note_unreported(Unreported(self.run_id, at, event) for event in events)
 
     def error(self, message: str) -> None:
-        """Do nothing: who runs it is told of each outcome."""
+        """Do nothing: the command line prints each outcome itself."""
 
 
 @contextmanager
 def noted_run(components: Components, job: str, partitions: Sequence[str]) -> Iterator[NotedRun]:
-    """Note a run of this process for a block; an error in it is the run's, and raised; Ctrl-C
-    cancels it. Runs whose process is gone count as failed from now on."""
+    """Note the block as a run of this process: failed if it raises, canceled by Ctrl-C. Runs whose
+    process is gone are noted as failed."""
     ledger = components.runs
     ledger.fail_dead_runs()
     run = NotedRun(ledger, str(uuid4()), components.clock)
@@ -65,20 +65,20 @@ def noted_run(components: Components, job: str, partitions: Sequence[str]) -> It
 
 
 RunsById = Callable[[Iterable[str]], Mapping[str, EndedRun]]
-"""Returns what is known of those of some runs that a Dagster instance has."""
+"""Returns, of runs with these ids, those that a Dagster instance has."""
 
 
 def note_run_ends(components: Components, runs: RunsById | None = None) -> None:
-    """Note in the ledger how each run ended, and delete what it has of those that made nothing on
-    record; on a new day, note the sizes of the stores. Of Dagster's runs only `runs` can tell."""
+    """Note in the ledger how each run ended, and delete the runs that no product names any more; on
+    a new day, note the sizes of the stores. `runs` returns Dagster's runs; None: leave them."""
     live = components.catalog.products.runs()
     ledger = components.runs
     ledger.fail_dead_runs()
-    if runs is not None and (waiting := ledger.not_ended(run_id for _, run_id in live)):
-        known = runs(waiting)
-        for run_id in sorted(waiting):
-            run = known.get(run_id, EndedRun(run_id, history=PRUNED))
-            if run_id not in known or run.status in ENDED:
+    if runs is not None and (not_ended := ledger.not_ended(run_id for _, run_id in live)):
+        ended_runs = runs(not_ended)
+        for run_id in sorted(not_ended):
+            run = ended_runs.get(run_id, EndedRun(run_id, history=PRUNED))
+            if run_id not in ended_runs or run.status in ENDED:
                 ledger.note_ended(run)
     if not live:
         return

@@ -1,8 +1,9 @@
-"""The passes of an ingest over many projects: words first, then what is derived, then vectors.
+"""The passes of an ingest over many projects: words first, then tables made of whole sessions, then
+vectors.
 
 A search needs words only, so every project is read, redacted and indexed by words before
 anything is summarized or embedded, the newest sessions first. A step that fails ends its
-project's pass; other projects go on. Whatever is not done is found by the next plan.
+project's pass; other projects go on, and the next plan finds the unfinished work.
 """
 
 from __future__ import annotations
@@ -33,24 +34,23 @@ from memory_assets.stores.runs.names import PARTITIONS
 from memory_assets.transcripts import Source
 
 _FIRST_BYTES = 1_000_000
-"""Transcripts that are taken in before all others, newest first, for a first answer."""
+"""Size of the newest transcripts, of any project, that are ingested first for a first answer."""
 _PART_BYTES = 16_000_000
-"""Transcripts of a project that are found by words before the next ones are."""
+"""Size of a project's transcripts that are indexed by words before its next ones are read."""
 
 Outcome = Made | Verified | Failed
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A part of the ingest of a project that is run for all projects before the next one.
-    `name` says what it makes."""
+    """The assets that are made for all projects before those of the next pass."""
 
     name: str
     assets: tuple[str, ...]
 
 
-def _tables(*, searched: bool) -> tuple[str, ...]:
-    """The names of the tables without vectors that hold turns, or those made of whole sessions."""
+def _session_tables(*, searched: bool) -> tuple[str, ...]:
+    """Return the projects' tables of turns (`searched`), or those made of whole sessions."""
     return tuple(
         stage.table.name
         for stage in STAGES
@@ -60,7 +60,7 @@ def _tables(*, searched: bool) -> tuple[str, ...]:
     )
 
 
-def _tables_of_workspaces(*, embedded: bool) -> tuple[str, ...]:
+def _workspace_tables(*, embedded: bool) -> tuple[str, ...]:
     return tuple(
         stage.table.name
         for stage in STAGES
@@ -74,11 +74,11 @@ WORDS = Pass(
         RAW_SESSIONS,
         REDACTED_RECORDS.name,
         REDACTION_AUDIT.name,
-        *_tables(searched=True),
+        *_session_tables(searched=True),
         KEYWORD_INDEX,
     ),
 )
-SUMMARIES = Pass("summaries", (*_tables(searched=False), KEYWORD_INDEX))
+SUMMARIES = Pass("summaries", (*_session_tables(searched=False), KEYWORD_INDEX))
 VECTORS = Pass(
     "vectors",
     (
@@ -91,27 +91,27 @@ PASSES = (WORDS, SUMMARIES, VECTORS)
 """The passes of projects."""
 DOCUMENTS = Pass(
     "documents",
-    (WORKSPACE_DOCUMENTS.name, *_tables_of_workspaces(embedded=False), WORKSPACE_KEYWORDS),
+    (WORKSPACE_DOCUMENTS.name, *_workspace_tables(embedded=False), WORKSPACE_KEYWORDS),
 )
 DOCUMENT_VECTORS = Pass(
     "document vectors",
     (
-        *_tables_of_workspaces(embedded=True),
+        *_workspace_tables(embedded=True),
         WORKSPACE_KEYWORDS,
         INDEX_OF["workspace"].stage,
     ),
 )
 """The passes of workspaces: words first, too."""
-_OF_AGENTS = tuple(INDEX_OF[kind] for kind in ("history", "memory", "history_summaries"))
+_AGENT_INDEXES = tuple(INDEX_OF[kind] for kind in ("history", "memory", "history_summaries"))
 WRITTEN = Pass(
     "agent memory",
     (
-        *(index.table.name for index in _OF_AGENTS),
+        *(index.table.name for index in _AGENT_INDEXES),
         MEMORY_TRAIL.name,
         AGENT_KEYWORDS,
-        *(index.embeddings.name for index in _OF_AGENTS),
+        *(index.embeddings.name for index in _AGENT_INDEXES),
         AGENT_KEYWORDS,
-        *(index.stage for index in _OF_AGENTS),
+        *(index.stage for index in _AGENT_INDEXES),
     ),
 )
 """The pass of what agents wrote themselves."""
@@ -120,8 +120,8 @@ WRITTEN = Pass(
 @dataclass(frozen=True)
 class Task:
     """One pass of one project. `limit`: the most new or changed files to read, newest first;
-    `failed`: the assets of the project that failed in earlier passes; `walked`: its transcripts,
-    where a walk has found them. `is_first`: it is for a first answer."""
+    `failed`: its assets that failed in earlier passes; `walked`: its transcripts, if they have just
+    been listed; `is_first`: it is for a first answer."""
 
     project: str
     assets: tuple[str, ...]
@@ -133,10 +133,10 @@ class Task:
 
 @dataclass
 class Batch:
-    """The projects of an ingest, in the order in which they are taken in, and what failed so
-    far, by project. `first`: so many files of some projects come before all others. `limit`:
-    the most files to read of each project. `sources`: their transcripts, by project. `parts`: how
-    many files of a large project are taken in before the next ones."""
+    """The projects of an ingest, in their order, and the assets that failed so far, by project.
+    `first`: the number of files, by project, that are read before all others. `limit`: the most
+    files to read of each project. `sources`: the transcripts by project. `parts`: the numbers of
+    files in which a large project is ingested."""
 
     projects: Sequence[str]
     first: Mapping[str, int] = field(default_factory=dict)
@@ -167,19 +167,19 @@ class Batch:
             return cls([name for name in ordered if name in first], first, 0, sources=sources)
         if limit == 0:
             return cls(ordered, limit=0, sources=sources)
-        beginning, *rest = _parts(changed, _FIRST_BYTES) or [[]]
-        first = Counter(file.project for file in beginning if rest)
-        left: defaultdict[str, list[Source]] = defaultdict(list)
+        first_files, *rest = _split_by_size(changed, _FIRST_BYTES) or [[]]
+        first = Counter(file.project for file in first_files if rest)
+        remaining: defaultdict[str, list[Source]] = defaultdict(list)
         for source in changed[first.total() :]:
-            left[source.project].append(source)
+            remaining[source.project].append(source)
         parts = {
-            name: [len(part) for part in _parts(files, _PART_BYTES)[:-1]]
-            for name, files in left.items()
+            name: [len(part) for part in _split_by_size(files, _PART_BYTES)[:-1]]
+            for name, files in remaining.items()
         }
         return cls(ordered, first, sources=sources, parts=parts)
 
     def note(self, outcome: Outcome) -> None:
-        """Note an outcome, so that nothing is made of an asset that failed."""
+        """Note a failure, so that nothing downstream of it is made."""
         if asset := failed_asset(outcome):
             self.failed.setdefault(outcome.project, set()).add(asset)
 
@@ -202,8 +202,8 @@ class Batch:
         return Task(project, part.assets, limit, frozenset(self.failed.get(project, ())), walked)
 
 
-def _parts(files: Sequence[Source], size: int) -> list[list[Source]]:
-    """Return files in parts that end with the session in which they reach `size` bytes."""
+def _split_by_size(files: Sequence[Source], size: int) -> list[list[Source]]:
+    """Split files, at ends of sessions, into parts of at least `size` bytes."""
     parts: list[list[Source]] = []
     left = 0
     for _, group in groupby(files, key=lambda file: (file.project, file.session_id)):
@@ -217,7 +217,7 @@ def _parts(files: Sequence[Source], size: int) -> list[list[Source]]:
 
 
 def failed_asset(outcome: Outcome) -> str:
-    """Return the asset of which nothing may be made after this outcome, or ""."""
+    """Return the asset that failed or has a failed blocking check, or ""."""
     if isinstance(outcome, Failed):
         return outcome.asset
     if isinstance(outcome, Verified) and outcome.failed:
@@ -227,7 +227,7 @@ def failed_asset(outcome: Outcome) -> str:
 
 
 def run_task(components: Components, task: Task) -> Iterator[Outcome]:
-    """Run a task in this process; yield what came of each step and check."""
+    """Run a task in this process; yield the outcome of each step and check."""
     failed = set(task.failed)
     for asset in task.assets:
         if asset in failed or is_blocked(asset, failed):

@@ -1,7 +1,5 @@
-"""The list of the partitioned assets: what makes each, of what, and what is run for it.
-
-Dagster's assets and the passes of an ingest (`passes.py`) go by this list.
-"""
+"""The list of the steps, one for each partitioned asset, by which Dagster's assets and the passes
+of an ingest (`passes.py`) are made."""
 
 from __future__ import annotations
 
@@ -58,13 +56,9 @@ Run = Callable[[Components, str], StageReport]
 
 @dataclass(frozen=True)
 class Step:
-    """How one asset of a project is made.
-
-    `code_version` is that of the code that makes it; None: that of the redaction rules, which
-    depends on the settings. `deps` are the assets that it is made of. `blocked_by` are the steps
-    without whose success it is not run. `partitions`: the name of its partitions; projects unless
-    said.
-    """
+    """How one asset of a project is made: by `run`, from the assets `deps`, unless one of the
+    assets `blocked_by` failed. `code_version` None: the version of the redaction rules, which
+    depends on the settings. `partitions`: the name of its partitions definition."""
 
     asset: str
     run: Run
@@ -86,7 +80,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Failed:
-    """A step of a project failed; `reason` is fit to be shown."""
+    """A step of a project failed; `reason` has no text of transcripts."""
 
     project: str
     asset: str
@@ -101,8 +95,8 @@ def run_step(
     *,
     makes: bool = True,
 ) -> Iterator[Made | Verified]:
-    """Run a step, if it `makes` its asset; yield what it made, and the result of each of its
-    `checks` (None: all) over what is new, up to the first blocking one that fails."""
+    """Make the step's asset, unless `makes` is false, then run its `checks` (None: all) on new
+    rows, up to the first blocking one that fails; yield each outcome."""
     with components.project_lock(project):
         verdicts: dict[str, Verdict] = {}
         succeeded = not makes
@@ -126,13 +120,13 @@ def run_step(
 
 
 def is_blocked(asset: str, failed: Collection[str]) -> bool:
-    """Whether an asset is not to be made because one that it needs is among the `failed`."""
+    """Whether an asset may not be made because one that it needs is among the `failed`."""
     return any(needed in failed or is_blocked(needed, failed) for needed in STEPS[asset].blocked_by)
 
 
-def _if_wanted(name: str, run: Run) -> Run:
-    """Return a stage of vectors or of a collection, which reports that nothing was done while
-    `MEMORY_EMBEDDER` is none, or `VECTOR_BACKEND` and it is that of a collection."""
+def _unless_disabled(name: str, run: Run) -> Run:
+    """Return the run of a stage of vectors or of a collection, which does nothing while
+    `MEMORY_EMBEDDER` or, for a collection, `VECTOR_BACKEND` is none."""
 
     def run_or_nothing(components: Components, project: str) -> StageReport:
         embeds = components.embeds
@@ -141,7 +135,7 @@ def _if_wanted(name: str, run: Run) -> Run:
         unset = "vector_backend" if embeds else "embedder"
         report = StageReport(name, project, details={unset: "none"})
         for entry in components.catalog.quarantine.entries(project):
-            if entry.stage in _EMBEDDINGS and not embeds:  # not held back for want of vectors
+            if entry.stage in _EMBEDDINGS and not embeds:  # vectors are no longer wanted
                 components.catalog.quarantine.release(project, entry.session_id, entry.stage)
         report.add_products(list(components.catalog.products.of_project(name, project).values()))
         return report
@@ -149,14 +143,14 @@ def _if_wanted(name: str, run: Run) -> Run:
     return run_or_nothing
 
 
-_DOCUMENTS = Step(
+_DOCUMENTS_STEP = Step(
     WORKSPACE_DOCUMENTS.name,
     read_documents,
     DOCUMENTS_VERSION,
     table=WORKSPACE_DOCUMENTS,
     partitions=WORKSPACE_PARTITIONS,
 )
-_OF_AGENTS = tuple(
+_AGENT_STEPS = tuple(
     Step(
         table.name,
         run,
@@ -172,11 +166,11 @@ _OF_AGENTS = tuple(
         (MEMORY_TRAIL, make_trail, AGENT_MEMORY.name),
     )
 )
-_PARTITIONS_OF = {
+_SOURCE_PARTITIONS = {
     WORKSPACE_DOCUMENTS.name: WORKSPACE_PARTITIONS,
-    **{step.asset: AGENT_MEMORY_PARTITIONS for step in _OF_AGENTS},
+    **{step.asset: AGENT_MEMORY_PARTITIONS for step in _AGENT_STEPS},
 }
-"""The partitions of the tables that others are made of, where they are not projects."""
+"""The partitions of source tables, if they are not projects."""
 
 
 def _steps() -> Iterator[Step]:
@@ -195,16 +189,16 @@ def _steps() -> Iterator[Step]:
     yield Step(audit, audit_project, ENGINE_VERSION, (records,), (records,), REDACTION_AUDIT)
     for stage in STAGES:
         name, upstream = stage.table.name, stage.derived.upstream.name
-        run = _if_wanted(name, stage.run) if stage.embeds else stage.run
+        run = _unless_disabled(name, stage.run) if stage.embeds else stage.run
         needed = audit if upstream == records else upstream
         made_by = stage.derived.code_version
         if upstream == documents:
-            yield _DOCUMENTS
-        yield from (step for step in _OF_AGENTS if upstream in (step.asset, *step.deps))
-        where = stage.partitions
-        yield Step(name, run, made_by, (upstream,), (needed,), stage.table, partitions=where)
+            yield _DOCUMENTS_STEP
+        yield from (step for step in _AGENT_STEPS if upstream in (step.asset, *step.deps))
+        partitions = stage.partitions
+        yield Step(name, run, made_by, (upstream,), (needed,), stage.table, partitions=partitions)
     for index in INDEXES:
-        run = _if_wanted(index.stage, partial(index_project, index=index))
+        run = _unless_disabled(index.stage, partial(index_project, index=index))
         vectors = index.embeddings.name
         yield Step(
             index.stage,
@@ -212,19 +206,19 @@ def _steps() -> Iterator[Step]:
             DEFAULT_EMBEDDER,
             (vectors,),
             (vectors,),
-            partitions=_PARTITIONS_OF.get(index.archive, PARTITIONS),
+            partitions=_SOURCE_PARTITIONS.get(index.archive, PARTITIONS),
         )
     for asset, archives, needed in (
         (KEYWORD_INDEX, (records,), audit),
         (WORKSPACE_KEYWORDS, (documents,), documents),
-        (AGENT_KEYWORDS, tuple(step.asset for step in _OF_AGENTS), AGENT_MEMORY.name),
+        (AGENT_KEYWORDS, tuple(step.asset for step in _AGENT_STEPS), AGENT_MEMORY.name),
     ):
         indexed = [table_index for table_index in INDEXES if table_index.archive in archives]
         made_of = tuple(table_index.embeddings.name for table_index in indexed)
         blocked_by = (needed, *(table_index.table.name for table_index in indexed))
         run = partial(index_keywords, stage=asset)
-        where = _PARTITIONS_OF.get(archives[0], PARTITIONS)
-        yield Step(asset, run, TERMS_VERSION, made_of, blocked_by, partitions=where)
+        partitions = _SOURCE_PARTITIONS.get(archives[0], PARTITIONS)
+        yield Step(asset, run, TERMS_VERSION, made_of, blocked_by, partitions=partitions)
 
 
 STEPS = {step.asset: step for step in _steps()}

@@ -1,4 +1,4 @@
-"""Deciding which session owns a record that is in several, so that it is counted once.
+"""Deciding which session owns a record that several sessions contain, so that it is stored once.
 
 A fork or resumed session starts with copies of earlier records under the same uuid. Two
 records are copies of each other if id and content are equal; the id alone is not enough,
@@ -10,16 +10,16 @@ oldest session that has it. Of two sessions the older one is:
 3. else the one that was first to write a record which the other lacks, or that has no such
    record (it ended where the fork began).
 
-Files alone decide, so that the tables are the same in whatever order the files came and grew.
-But where a file is gone or retention cut its session down, its copies are nowhere any more:
-there the session that owned them before goes on owning them, whatever else is known.
+Only the files decide, so that the tables do not depend on the order in which files came and grew.
+But if a file is gone, or retention cut its session down, the session that owned its copies before
+stays their owner.
 
 The content is unknown (0) for files that were deleted before contents were recorded, and for
 sessions adopted from the lake. Such a record is recognised in other sessions by its id alone,
 and yields only to sessions that owned it before.
 
-Few sessions share records. So the ids of all are compared once, when new ones are read
-(`note_sharing`), and ownership is decided among those that share some only.
+Few sessions share records. So the ids of all are compared once, when new files are read
+(`note_sharing`), and ownership is decided among sessions that share some.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def owners(
 
 
 def _move_behind_owners(session: SessionRecords, order: list[SessionRecords]) -> None:
-    """Move a session behind all that owned its copies before: ages are compared in pairs, and a
-    third session may stand between two of them."""
+    """Move a session behind its earlier owners, which pairwise comparison of ages need not do if a
+    third session sorts between them."""
     place = [member.key for member in order].index(session.key)
     last = max(
         (at for at, member in enumerate(order) if member.key in session.earlier_owners), default=0
@@ -139,7 +139,7 @@ def _move_behind_owners(session: SessionRecords, order: list[SessionRecords]) ->
 
 
 class _OwnedRecords:
-    """The records of some sessions, to find copies of them in others."""
+    """The records that some sessions own, to recognise copies of them in other sessions."""
 
     def __init__(self) -> None:
         self._keys: set[SessionKey] = set()
@@ -161,11 +161,8 @@ class _OwnedRecords:
         self._by_name[session.session_id] = ids if named is None else np.union1d(named, ids)
 
     def are_copies(self, session: SessionRecords, records: Records) -> npt.NDArray[np.bool_]:
-        """Return for each of a session's records whether it is a copy of one of these.
-
-        Between two projects that have a file of one session, ids alone are compared:
-        whatever was changed in one of them, both are that session.
-        """
+        """Return for each of a session's records whether it is a copy of one of these. Of two files
+        of the same session, in two projects, only ids are compared, since one may be edited."""
         ids: RecordIds = records["id"]
         unknown = records["content"] == 0
         is_copy: npt.NDArray[np.bool_] = (
@@ -201,9 +198,9 @@ def _by_age(one: SessionRecords, other: SessionRecords) -> int:
         if one.at_home != other.at_home:
             return -1 if one.at_home else 1
     else:
-        names = other.session_id in (one.named, one.parent)
-        if names != (one.session_id in (other.named, other.parent)):
-            return 1 if names else -1
+        names_other = other.session_id in (one.named, one.parent)
+        if names_other != (one.session_id in (other.named, other.parent)):
+            return 1 if names_other else -1
     first, second = _first_apart(one, other), _first_apart(other, one)
     return (first > second) - (first < second)
 
@@ -216,8 +213,8 @@ def _first_apart(session: SessionRecords, other: SessionRecords) -> int:
 
 
 def note_sharing(catalog: Catalog, project: str) -> None:
-    """Note in the catalogue which main files share records with one of those of the project that
-    were not compared yet, whoever has read them."""
+    """Compare the project's main files that were not compared yet with all others, and note in the
+    catalogue which files share records."""
     changed = set(catalog.sources.not_compared(project))
     if not changed:
         return
@@ -229,13 +226,13 @@ def note_sharing(catalog: Catalog, project: str) -> None:
     if not len(new):
         catalog.sources.note_sharing(changed, ())
         return
-    held: dict[SourceKey, npt.NDArray[np.int64]] = {}
+    positions: dict[SourceKey, npt.NDArray[np.int64]] = {}
     counts = np.zeros(len(new), dtype=np.int64)
     for key, ids in ids_of.items():
         places: npt.NDArray[np.int64] = np.searchsorted(new, ids).astype(np.int64)
         places[places == len(new)] = 0
         indices = np.unique(places[new[places] == ids])
         counts[indices] += 1
-        held[key] = indices
-    sharing = [key for key, indices in held.items() if (counts[indices] > 1).any()]
+        positions[key] = indices
+    sharing = [key for key, indices in positions.items() if (counts[indices] > 1).any()]
     catalog.sources.note_sharing(changed.difference(sharing), sharing)

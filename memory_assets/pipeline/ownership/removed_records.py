@@ -1,4 +1,4 @@
-"""Records that no stage may take in again: those of forgotten sessions, whose tombstones are in a
+"""Records that must not be ingested again: those of forgotten sessions, whose tombstones are in a
 file, and those that retention removed from a session, whose ids are in its Parquet footer.
 
 Without them a fork that is still on disk would own its copies of the removed records. The
@@ -30,8 +30,8 @@ _FAMILY_BYTES = 8
 
 
 def removed_records_of(components: Components, rows: Iterable[SourceRow], copied: RecordIds) -> str:
-    """Return the value for the footer: the family, and the ids of the records that the main file
-    among a session's has and owns, which are not `copied`. Empty if there is no main file."""
+    """Return the footer's value: the family, and the ids of the records of the session's main file
+    that are not `copied`. Empty if there is no main file."""
     main = next((row for row in rows if not row.agent_id), None)
     if main is None or main.family is None:
         return ""
@@ -43,8 +43,8 @@ def removed_records_of(components: Components, rows: Iterable[SourceRow], copied
 
 
 def read_removed_records(value: str) -> tuple[int | None, Records]:
-    """Return family and records (`RECORD_DTYPE`, without times) of a footer's value; none of an
-    empty one."""
+    """Return family and records (`RECORD_DTYPE`, without times) of a footer's value, which may be
+    empty."""
     if not value.startswith(_KEYED):
         return None, np.empty(0, dtype=RECORD_DTYPE)
     content = base64.b85decode(value.removeprefix(_KEYED))
@@ -66,12 +66,9 @@ def with_forgotten(
     sessions: Sequence[SessionRecords],
     copied: Mapping[SessionKey, RecordIds],
 ) -> Mapping[SessionKey, RecordIds]:
-    """Return the ids of the copies in each session (`copied`), with those added whose owner was
-    forgotten, in sessions of `project`.
-
-    So a fork does not bring records of a forgotten session back, and its turns keep their
-    numbers.
-    """
+    """Return `copied`, the ids of copies by session, with copies of records of forgotten sessions
+    added in sessions of `project`. So a fork does not bring back records of a forgotten session,
+    and its turns keep their numbers."""
     tombstone_store = tombstones(components)
     families = tombstone_store.families()
     if not families:

@@ -1,5 +1,5 @@
-"""Sessions of orchestrators that nothing but repetition shows: one prompt, word for word, begins
-many sessions, and nobody adds anything in them.
+"""Recognising sessions of orchestrators by repetition: the same prompt, word for word, begins many
+sessions, and nobody adds a prompt in them.
 
 People repeat themselves, too, but shortly ("continue", a command), or they go on talking. Of 204
 sessions of 27 repositories that people led, at most two begin with the same long prompt; the short
@@ -18,23 +18,23 @@ from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.catalog.schema import SourceRow
 
 _SHORTEST, _WIDE = 60, re.compile(r"[\u2e80-\ud7ff]")
-"""Letters of a prompt that nobody types again and again. A character of Chinese, Japanese or
-Korean says as much as three."""
+"""Fewest letters of a prompt that nobody types repeatedly. A character of Chinese, Japanese or
+Korean counts as three."""
 _SESSIONS, _SHARE = 5, 0.9
-"""So many sessions of a project begin with a prompt, and nothing else is asked in this share of
-them: then they are an orchestrator's."""
+"""Fewest sessions that begin with the same prompt of an orchestrator, and the least share of them
+without another prompt."""
 _MOMENT = re.compile(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d?:\d\d\b"
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
     r"|\b(?:run|round|iteration|attempt|batch|shard|worker)(?: (?:no\.?|number|id))? #?\d+\b",
     re.IGNORECASE,
 )
-"""What an orchestrator puts into its prompt anew each time: the day, the time, the run's id or
+"""Parts of an orchestrator's prompt that differ each time: date, time, and the run's id or
 number."""
 
 
 class Opening:
-    """How a session begins: `see` its records, then ask for the `fact`."""
+    """The first prompt of a session: pass its records to `see`, then read `fact`."""
 
     def __init__(self, identity: RecordIdentity) -> None:
         self._identity = identity
@@ -59,8 +59,7 @@ class Opening:
 
 
 def of_orchestrators(rows: Iterable[SourceRow]) -> frozenset[str]:
-    """Return the sessions of a project, of which these are all files, that an orchestrator
-    began with one prompt."""
+    """Return the sessions of a project, whose files are these rows, that orchestrators started."""
     begun: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for row in rows:
         fact = row.facts.get("opening")
@@ -75,7 +74,7 @@ def of_orchestrators(rows: Iterable[SourceRow]) -> frozenset[str]:
 
 
 def asked_by(record: Record, repeats: bool) -> Record:
-    """Return a record as one that a program asked, if its session is an orchestrator's."""
+    """Return a record, marked as a program's prompt if its session is an orchestrator's."""
     if not repeats or record.kind != "prompt" or record.subtype:
         return record
     return replace(record, subtype=PROGRAM)

@@ -1,5 +1,5 @@
-"""The sessions of a project: their files, which records they only copied, which are retained, and
-the counts of their redaction."""
+"""The sessions of a project: their files, copied records and retention, and the counts of their
+redaction."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SessionFiles:
     copied_from: tuple[SessionKey, ...] = ()
     retained: Retained | None = None
     repeats: bool = False
-    """Whether an orchestrator began it with the prompt of many (`repeated_prompts.py`)."""
+    """Whether an orchestrator started it (`repeated_prompts.py`)."""
 
     @property
     def key(self) -> SessionKey:
@@ -87,9 +87,9 @@ class SessionFiles:
     def ended_at(self) -> float:
         """Time of the last record in seconds since 1970; if no record has a time, that of the
         last modification of a file."""
-        said = [str(row.facts.get("last_timestamp") or "") for row in self.rows]
-        if any(said):
-            return max(datetime.fromisoformat(text).timestamp() for text in said if text)
+        times = [str(row.facts.get("last_timestamp") or "") for row in self.rows]
+        if any(times):
+            return max(datetime.fromisoformat(text).timestamp() for text in times if text)
         return max(row.mtime_ns for row in self.rows) / 1e9
 
     @property
@@ -218,7 +218,7 @@ def session_files(
 def _sharing_sessions(components: Components, project: str) -> list[SessionRecords]:
     """Return the sessions of a project, and those elsewhere that may share its records."""
     catalog = components.catalog
-    rows = _may_share(components, project)
+    rows = _sharing_rows(components, project)
     stored = {
         (name, session_id): product
         for name in {row.project for row in rows}
@@ -249,9 +249,9 @@ def _session_records(row: SourceRow, product: Product | None) -> SessionRecords:
     )
 
 
-def _may_share(components: Components, project: str) -> list[SourceRow]:
-    """Return the main files of the project, and of others, that share records with another file
-    or may do so, and those that begin with the record of a forgotten session."""
+def _sharing_rows(components: Components, project: str) -> list[SourceRow]:
+    """Return the main files, of the project and others, that share or may share records with
+    another file, and the project's files that begin with the record of a forgotten session."""
     catalog = components.catalog
     rows = catalog.sources.families_of(project, sharing=True)
     tombstone_store = tombstones(components)
@@ -274,17 +274,17 @@ _DAY_SECONDS = 86_400.0
 def with_retained(
     components: Components, project: str, sessions: list[SessionFiles], retain: Container[str]
 ) -> list[SessionFiles]:
-    """Return the sessions, with those marked that are retained: those that are so on record and
-    are still over, or have lost their main file, and those of `retain`."""
-    before = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
-    if not (before or retain):
+    """Return the sessions, with retained ones marked: those of `retain`, and those retained before
+    that are still older than the policy or have lost their main file."""
+    retained = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
+    if not (retained or retain):
         return sessions
     stored = (
         components.catalog.products.of_project(REDACTED_RECORDS.name, project) if retain else {}
     )
     result = []
     for session in sessions:
-        facts: RecordFacts | None = before.get((project, session.session_id))
+        facts: RecordFacts | None = retained.get((project, session.session_id))
         if session.session_id in retain:
             facts = stored[session.session_id].facts
         elif facts is not None and not (session.main_gone or is_over(components, session)):
@@ -296,7 +296,6 @@ def with_retained(
 
 
 def is_over(components: Components, session: SessionFiles) -> bool:
-    """Whether a session ended before the days that the retention policy keeps; False without
-    a policy."""
+    """Whether a session is older than the retention policy; False without a policy."""
     days = components.settings.retention
     return days is not None and session.ended_at < components.clock() - days * _DAY_SECONDS

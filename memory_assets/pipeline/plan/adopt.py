@@ -1,8 +1,7 @@
 """Rebuilding a lost catalogue from the footers of the lake's files.
 
-So sessions whose transcripts are deleted stay in memory, sessions that are still on disk are
-not redacted again, and the known secrets (keyed hashes in the audit's footers) are known
-again.
+So sessions whose transcripts are deleted stay in memory, sessions that are still on disk are not
+redacted again, and known secrets are restored from keyed hashes in the audit's footers.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -33,13 +31,13 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT,
 
 _NO_RECORDS = np.empty(0, dtype=RECORD_DTYPE)
 _COLUMNS = ["agent_id", "record_uuid", "timestamp", "kind"]
-_ROW_BYTES = 1_000
-"""What a record takes in memory on average, to size jobs by: the exact size takes reading all."""
+_MEAN_ROW_BYTES = 1_000
+"""Mean size of a record in memory, to estimate the size of jobs without reading them."""
 
 
 def adopt_archive(components: Components) -> int:
     """Register every session of the lake in a catalogue that has none, and return their
-    number; costs one query if the catalogue has sessions. Texts that were cut are known to it, too.
+    number; costs one query if the catalogue has sessions. Texts that were cut become known secrets.
 
     Their source files count as deleted until a scan finds them.
     """
@@ -54,11 +52,11 @@ def adopt_archive(components: Components) -> int:
         for session_id in lake.sessions(REDACTED_RECORDS, project):
             written, footer = lake.read_footer(REDACTED_RECORDS, project, session_id)
             if {"facts", "input_hash", "output_hash"} <= footer.keys():
-                facts, size = product_facts(footer["facts"]), written.rows * _ROW_BYTES
+                facts, size = product_facts(footer["facts"]), written.rows * _MEAN_ROW_BYTES
                 product = product_of(
                     REDACTED_RECORDS, project, session_id, written, footer, facts, size
                 )
-                audit, known_values = _audit_of(components, product)
+                audit, known_values = _audit_product(components, product)
                 products.append(audit)
                 known.append((session_id, known_values))
                 rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
@@ -93,7 +91,7 @@ def _retained_without_prompts(components: Components) -> tuple[list[Product], li
     return products, sources
 
 
-def _audit_of(components: Components, records: Product) -> tuple[Product, dict[bytes, str]]:
+def _audit_product(components: Components, records: Product) -> tuple[Product, dict[bytes, str]]:
     """Return a session's audit product, and the rules of the known secrets in its footer by
     keyed hash. If the file is missing or belongs to other records, the product has an empty
     input hash, so that the session is redacted again."""
@@ -131,9 +129,10 @@ def _source_rows(
         by_file.setdefault(row["agent_id"] or "", []).append(row)
     for agent_id, own in by_file.items():
         counted: ProductFacts = product.facts if not agent_id else {}
-        ids = [
-            (identity.id_of(row["record_uuid"]), _milliseconds(row["timestamp"]), 0) for row in own
-        ]
+        ids = []
+        for row in own:
+            milliseconds = int(row["timestamp"].timestamp() * 1000) if row["timestamp"] else 0
+            ids.append((identity.id_of(row["record_uuid"]), milliseconds, 0))
         records = np.array(ids, dtype=RECORD_DTYPE)
         if not agent_id:
             records = np.append(records, removed[~np.isin(removed["id"], records["id"])])
@@ -159,7 +158,3 @@ def _source_rows(
             },
             records=records.tobytes(),
         )
-
-
-def _milliseconds(moment: datetime | None) -> int:
-    return int(moment.timestamp() * 1000) if moment is not None else 0

@@ -1,9 +1,9 @@
-"""Rows that are gone from the lake, or older than the catalogue says.
+"""Finding rows that are gone from the lake, or older than the catalogue says.
 
-Somebody deleted a directory or a file, or it did not come back from a backup, or came back as it
-was before. What can be made again is forgotten, so that the next run makes it; what was forgotten
-by its owner is deleted again. Sessions whose records and transcript are both gone are held back,
-which says so: what is indexed of them stays, and can still be found.
+Somebody deleted a directory or a file, or a backup did not restore it, or restored an older one.
+Products that can be made again are dropped, so that the next run makes them; restored rows of
+forgotten sessions are deleted again. Sessions whose records and transcript are both gone are
+quarantined with this reason: their indexed rows stay, and can still be found.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ _REMEDY = "bring the lake's directory back from a backup, then run `memory inges
 def forget_lost_rows(
     components: Components, projects: Set[str], *, thoroughly: bool = False
 ) -> None:
-    """Forget the products of these projects, and of those in the lake, whose rows are not there as
-    they were made. Costs a stat for each table of a project; where a file was added or removed
-    since the last call, or of all if that is asked for `thoroughly`, what a killed writer left is
-    finished and the footers are read."""
+    """Drop the products, of these projects and of those in the lake, whose rows are missing or
+    other ones. Costs a stat for each table of a project. Tables in which a file was added or
+    removed since the last call, or all if `thoroughly`, are tidied and their footers read."""
     catalog, lake = components.catalog, components.lake
     for entry in catalog.quarantine.entries():
         if entry.reason == _GONE and lake.file(REDACTED_RECORDS, entry.project, entry.session_id):
@@ -57,17 +56,17 @@ def forget_lost_rows(
             ):
                 changed.setdefault(project, {})[table] = state
     for project, tables in sorted(changed.items()):
-        if not is_locked(lake.lock_path(project)):  # else its writer is about to note what it wrote
+        if not is_locked(lake.lock_path(project)):  # else its writer will note the new rows
             with components.project_lock(project):
-                _compare(components, project, tables)
+                _compare_products(components, project, tables)
 
 
-def _compare(components: Components, project: str, tables: Mapping[Table, int]) -> None:
-    """Compare what is in tables of a project with its products, and note their states."""
+def _compare_products(components: Components, project: str, tables: Mapping[Table, int]) -> None:
+    """Compare the rows in tables of a project with its products, and note the tables' states."""
     catalog, lake = components.catalog, components.lake
     forgotten = tombstones(components).forgotten("done")
     lost: dict[Table, set[str]] = {}
-    back: set[str] = set()
+    restored: set[str] = set()
     states = dict(tables)
     for table in tables:
         stored = catalog.products.of_project(table.name, project)
@@ -76,21 +75,21 @@ def _compare(components: Components, project: str, tables: Mapping[Table, int]) 
         try:
             partition.tidy()
             states[table] = partition.changed()
-            there = partition.entries()
+            entries = partition.entries()
             lost[table] = {
                 name
                 for name, product in stored.items()
                 if product.rows
-                and (name not in there or product.output_hash != there[name].output_hash)
+                and (name not in entries or product.output_hash != entries[name].output_hash)
             }
-        except (StoreError, OSError):  # which whoever reads it names
+        except (StoreError, OSError):  # its readers report the error
             del states[table]
             continue
-        back |= {name for name in there.keys() - stored if (project, name) in forgotten}
-    if back:
-        lake.remove_sessions(project, back)
+        restored |= {name for name in entries.keys() - stored if (project, name) in forgotten}
+    if restored:
+        lake.remove_sessions(project, restored)
     if any(lost.values()):
-        _forget(components, project, lost)
+        _forget_products(components, project, lost)
     catalog.products.note_lake_states(
         project, {lake_table.name: at for lake_table, at in states.items()}
     )
@@ -102,7 +101,7 @@ def without_records(components: Components, project: str) -> list[str]:
     return [entry.session_id for entry in entries if entry.reason == _GONE]
 
 
-def _forget(components: Components, project: str, lost: Mapping[Table, Set[str]]) -> None:
+def _forget_products(components: Components, project: str, lost: Mapping[Table, Set[str]]) -> None:
     products = components.catalog.products
     unreadable = _unreadable(components, project)
     kept = _hold_back(components, project, unreadable)
@@ -116,8 +115,7 @@ def _forget(components: Components, project: str, lost: Mapping[Table, Set[str]]
 
 
 def _unreadable(components: Components, project: str) -> dict[str, str]:
-    """Return the sessions of a project whose records cannot be read again, with the hash of their
-    input."""
+    """Return the input hash of each session of a project whose transcript cannot be read again."""
     version = components.ruleset_version
     return {
         session.session_id: session.input_hash(version)
@@ -127,8 +125,7 @@ def _unreadable(components: Components, project: str) -> dict[str, str]:
 
 
 def _hold_back(components: Components, project: str, unreadable: Mapping[str, str]) -> set[str]:
-    """Hold back the sessions that cannot be read again and whose records are gone, and return
-    them."""
+    """Quarantine the unreadable sessions whose records are gone, and return them."""
     catalog, stage = components.catalog, REDACTED_RECORDS.name
     stored = catalog.products.of_project(stage, project)
     there = set(components.lake.sessions(REDACTED_RECORDS, project))

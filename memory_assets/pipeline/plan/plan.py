@@ -1,14 +1,13 @@
-"""Finding the projects, the workspaces and the partitions of what agents wrote that have work to
-do, for the command line, the sensor and the watcher.
+"""Finding the partitions (projects, workspaces, agents' memory) with work to do, for the command
+line, the sensor and the watcher.
 
 The catalogue's state is compared with files and code versions, and there is no watermark: a
 project has work until all its products are up to date, also after a failed run or with new
 code. This costs a stat for each file, one of Chroma's directory and a few queries; no
 transcript, model or Chroma is opened.
 
-A project without work may have checks to pass (`plan_unchecked`): somebody changed a file of the
-lake, or put another one back, so that nothing differs that the catalogue knows of, or a check
-failed when it last ran.
+A project without work may have checks to run (`plan_unchecked`): after a check failed, or after
+somebody changed or replaced a file of the lake, which the catalogue does not notice.
 """
 
 from __future__ import annotations
@@ -80,9 +79,9 @@ _STAGES = STAGES_OF_KEYWORDS.union(
 
 @dataclass(frozen=True)
 class ProjectPlan:
-    """A project with work to do. `reason` says which stage is out of date, and by how much.
-    `fingerprint` identifies the work: it changes with files and code. `held_back`: the work
-    includes sessions that were held back for a failure that may pass."""
+    """A project with work to do. `reason` names the outdated stage. `fingerprint` identifies the
+    work: it changes with files and code. `held_back`: the work includes quarantined sessions whose
+    failure may pass."""
 
     project: str
     reason: str
@@ -92,7 +91,11 @@ class ProjectPlan:
 
 def plan(components: Components, sources: Mapping[str, list[Source]]) -> list[ProjectPlan]:
     """Return the projects whose products are out of date, sorted."""
-    return [work for _, work in plan_each(components, sources) if work is not None]
+    return [
+        project_plan
+        for _, project_plan in plan_each(components, sources)
+        if project_plan is not None
+    ]
 
 
 def plan_each(
@@ -115,7 +118,7 @@ def plan_each(
     for project in (*names[start:], *names[:start]):
         files = sources.get(project, [])
         held = held_back.get(project, [])
-        reason = _reason(components, project, files, held)
+        reason = _work_reason(components, project, files, held)
         if reason:
             fingerprint = project_fingerprint(components, project, files)
             passing = any(entry.passing for entry in held)
@@ -128,7 +131,7 @@ def plan_affected(components: Components) -> list[ProjectPlan]:
     """Return the projects with affected sessions, whatever other work they have; sorted."""
     counts = Counter(project for project, _ in components.catalog.known_secrets.affected_sessions())
     return [
-        ProjectPlan(project, _affected(count), project_fingerprint(components, project, []))
+        ProjectPlan(project, _affected_reason(count), project_fingerprint(components, project, []))
         for project, count in sorted(counts.items())
     ]
 
@@ -151,23 +154,23 @@ def code_versions(components: Components) -> tuple[str, ...]:
     return components.ruleset_version, *(stage.derived.version(components) for stage in used)
 
 
-def _reason(
+def _work_reason(
     components: Components, project: str, sources: list[Source], held: list[Quarantined]
 ) -> str:
     catalog = components.catalog
     ledger = catalog.sources.rows(project)
     unread = scan.unread_files(held)
     outdated = scan.out_of_date(ledger, sources)
-    again = {entry.session_id for entry in held if entry.stage == scan.STAGE and entry.passing}
+    retried = {entry.session_id for entry in held if entry.stage == scan.STAGE and entry.passing}
     new = [
         file
         for file in outdated
-        if scan.unread_key(file) not in unread and file.session_id not in again
+        if scan.unread_key(file) not in unread and file.session_id not in retried
     ]
     if new:
         return counted(len(new), "new or changed file")
-    if waiting := again.intersection(file.session_id for file in outdated):
-        return _tried_again(len(waiting))
+    if waiting := retried.intersection(file.session_id for file in outdated):
+        return _retry_reason(len(waiting))
     if scan.vanished(ledger, sources):
         return "files vanished"
     if scan.no_longer_outdated(held, outdated):
@@ -176,11 +179,11 @@ def _reason(
     return (
         _redaction_reason(components, project, ledger, hashes)
         or derived_reason(components, project, hashes)
-        or _tried_again(sum(entry.passing for entry in held))
+        or _retry_reason(sum(entry.passing for entry in held))
     )
 
 
-def _tried_again(count: int) -> str:
+def _retry_reason(count: int) -> str:
     return f"{counted(count, 'session')} held back, to be tried again" if count else ""
 
 
@@ -199,36 +202,36 @@ def _redaction_reason(
     others = len(due) - affected_sessions
     reasons = []
     if affected_sessions:
-        reasons.append(_affected(affected_sessions))
+        reasons.append(_affected_reason(affected_sessions))
     if others:
         reasons.append(f"{counted(others, 'session')} to redact")
     return ", ".join(reasons)
 
 
-def _affected(count: int) -> str:
+def _affected_reason(count: int) -> str:
     return f"{count} session{'s hold' if count != 1 else ' holds'} a secret found since"
 
 
 def derived_reason(
     components: Components, project: str, hashes: HashesByStage | None = None
 ) -> str:
-    """Return which table or index of a partition is behind what it is made of, or "". `hashes` are
-    those of its products of all stages, where they were read already."""
+    """Return the first table or index of a partition that is behind its upstream, in words, or "".
+    `hashes`: those of the products of `_STAGES`, if they were read already."""
     if hashes is None:
         hashes = components.catalog.products.hashes_by_stage(project, _STAGES)
     records = {name: output for name, (_, output) in hashes[REDACTED_RECORDS.name].items()}
-    apart = held_sessions(components, project, records)
+    held_back = held_sessions(components, project, records)
     for stage in STAGES:
         if stage.embeds and not components.embeds:
             continue
         table, upstream = stage.table, stage.derived.upstream
         if not (hashes[table.name] or hashes[upstream.name]):
-            continue  # what is never made in partitions of this kind
+            continue  # partitions of this kind do not have the table
         version = stage.derived.version(components)
         expected = {
             session_id: expected_input(output_hash, version)
             for session_id, (_, output_hash) in hashes[upstream.name].items()
-            if session_id not in apart
+            if session_id not in held_back
         }
         actual = {
             session_id: input_hash for session_id, (input_hash, _) in hashes[table.name].items()
@@ -239,7 +242,7 @@ def derived_reason(
         sources = components.catalog.products.of_project(upstream.name, project)
         # Another process may have forgotten a session since the hashes were read.
         if not actual.keys() <= expected.keys() or any(
-            due.standing(source) == "due"
+            due.status(source) == "due"
             for session_id, source in sources.items()
             if session_id in expected
         ):
@@ -257,16 +260,16 @@ def derived_reason(
     return keywords_reason(components, project, hashes)
 
 
-_STEP_NS = 1_000_000_000
-"""Notes have their time to the second."""
+_NOTE_PRECISION_NS = 1_000_000_000
+"""Passed checks are noted with a time in whole seconds."""
 
 
 def plan_unchecked(
     components: Components, sources: Mapping[str, list[Source]], projects: Iterable[str]
 ) -> list[ProjectPlan]:
-    """Return those of the projects in which a check failed, or a table has rows that were written
-    after its checks, or whose checks `memory verify` began again and did not finish. Costs a stat
-    for each file of the lake; files whose time was kept are not noticed, but by `memory verify`."""
+    """Return the projects in which a check failed, a table was written after its checks, or `memory
+    verify` did not finish. Costs a stat for each file of the lake; a changed file with its former
+    time is only noticed by `memory verify`."""
     checked_at = {
         (row["stage"], row["project"]): datetime.fromisoformat(row["at"]).timestamp()
         for row in components.catalog.rows(
@@ -285,11 +288,12 @@ def plan_unchecked(
         tables = [
             table
             for table in TABLES.values()
-            if _is_newer(
+            if _has_newer_files(
                 components,
                 table,
                 project,
-                int(checked_at.get((note_stage(MATCHED, table), project), 0.0) * 1e9) + _STEP_NS,
+                int(checked_at.get((note_stage(MATCHED, table), project), 0.0) * 1e9)
+                + _NOTE_PRECISION_NS,
             )
         ]
         altered = any(_has_pending(components, table, project) for table in tables)
@@ -300,7 +304,7 @@ def plan_unchecked(
     return unchecked
 
 
-def _is_newer(components: Components, table: Table, project: str, than_ns: int) -> bool:
+def _has_newer_files(components: Components, table: Table, project: str, than_ns: int) -> bool:
     try:
         with os.scandir(components.lake.partition_dir(table, project)) as entries:
             return any(entry.stat().st_mtime_ns > than_ns for entry in entries)
@@ -360,8 +364,8 @@ def changed_documents(
 
 
 def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
-    """Yield the workspaces of which something on record is made by other code, rules or another
-    model than the present ones. Their directories are not looked at: `memory index` does that."""
+    """Yield the workspaces with rows of other code, rules or models than the present ones. Their
+    directories are not read: `memory index` does that."""
     for workspace in Workspaces(components.data_dir).all():
         partition, version = workspace.partition, made_with(components)
         products = components.catalog.products.of_project(STAGE, partition)
@@ -369,7 +373,7 @@ def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
             continue
         forget_lost_store(components)
         held = held_back(components, partition)
-        present = workspace.root.is_dir()  # else no document can be read again
+        present = workspace.root.is_dir()  # no document can be read again without it
         count = sum(
             present
             and name not in held
@@ -383,8 +387,8 @@ def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
 
 
 def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
-    """Yield the partitions of what agents wrote that have work to do, sorted. Where no agent ever
-    wrote anything, nothing is opened. A damaged journal is begun again with its copy."""
+    """Yield the partitions of agents' memory that have work to do, sorted. Without a journal
+    nothing is opened. A damaged journal is replaced by its copy."""
     if recover_damaged(components.data_dir / FILE_NAME):
         components.opened.pop("journal", None)
     partitions = written(components)
@@ -401,8 +405,7 @@ def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
 
 
 def written(components: Components) -> list[str]:
-    """Return the partitions of what agents wrote, sorted. Where no agent ever wrote anything, no
-    journal is made."""
+    """Return the partitions of agents' memory, sorted, without creating a journal."""
     lake = components.lake
     partitions = {*lake.projects(AGENT_HISTORY), *lake.projects(AGENT_MEMORY)}
     partitions |= {name for name in components.catalog.projects() if is_agent_memory(name)}

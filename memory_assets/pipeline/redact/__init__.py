@@ -1,5 +1,5 @@
 """The assets redacted_records, redaction_audit and known_secrets.
 
-Belongs here: redacting a session, whole or from where its file grew, and looking for secrets
+Belongs here: redacting a session, reusing the rows of unchanged records, and looking for secrets
 found later in sessions redacted before. Does not: what counts as a secret (`redaction/`).
 """

@@ -76,7 +76,10 @@ def mark_affected(components: Components) -> SecretSearchReport:
         for session in sessions:
             try:
                 values = values_after(session.through)
-                holds = _holds(values, _texts(components, session))
+                texts = components.lake.read_redacted_values(
+                    REDACTED_RECORDS, session.project, session.session_id
+                )
+                holds = _holds(values, texts)
                 if (session.project, session.session_id) in retained:
                     _search_summary(components, session, values)
             except (DamagedFile, NotFound):  # the checks report it, and a rerun repairs it
@@ -90,15 +93,9 @@ def mark_affected(components: Components) -> SecretSearchReport:
     return report
 
 
-def _texts(components: Components, session: UncheckedSession) -> Iterator[str]:
-    return components.lake.read_redacted_values(
-        REDACTED_RECORDS, session.project, session.session_id
-    )
-
-
 def _search_summary(components: Components, session: UncheckedSession, values: KnownValues) -> None:
     """Drop the product of a retained session's summary if the summary contains one of the
-    values, so that the next run redacts it again: its records no longer tell of it."""
+    values, so that the next run redacts it again."""
     key = (session.project, session.session_id)
     try:
         texts = components.lake.read_redacted_values(SESSION_SUMMARIES, *key)

@@ -72,7 +72,7 @@ def redact_project(
 def _redacted(
     components: Components, batch: Batch, sessions: Sequence[SessionFiles], state: DueSessions
 ) -> Iterator[list[Redaction]]:
-    """Redact the sessions that are due; yield as many at once as are to be published together."""
+    """Redact the sessions that are due; yield their redactions in lists to publish together."""
     catalog, version = components.catalog, components.ruleset_version
     known = KnownHashes(catalog)
     redacted: list[Redaction] = []
@@ -85,7 +85,7 @@ def _redacted(
                 catalog.quarantine.release(*where)
             continue
         try:
-            ahead = components.made_ahead(session.key, (STAGE, expected_hash))
+            ahead = components.precomputed(session.key, (STAGE, expected_hash))
             if ahead is None:
                 affected = session.session_id in state.affected
                 ahead = redact_session(components, session, expected_hash, known, affected=affected)
@@ -101,8 +101,8 @@ def _redacted(
         yield redacted
 
 
-def redacted_ahead(components: Components, session: SessionFiles) -> Results:
-    """Redact a session, and return its redaction and its rows, which are not written."""
+def precompute_redaction(components: Components, session: SessionFiles) -> Results:
+    """Redact a session in a worker process; return its redaction and its rows, not written."""
     expected = session.input_hash(components.ruleset_version)
     known = KnownHashes(components.catalog)
     affected = session.key in components.catalog.known_secrets.affected_sessions(session.project)
@@ -111,7 +111,7 @@ def redacted_ahead(components: Components, session: SessionFiles) -> Results:
 
 
 def _put(batch: Batch, known: KnownHashes, redaction: Redaction, rows: SessionRows) -> Redaction:
-    """Put the rows of a session, whoever redacted it, into a batch."""
+    """Put the rows of a session into a batch, and note its secrets as known."""
     for table, own in rows.items():
         batch.put(table, redaction.records.session_id, own)
     known.add(redaction.found)
@@ -165,7 +165,7 @@ class KnownHashes:
         return self._hashes, self._through
 
     def add(self, hashes: Iterable[bytes]) -> None:
-        """Add those of a session that is not in the catalogue yet."""
+        """Add hashes of secrets that are not in the catalogue yet."""
         self._hashes |= frozenset(hashes)
 
 
@@ -177,8 +177,8 @@ def redact_session(
     *,
     affected: bool,
 ) -> tuple[Redaction, SessionRows]:
-    """Redact a session; return what is to be noted of it once its rows are published, and these.
-    Of one that is `affected` by a secret found since, no row is kept.
+    """Redact a session; return its redaction, to be noted once the rows are published, and the
+    rows. No stored row of an `affected` session is reused.
 
     Raises:
         RedactionFailed, TranscriptError, StoreError, DamagedFile: it cannot be redacted.
@@ -214,7 +214,7 @@ class DueSessions:
 
     @classmethod
     def of(cls, components: Components, project: str) -> DueSessions:
-        """Return them for a project."""
+        """Return the state of a project."""
         hashes = components.catalog.products.hashes
         redacted, audited = (
             hashes(table.name, project) for table in (REDACTED_RECORDS, REDACTION_AUDIT)
@@ -225,7 +225,7 @@ class DueSessions:
     def of_hashes(
         cls, components: Components, project: str, redacted: Hashes, audited: Hashes
     ) -> DueSessions:
-        """Return them for a project whose products have these hashes."""
+        """Return the state of a project whose products have these hashes."""
         catalog = components.catalog
         held = catalog.quarantine.inputs(project, REDACTED_RECORDS.name)
         affected = catalog.known_secrets.affected_sessions(project)

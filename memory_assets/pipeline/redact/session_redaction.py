@@ -5,9 +5,9 @@ The first pass redacts each record and collects the secrets of the session; the 
 removes these from all records, so that a key which only the last record reveals is removed
 from the first one too. Nothing is written before the second pass.
 
-What a record becomes depends on itself, the rules and the secrets. So records that are as they
-were are not redacted again: their rows are taken from the lake, if the session's other records
-give the same secrets away as before, or only such as are in none of these rows.
+A redacted record depends on the record, the rules and the session's secrets. So unchanged records
+are not redacted again: their rows are taken from the lake, if the session's other records reveal
+the same secrets as before, or new ones that occur in none of these rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ from memory_assets.pipeline.redact.stored_rows import (
     hash_of_values,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.redact_composed import applied, as_read, traces_of_tags
+from memory_assets.pipeline.stage.redact_composed import (
+    applied,
+    as_unredacted,
+    audit_entries_of_tags,
+)
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
 from memory_assets.status.remembered import source_of
@@ -47,18 +51,17 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT,
 from memory_assets.transcripts import ReadReport, read_session
 
 HELD_BYTES = 64 * 1024 * 1024
-"""Up to this size of their source, records are kept in memory between the passes; larger
-sources are read twice."""
+"""Sources up to this size are kept in memory between the passes; larger ones are read twice."""
 
 Traces = tuple[AppliedRedaction, ...]
 SessionRows = Mapping[Table, ArrowRows]
-"""The rows of a session in both tables, as they are to be written."""
+"""The rows of a session in both tables, in Arrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstPass:
-    """A record after the first pass: redacted, or a stored row that is taken again; its hash (0:
-    it was not read from a file), and its audit entries of earlier redactions."""
+    """A record after the first pass: redacted, or a stored row that is reused; its hash (0: it was
+    not read from a file), and the audit entries of its earlier redactions."""
 
     redacted: RecordRedaction | Kept
     record: int = 0
@@ -67,8 +70,8 @@ class FirstPass:
 
 class SessionRedaction:
     """Redacts one session, and takes the rows of unchanged records from `stored`.
-    `values` has the rules of secrets in records that the session no longer has, by keyed
-    hash (hex)."""
+    `values` has the rules of secrets in records that the session no longer has, by keyed hash
+    (hex)."""
 
     def __init__(
         self,
@@ -149,7 +152,7 @@ class SessionRedaction:
 
     def redact_again(self, row: RedactedRecord, traces: Traces) -> FirstPass:
         """Return a record of the lake, of a file that is gone, after the first pass."""
-        record = asked_by(as_read(row), self.session.repeats)
+        record = asked_by(as_unredacted(row), self.session.repeats)
         again = self._first(record, 0, self._shown_before, row.project_root)
         return FirstPass(again, traces=traces)
 
@@ -159,8 +162,8 @@ class SessionRedaction:
 
     @property
     def may_keep_rows(self) -> bool:
-        """Whether the stored rows may stay as they are, once all records are through the first
-        pass: the secrets of their session were found again, and none of the others is in them."""
+        """Whether the stored rows may be reused, once all records are through the first pass: the
+        former secrets were found again, and no new one occurs in these rows."""
         stored = self._stored
         if stored is None:
             return True
@@ -172,7 +175,7 @@ class SessionRedaction:
     def _finished_records(
         self, first_pass: Iterable[FirstPass]
     ) -> Iterator[RedactedRecord | Stored]:
-        """Yield the records after the second pass; rows that are taken again in Arrow."""
+        """Yield the records after the second pass; reused rows in Arrow."""
         for is_kept, run in groupby(first_pass, lambda record: isinstance(record.redacted, Kept)):
             if not is_kept:
                 for first in run:
@@ -218,8 +221,8 @@ class SessionRedaction:
     def finish(
         self, first_pass: Iterable[FirstPass], expected_hash: str, *, is_held: bool
     ) -> tuple[Redaction, SessionRows]:
-        """Run the second pass; return the redaction, of which it is not said up to which known
-        secret it is free, and the rows. Of a first pass that is held, the records are, too.
+        """Run the second pass; return the redaction, whose `through` the caller sets, and the rows.
+        `is_held`: the first pass is in memory, so the records are cached for later stages.
 
         The audit's footer has the hash of the records, and the catalogue gets both products
         in one transaction, so that a session interrupted in between is redacted again.
@@ -266,7 +269,7 @@ class SessionRedaction:
         }
 
     def _state(self, records_hash: str, audit_hash: str) -> SessionState:
-        """Return by what the next ingest knows which rows it may keep."""
+        """Return the state by which the next ingest knows which rows it may reuse."""
         components, revealing = self.components, self._revealing - {0}
         return SessionState(
             ruleset_version=components.ruleset_version,
@@ -284,8 +287,8 @@ class SessionRedaction:
         return bool(self.copied) and identity.id_of(record.record_uuid) in self.copied
 
     def _finished(self, first: FirstPass) -> RedactedRecord:
-        """Return a record after the second pass with all that was ever taken out of it, and
-        count both."""
+        """Return a record after the second pass, and count it and all redactions in it, earlier
+        ones included."""
         assert isinstance(first.redacted, RecordRedaction)
         redaction = self.redactor.propagate(first.redacted)
         record = redaction.record
@@ -331,12 +334,12 @@ def redact_both(
     before: SessionState | None = None,
     stored: StoredRows | None = None,
 ) -> tuple[Redaction, SessionRows]:
-    """Redact a session; return its redaction and its rows in both tables (records and audit), with
-    the `stored` rows of records that are as they were, where these may stay.
+    """Redact a session; return its redaction and its rows in both tables (records and audit). The
+    `stored` rows of unchanged records are reused where possible.
 
-    Secrets that a rule found in this session when it was redacted `before` are first left
-    out of the `known` ones, so that the audit names that rule instead of `known-secret`.
-    If the rules do not find one again, the session is redacted with all known secrets.
+    Secrets that a rule found when the session was redacted `before` are first left out of the
+    `known` ones, so that the audit names that rule instead of `known-secret`. If the rules do not
+    find one again, the session is redacted with all known secrets.
 
     Raises:
         RedactionFailed, TranscriptError, StoreError, DamagedFile: it cannot be redacted.
@@ -410,5 +413,5 @@ def _on_record(redaction: SessionRedaction, row: SourceRow) -> Iterator[FirstPas
     for record in kept:
         traced: Iterable[AppliedRedaction] = ()
         if record.redactions:
-            traced = traces.get((record.agent_id, record.seq)) or traces_of_tags(record)
+            traced = traces.get((record.agent_id, record.seq)) or audit_entries_of_tags(record)
         yield redaction.redact_again(record, tuple(traced))

@@ -1,7 +1,7 @@
-"""What is remembered of a session's redaction, without text: keyed hashes, numbers, and names of
-rules; and the rows that it has in the lake, to be taken again where their records are unchanged.
+"""Reusing a session's stored rows: which of its records are unchanged since their redaction, and
+the state that tells, without text: keyed hashes, numbers, and names of rules.
 
-So a file that grew, was rewritten or was edited costs the redaction of what is new in it.
+So only the new records of a file that grew, was rewritten or was edited are redacted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 ROW_DTYPE = np.dtype([("record", "<u8"), ("personal", "<u4")])
 """A row of redacted_records: the keyed hash of its record (0: it was not read from a file), and
-how much personal data was taken out of it."""
+the number of redactions of personal data in it."""
 
 _FIELDS = attrgetter(
     *("agent", "session_id", "agent_id", "record_uuid", "parent_uuid", "timestamp", "role"),
@@ -41,13 +41,13 @@ _FIELDS = attrgetter(
     *("cwd", "git_branch", "model", "agent_version", "is_sidechain", "message_id"),
     *("spawned_agent_id", "tokens"),
 )
-"""All of a record but its place in the file."""
+"""All fields of a record, except its place in the file."""
 
 
 class RecordHashes:
-    """Keyed hashes of unredacted records. Records with equal hashes have equal rows, but for
-    their place in the file, and for what other records of the session reveal: of equal fields, in
-    a project with this name and root, under these rules."""
+    """Keyed hashes of unredacted records, together with the project's name and root and the rules.
+    Records with equal hashes have equal rows, except for their place in the file and for secrets
+    that other records of the session reveal."""
 
     def __init__(self, key: bytes, project: str, project_root: str, ruleset_version: str) -> None:
         about = orjson.dumps([project, project_root, ruleset_version])
@@ -74,7 +74,7 @@ def hash_of_values(key: bytes, values: Iterable[tuple[str, str]]) -> str:
 
 @dataclass(frozen=True)
 class SessionState:
-    """A session when it was redacted.
+    """The state of a session when it was last redacted.
 
     `records_hash` and `audit_hash` identify its two products, `size` is that of the files read.
     `rows` (`ROW_DTYPE`) are those of redacted_records, in order; `revealing` the numbers of the
@@ -109,8 +109,8 @@ class SessionState:
 
     @classmethod
     def from_json(cls, text: str) -> SessionState:
-        """Return the state that `to_json` wrote; only the values of one of an earlier version,
-        after which all of the session is redacted once."""
+        """Return the state that `to_json` wrote. A state of an earlier version yields only
+        `values`, so that all of the session is redacted again."""
         stored = json.loads(text)
         if "rows" not in stored:
             return cls(values=stored["values"])
@@ -130,7 +130,7 @@ _PLACE = ("seq", "byte_start", "byte_end")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A stored row that is taken again: its number, and where its record is now."""
+    """A stored row that is reused: its number, and the present place of its record."""
 
     row: int
     place: tuple[int, int, int]
@@ -209,7 +209,7 @@ class StoredRows:
         return bool(self._prompts[kept.row])
 
     def personal(self, kept: Kept) -> int:
-        """Return how much personal data was taken out of the record."""
+        """Return the number of redactions of personal data in the row."""
         return int(self.state.rows["personal"][kept.row])
 
     def traces(self, kept: Kept) -> tuple[AppliedRedaction, ...]:

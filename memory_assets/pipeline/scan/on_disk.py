@@ -39,7 +39,7 @@ NO_DIRECTORY = (
     "No agent's directory is there, so nothing new is read; what is on record stays. If it is only "
     f"elsewhere, or not mounted, set {WHERE_ROOTS_ARE_SET}."
 )
-"""What is said where `require_directories` returns none."""
+"""The message if `require_directories` returns no directory."""
 _NEAR_MS = 5_000
 """Most milliseconds between a prompt's entry in the history and its record in a transcript."""
 
@@ -57,9 +57,9 @@ class TranscriptsOnDisk:
     """The transcripts that are never read."""
 
     def by_agent(self) -> list[str]:
-        """Return how many sessions of each agent there are, in words."""
-        every = chain.from_iterable(self.sources.values())
-        sessions = {(one.agent, one.project, one.session_id) for one in every}
+        """Return the number of sessions of each agent, in words."""
+        sources = chain.from_iterable(self.sources.values())
+        sessions = {(one.agent, one.project, one.session_id) for one in sources}
         numbers = Counter(agent for agent, *_ in sessions).most_common()
         return [f"{counted(number, 'session')} of {agent}" for agent, number in numbers]
 
@@ -103,9 +103,9 @@ def look_for_sources(
     sources = components.catalog.sources
     known = remembered(sources.rows(), sources.containers())
     notes = (transcripts.unlisted.append, transcripts.excluded.append)
-    every = list(transcripts_on_disk(components, *notes, known, agents))
-    _note_unchanged(components, known, every)
-    for source in every:
+    walked = list(transcripts_on_disk(components, *notes, known, agents))
+    _note_unchanged(components, known, walked)
+    for source in walked:
         session = (source.project, source.session_id)
         if session in forgotten:
             left_out.add(session)
@@ -116,8 +116,8 @@ def look_for_sources(
 
 
 def _note_unchanged(components: Components, known: Remembered, walked: Sequence[Source]) -> None:
-    """Note the containers in which nothing differs from the ledger: until their token changes,
-    the next walks need not ask which sessions they have."""
+    """Note the containers (databases) that agree with the ledger: until their token changes, the
+    next walks need not list their sessions."""
     members: dict[str, list[Source]] = {path: [] for path in known.seen}
     for source in walked:
         if source.member and str(source.path) in members:
@@ -125,13 +125,13 @@ def _note_unchanged(components: Components, known: Remembered, walked: Sequence[
     for path, sources in members.items():
         on_record = {(one.locator, one.size, one.mtime_ns) for one in known.last_seen(Path(path))}
         if on_record == {(one.locator, one.size, one.mtime_ns) for one in sources}:
-            with suppress(StoreError):  # where the catalogue cannot be written, they are asked
+            with suppress(StoreError):  # if it cannot be written, the next walk lists them
                 components.catalog.sources.note_container(path, known.seen[path])
 
 
 def walk_once(components: Components) -> dict[str, list[Source]]:
-    """Return the transcripts on disk by project, also those of forgotten sessions: what
-    `sources_of` is given where many projects are scanned."""
+    """Return the transcripts on disk by project, also those of forgotten sessions, as the argument
+    `walked` of `sources_of` when many projects are scanned."""
     by_project: dict[str, list[Source]] = {}
     for source in transcripts_on_disk(components):
         by_project.setdefault(source.project, []).append(source)
@@ -145,10 +145,9 @@ def transcripts_on_disk(
     known: Remembered | None = None,
     agents: Container[str] | None = None,
 ) -> Iterator[Source]:
-    """Yield every transcript on disk, including those of forgotten sessions, without those that are
-    excluded, with each of which `note_excluded` is called; `note` is called with each file or
-    directory that could not be listed, read or named. `known`: what the ledger has; `agents`: those
-    to look for."""
+    """Yield every transcript on disk of these agents or all, including those of forgotten sessions.
+    `note_excluded` is called with each excluded transcript, which is not yielded; `note` with each
+    file or directory that could not be listed, read or named. `known`: the ledger's sources."""
     excluded = Exclusions.of(components.settings)
     sources = components.catalog.sources
     rows = sources.rows()
@@ -192,12 +191,12 @@ def sources_of(
         on_disk = look_for_sources(components)
         return on_disk.sources.get(project, []), on_disk.forgotten[project]
     forgotten = tombstones(components).forgotten()
-    current = [now for source in walked if (now := _refreshed(source))]
-    left_out = {one.session_id for one in current if (project, one.session_id) in forgotten}
-    return [one for one in current if one.session_id not in left_out], len(left_out)
+    current = [now for source in walked if (now := _with_present_size(source))]
+    forgotten_ids = {one.session_id for one in current if (project, one.session_id) in forgotten}
+    return [one for one in current if one.session_id not in forgotten_ids], len(forgotten_ids)
 
 
-def _refreshed(source: Source) -> Source | None:
+def _with_present_size(source: Source) -> Source | None:
     """Return a transcript with its present size and time; None if it is deleted."""
     if source.path.name == HISTORY_FILE:
         return source  # its size and time are not those of the file
@@ -209,12 +208,11 @@ def _refreshed(source: Source) -> Source | None:
 
 
 class _UnnamedPrompts:
-    """Recognises prompts of Claude Code's `history.jsonl` that name no session and that a
-    transcript has, after it was given all transcripts on disk (`see`).
+    """Recognises prompts of Claude Code's `history.jsonl` that name no session and are also in a
+    transcript; all transcripts on disk must be passed to `see` first.
 
-    They are compared by time with the records in the ledger, which also has those of deleted
-    files. While transcripts of a project are not yet in the ledger, its unnamed prompts are not
-    taken in.
+    Prompts are compared by time with the records in the ledger, which also has those of deleted
+    files. While the ledger lacks a transcript of a project, its unnamed prompts are left out.
     """
 
     def __init__(self, components: Components, ledger: Iterable[SourceRow]) -> None:
@@ -233,8 +231,8 @@ class _UnnamedPrompts:
             self._unread.setdefault((source.agent, source.project), set()).add(source.session_id)
 
     def is_duplicate(self, source: Source) -> bool:
-        """Whether transcripts have all prompts of an unnamed session, or may have them because
-        some are not yet read."""
+        """Whether transcripts have all prompts of an unnamed session, or may have them, because
+        some transcript is not yet read."""
         key = (source.agent, source.project, source.session_id, "")
         if str(source.path) in self._known and self._components.catalog.sources.records(key):
             return False
@@ -253,10 +251,10 @@ class _UnnamedPrompts:
             return True
         near = np.zeros(len(times), dtype=bool)
         for row in self._rows.get(where, ()):
-            near |= self._has(row, times)
+            near |= self._near_records(row, times)
         return bool(near.all())
 
-    def _has(self, row: SourceRow, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def _near_records(self, row: SourceRow, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return for each time whether a record of the file was written near it."""
         ids = self._components.catalog.sources.records(source_key(row))
         written = np.sort(np.frombuffer(ids, dtype=RECORD_DTYPE)["time_ms"].astype(np.int64))
@@ -264,6 +262,6 @@ class _UnnamedPrompts:
             return np.zeros(len(times), dtype=bool)
         at = np.searchsorted(written, times)
         before = np.abs(times - written[np.maximum(at - 1, 0)])
-        behind = np.abs(times - written[np.minimum(at, len(written) - 1)])
-        near: npt.NDArray[np.bool_] = np.minimum(before, behind) <= _NEAR_MS
+        after = np.abs(times - written[np.minimum(at, len(written) - 1)])
+        near: npt.NDArray[np.bool_] = np.minimum(before, after) <= _NEAR_MS
         return near

@@ -46,7 +46,7 @@ from memory_assets.transcripts import (
 
 STAGE = "raw_sessions"
 _PASSING = "passing"
-"""Stands for the states of a session's unread files if one failed for a passing reason."""
+"""The state of a session's unread files if the failure of one of them may pass."""
 
 
 def out_of_date(ledger: Iterable[SourceRow], files: Iterable[Source]) -> list[Source]:
@@ -75,8 +75,8 @@ def vanished(ledger: Iterable[SourceRow], files: Iterable[Source]) -> list[str]:
 
 
 def _is_deleted(row: SourceRow) -> bool:
-    """Return whether a source that was not found is deleted: its file, or the session in it. A
-    store that cannot be read now deletes nothing."""
+    """Return whether the file of a source, or the session in it, is deleted; False if the file
+    cannot be read now."""
     if is_gone(row.path):
         return True
     source = source_of(row)
@@ -124,8 +124,8 @@ def scan_project(
     limit: int | None = None,
     walked: Sequence[Source] | None = None,
 ) -> StageReport:
-    """Read a project's changed files, or the `limit` first of them, into the ledger, and
-    return the report. `walked`: its transcripts, where a walk has found them.
+    """Read a project's changed files, or the `limit` newest of them, into the ledger, and return
+    the report. `walked`: its transcripts, if they have just been listed.
 
     A session with a file that cannot be read is quarantined until the file changes or, if the
     failure may pass, until the next run. A deleted file is marked as gone; nothing downstream
@@ -145,7 +145,7 @@ def scan_project(
         unread = {session_id: {state} for session_id, state in held}
         for source in changed[:limit]:
             try:
-                ahead = components.made_ahead((project, source.session_id), (STAGE, source))
+                ahead = components.precomputed((project, source.session_id), (STAGE, source))
                 row = ahead if ahead is not None else read_facts(components, source)
             except StoreError:
                 raise
@@ -173,14 +173,14 @@ def _end_scan(
     ledger: Sequence[SourceRow],
     files: Sequence[Source],
 ) -> None:
-    """Mark the files as gone that are in the ledger and not on disk, release sessions that are
-    read now, and add the project's totals to the report."""
+    """Mark vanished files as gone, release quarantined sessions whose files were read, and add the
+    project's totals to the report."""
     catalog, project = components.catalog, report.project
     report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, files))
-    now = catalog.sources.rows(project)
-    _add_totals(report, now)
+    rows = catalog.sources.rows(project)
+    _add_totals(report, rows)
     for session_id in no_longer_outdated(
-        catalog.quarantine.entries(project), out_of_date(now, files)
+        catalog.quarantine.entries(project), out_of_date(rows, files)
     ):
         catalog.quarantine.release(project, session_id, STAGE)
     held_back = catalog.quarantine.entries(project)
@@ -188,8 +188,8 @@ def _end_scan(
 
 
 def unread_key(source: Source) -> tuple[str, str]:
-    """Return (session, state) of a file, where the state changes with the file and its reader:
-    a file that cannot be read is held back until then."""
+    """Return (session, state) of a file. The state changes with the file and its reader: until then
+    a file that cannot be read is not tried again."""
     return source.session_id, f"{source.mtime_ns}:{READER_VERSIONS[source.agent]}"
 
 
@@ -234,8 +234,7 @@ def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
 
 
 def read_facts(components: Components, source: Source) -> SourceRow:
-    """Read a file, and return its ledger row; its records are kept for redaction, if there is
-    room."""
+    """Read a file, and return its ledger row; its records are cached for redaction if they fit."""
     keep = components.read_records.has_room(source.size)
     reading = read_file(source, components.identity, keep=keep)
     report, contents, reading.contents = reading.report, reading.contents, ()
@@ -265,7 +264,7 @@ def read_facts(components: Components, source: Source) -> SourceRow:
 
 
 def _rendered_facts(contents: Sequence[Content], key: bytes) -> SourceFacts:
-    """Return what audits compare of a session that was rendered; nothing of files."""
+    """Return the facts by which audits compare a rendered session; {} for files."""
     if not isinstance(contents[0], Rendered):
         return {}
     finished = contents[0].finished
@@ -284,8 +283,8 @@ def _facts(components: Components, project: str, report: ReadReport) -> SourceFa
         return str(components.redactor.redact(value).text)
 
     def still_known(session_id: str | None) -> str | None:
-        known = session_id and (project, session_id) not in forgotten
-        return redacted(components.identity.stored(session_id)) if session_id and known else None
+        is_known = session_id and (project, session_id) not in forgotten
+        return redacted(components.identity.stored(session_id)) if session_id and is_known else None
 
     first, last = report.first_timestamp, report.last_timestamp
     named = report.own_session_ids.most_common(1)
@@ -356,8 +355,7 @@ def _main_repository(marker: Path) -> str | None:
 
 
 PASSED_OVER_MS = -1
-"""Stands for the time of a record that yielded no row; its id is kept so that a repetition
-is recognised."""
+"""The time of a record without rows, whose id is kept so that its copies are recognised."""
 
 
 @dataclass

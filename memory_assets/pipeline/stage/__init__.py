@@ -1,6 +1,6 @@
-"""What every stage uses, whatever its table.
+"""Parts that every stage uses, whatever its table.
 
-Belongs here: the components (settings, stores, engines), the report of a stage, quarantine,
-how a table grew, which rows a check has still to read, composed text that is redacted again.
+Belongs here: the components (settings, stores, engines), the report of a stage, quarantine, the
+worker pool, the rows that a check must still read, redacting composed text.
 Does not: anything about one particular table.
 """

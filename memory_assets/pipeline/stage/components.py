@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _DAY_SECONDS = 86_400
 Progress = Callable[[str, str, int, int], None]
-"""Called with a project, a table, the number of a session and how many there are, before each is
-made."""
+"""Called before each session is processed: project, table, the session's number, their count."""
 Enough = Callable[[int], bool]
-"""Whether a stage that has made so many sessions is to leave the others to the next run."""
+"""Given the number of sessions that a stage has made: whether to leave the rest to the next run."""
 
 
 class Components(Engines):
@@ -50,9 +49,9 @@ class Components(Engines):
     """
 
     run_id = ""
-    """The run that products are made by; "" outside of runs."""
+    """The run that makes the products; "" outside of runs."""
     pool: Pool | None = None
-    """Other processes, which work on sessions before this one comes to them."""
+    """Worker processes that compute rows before the stages need them."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(settings, clock)
@@ -62,17 +61,17 @@ class Components(Engines):
     def for_run(
         self, run_id: str, progress: Progress | None = None, enough: Enough | None = None
     ) -> Components:
-        """Return these stores and engines for one run; what either opens, both have."""
+        """Return the components of one run, which shares all opened stores and engines."""
         copy = Components(self.settings, self.clock)
         copy.opened, copy.run_id, copy.progress = self.opened, run_id, progress or self.progress
         copy.enough = enough or self.enough
         return copy
 
-    def made_ahead(self, session: tuple[str, str], key: Hashable) -> Any | None:
-        """Return what another process has made of a session under this key, or None.
+    def precomputed(self, session: tuple[str, str], key: Hashable) -> Any | None:
+        """Return the result of a worker process for a session under this key, or None.
 
         Raises:
-            ProcessEnded: it ends every process.
+            ProcessEnded: the session's job has crashed two processes.
         """
         return self.pool.take(session, key) if self.pool is not None else None
 
@@ -106,8 +105,8 @@ class Components(Engines):
         return SessionCache(self.lake)
 
     def redactor_of(self, session_id: str) -> Redactor | SessionRedactor:
-        """Return the redactor of what is composed of a session's texts, or comes from elsewhere;
-        it takes out texts that were cut, too."""
+        """Return the redactor for text composed from a session, or from elsewhere, such as Git; it
+        also removes texts that `memory forget` cut."""
         cut = self.catalog.known_secrets.of(FORGOTTEN_TEXT)
         return self.redactor.session(session_id, cut) if cut else self.redactor
 
@@ -134,7 +133,7 @@ class Components(Engines):
 
     @opened_once
     def _rate_limit(self) -> RateLimit:
-        """When requests for vectors may begin, of all runs."""
+        """The rate limit of requests for vectors, shared by all runs."""
         return RateLimit(self.settings.embedder_per_minute)
 
     @opened_once

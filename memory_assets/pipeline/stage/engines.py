@@ -1,5 +1,5 @@
-"""The redactor, the embedder and the key of one memory beside its stores, each loaded when it is
-first used: what writing a memory needs, without what the stages need besides."""
+"""The stores of one memory with its redactor, embedder and key, each loaded on first use: enough to
+write agents' memory, without the parts that only stages need."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Incremental checks: remember which files passed, and return only the sessions that changed
 since.
 
-What passed is noted in the catalogue by the stamps of its rows, which change when they are written
-and not when they are packed into a segment, and the version of the check. Of a long session the
-hashes of its parts are noted, too: when it has grown, only new ones are scanned. `memory verify`
-forgets the notes first.
+The catalogue notes a session that passed with the version of the check and the stamps of its rows,
+which change when rows are written, not when they are packed into a segment. Long sessions are noted
+part by part, so that only new parts of a grown one are scanned. `memory verify` drops the notes
+first.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _PART_ROWS = 256
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of several sessions, or of several parts of one, in one table; `notes` has what is to be
-    noted when each passes, `starts` the first row of each, and `firsts` the number of that row in
-    its session."""
+    """Rows of several sessions, or of several parts of one, in one table. For each session or part,
+    `notes` has the product to store when it passes, `starts` its first row in `rows`, and `firsts`
+    the number of that row in the session."""
 
     rows: pa.Table
     notes: list[Product]
@@ -70,9 +70,9 @@ def pending(
     everything: bool = False,
 ) -> list[Product]:
     """Return the sessions of a table that did not yet pass this `version` of `check` in their
-    present state, or all: for each what is to be noted when it passes. With `compared_to`, a
-    session is pending as a whole when its file in either table changed. `beside` has what the state
-    of a session depends on apart from its rows; it may have no rows."""
+    present state, or all, each as the product to store when it passes. With `compared_to`, a change
+    in either table makes a session pending. `beside` has other values, by session, on which the
+    state depends; these sessions are included even without rows."""
     stage = note_stage(check, table)
     noted = {} if everything else stores.catalog.products.hashes(stage, project)
     tables = (table,) if compared_to is None else (table, compared_to)
@@ -94,9 +94,9 @@ def pending(
 
 
 def fresh_rows(catalog: Catalog, version: str, batch: Batch) -> tuple[Batch | None, Product]:
-    """Return the rows of a batch that did not pass a check yet, and what is to be noted of its
-    first session when they pass. Of a long session the rows are those of its parts, of some hundred
-    rows each, whose hashes are not noted; of others, all."""
+    """Return the rows of a batch that did not pass a check yet, and the product to store for its
+    first session when they pass. For one long session these are the parts, of some hundred rows,
+    whose hashes are not noted; else all rows."""
     note = batch.notes[0]
     if len(batch.notes) > 1 or len(batch.rows) <= _PART_ROWS:
         return batch, note
@@ -118,8 +118,8 @@ def fresh_rows(catalog: Catalog, version: str, batch: Batch) -> tuple[Batch | No
 
 
 def _firsts(rows: pa.Table) -> list[int]:
-    """Return the first row of each part. One begins where the records of another file do, so that
-    those of subagents are the same when the main file grew."""
+    """Return the first row of each part. Each file's records begin a new part, so that the parts of
+    subagents stay the same when the main file grows."""
     begins = [0]
     if "agent_id" in rows.column_names:
         agents = rows["agent_id"].to_pylist()
@@ -168,6 +168,6 @@ def _batch(
     lengths: Iterable[int],
     firsts: list[int] | None = None,
 ) -> Batch:
-    """Return rows as one batch, of which `lengths` are of the session or part of each note."""
+    """Return one batch; `lengths` are the numbers of rows of each note's session or part."""
     *starts, _ = accumulate(lengths, initial=0)
     return Batch(pa.concat_tables(parts), list(notes), starts, firsts or [0] * len(starts))

@@ -1,9 +1,9 @@
-"""Work on sessions in other processes, before this one comes to it.
+"""The pool of worker processes, which compute the rows of sessions before the stages need them.
 
-A `Job` is a pure function of one session: it reads, and returns results by what they are made of.
-The stages ask for a result as they come to a session (`take`); what no job has made, or was made
-of something else meanwhile, they make themselves. So nothing depends on the jobs but time, and
-one process alone writes.
+A `Job` is a pure function of one session: it reads, and returns results, each under the hash of its
+input. A stage that comes to a session asks for its result (`take`), and computes it itself if there
+is none, or if the input has changed meanwhile. So a lost job costs time only, and one process
+alone writes.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from memory_assets.settings import Settings
 Session = tuple[str, str]
 """Project and session id."""
 Results = dict[Hashable, Any]
-"""What a job made, by stage or file and by the hash of what it was made of."""
+"""The results of a job, by stage or file and by the hash of their input."""
 
 Make = Callable[[Any], Results]
-"""Makes results with the stores and engines (`Components`) of the process that it is in."""
+"""Computes results with the stores and engines (`Components`) of its process."""
 
 BYTES_A_SECOND = 4e6
 """Transcripts read, redacted and cut into turns in a CPU second."""
 _MOST_WORKERS = 4
-_WORTH_IT_SECONDS = 4.0
+_LEAST_SECONDS = 4.0
 """CPU seconds of work below which starting processes costs more than it saves."""
-_MOST_BYTES = 64 << 20
-"""Bytes of transcripts or tables whose results may wait for this process."""
-_MOST_BROKEN = 5
-"""After so many pools have broken, this process does what is left itself."""
+_MOST_WAITING_BYTES = 64 << 20
+"""Bytes of transcripts or tables whose results may wait to be taken."""
+_MOST_BROKEN_POOLS = 5
+"""After so many pools have broken, this process works alone."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,8 +50,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Job:
-    """Work on a session. `make` can be pickled; `seconds` of CPU it takes, about, for a session of
-    `bytes`."""
+    """Work on a session of `bytes`. `make` can be pickled, and takes about `seconds` of CPU."""
 
     session: Session
     make: Make
@@ -60,14 +59,14 @@ class Job:
 
 
 @dataclass
-class _Begun:
-    """A job that was given to the pool; `results` once they were waited for."""
+class _StartedJob:
+    """A job that was submitted; `results` is None until they were waited for."""
 
     job: Job
     future: Future[tuple[Results, Any]]
     results: Results | None = None
     suspected: bool = False
-    """Whether it may have been what ended a process."""
+    """Whether it may have crashed a process."""
 
 
 class Processes(ProcessPoolExecutor):
@@ -76,16 +75,17 @@ class Processes(ProcessPoolExecutor):
     are forked from one that has imported `module`, so that it is imported once for all."""
 
     def __init__(self, count: int, module: str) -> None:
-        theirs, self.until_closed = Pipe(duplex=False)
+        worker_end, self.until_closed = Pipe(duplex=False)
         context = get_context("forkserver" if sys.platform == "linux" else "spawn")
         context.set_forkserver_preload([module])
-        given = (theirs, dict(os.environ))  # a fork has that of the time of the first one
-        super().__init__(count, mp_context=context, initializer=_begin, initargs=given)
+        # The fork server has the environment of the first fork.
+        arguments = (worker_end, dict(os.environ))
+        super().__init__(count, mp_context=context, initializer=_start_worker, initargs=arguments)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in one of the processes, which are started as they are needed."""
         with interrupt_waits():
-            return super().submit(_at_work, fn, *args, **kwargs)
+            return super().submit(_run_in_worker, fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes."""
@@ -116,7 +116,7 @@ def interrupt_waits() -> Iterator[None]:
 
 @dataclass
 class _Worker:
-    """What one of the processes is at; `lock` is held to change it."""
+    """The state of a worker process; `lock` is held to change it."""
 
     lock: Lock
     is_at_work: bool = False
@@ -126,11 +126,11 @@ class _Worker:
 _WORKER = _Worker(Lock())
 
 
-def _begin(until_closed: Connection[Any, Any], environment: Mapping[str, str]) -> None:
-    """Have this process end when its parent closes the other end of a pipe, or has ended. While
-    it sends a result it goes on: the parent would wait for the rest of the result for ever."""
+def _start_worker(until_closed: Connection[Any, Any], environment: Mapping[str, str]) -> None:
+    """Have this process end when its parent closes the other end of a pipe, or has ended. While it
+    sends a result it goes on: the parent would wait for the rest of the result for ever."""
     gc.freeze()  # no collection writes to what this process has in common with the others
-    gc.set_threshold(*_RARELY)
+    gc.set_threshold(*_RARE_THRESHOLDS)
     os.environ.clear()
     os.environ.update(environment)
     parent = parent_process()
@@ -148,7 +148,7 @@ def _begin(until_closed: Connection[Any, Any], environment: Mapping[str, str]) -
     Thread(target=end, daemon=True).start()
 
 
-def _at_work(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def _run_in_worker(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in one of the processes, which may end at any time until it returns."""
     with _WORKER.lock:
         if _WORKER.is_closed:
@@ -172,10 +172,9 @@ def worker_count(settings: Settings) -> int:
 
 
 class Pool:
-    """Runs jobs in the order in which they were given, on an executor that `executor` makes for a
-    number of workers. With one worker, or too little work, it runs none. `run` is called there
-    with a job's `make`, and returns its results; what it returns beside them, `note` is called
-    with here."""
+    """Runs jobs in their order on an executor, which `executor` makes for a number of workers;
+    with one worker, or too little work, it runs none. A worker calls `run` with a job's `make`,
+    which returns the results and a second value; this process calls `note` with that value."""
 
     def __init__(
         self,
@@ -186,11 +185,11 @@ class Pool:
     ) -> None:
         self._run, self._note, self._new_executor = run, note, executor
         self._workers = worker_count(settings)
-        self._least_seconds = _WORTH_IT_SECONDS if settings.ingest_workers is None else 0.0
+        self._least_seconds = _LEAST_SECONDS if settings.ingest_workers is None else 0.0
         self._executor: Executor | None = None
         self._jobs: Iterator[Job] = iter(())
-        self._begun: defaultdict[Session, list[_Begun]] = defaultdict(list)
-        self._bytes = self._broken = 0
+        self._started: defaultdict[Session, list[_StartedJob]] = defaultdict(list)
+        self._waiting_bytes = self._broken_pools = 0
 
     @property
     def is_running(self) -> bool:
@@ -198,9 +197,9 @@ class Pool:
         return self._executor is not None
 
     def start(self, jobs: Iterator[Job]) -> None:
-        """Have jobs done; not if they are not worth the processes, where there are none yet. They
-        are looked at as far as they are begun."""
-        if self._workers == 1 or self._broken >= _MOST_BROKEN:
+        """Start these jobs, unless they are too little work to start processes for. The iterator is
+        consumed only as jobs are submitted."""
+        if self._workers == 1 or self._broken_pools >= _MOST_BROKEN_POOLS:
             return
         ahead, seconds = list[Job](), 0.0
         while not self.is_running:
@@ -212,59 +211,59 @@ class Pool:
             if len(ahead) > 1 and seconds >= self._least_seconds:
                 self._executor = self._new_executor(self._workers)
         self._jobs = chain(ahead, jobs)
-        self._begin()
+        self._submit_jobs()
 
     def take(self, session: Session, key: Hashable) -> Any | None:
-        """Return a result, and keep it no longer; None if no job has it.
+        """Remove and return a result; None if no job has it.
 
         Raises:
-            ProcessEnded: what makes it has ended two processes.
+            ProcessEnded: the session's job has crashed two processes.
         """
-        self._begin()
-        for begun in self._begun.get(session, ()):
-            if begun.results is None:
-                begun.results = self._result(begun)
-                self._bytes -= begun.job.bytes
-                self._begin()
-            if isinstance(error := begun.results.get(ProcessEnded), ProcessEnded):
+        self._submit_jobs()
+        for started in self._started.get(session, ()):
+            if started.results is None:
+                started.results = self._result(started)
+                self._waiting_bytes -= started.job.bytes
+                self._submit_jobs()
+            if isinstance(error := started.results.get(ProcessEnded), ProcessEnded):
                 raise error
-            if key in begun.results:
-                return begun.results.pop(key)
+            if key in started.results:
+                return started.results.pop(key)
         return None
 
     def forget(self, project: str) -> None:
         """Drop the results of a project."""
-        for session in [key for key in self._begun if key[0] == project]:
-            for begun in self._begun.pop(session):
-                if begun.results is None:
-                    begun.future.cancel()
-                    self._bytes -= begun.job.bytes
+        for session in [key for key in self._started if key[0] == project]:
+            for started in self._started.pop(session):
+                if started.results is None:
+                    started.future.cancel()
+                    self._waiting_bytes -= started.job.bytes
 
     def end_pass(self) -> None:
-        """Drop all results, and what is not begun."""
+        """Drop all results, and the jobs that have not started."""
         self._jobs = iter(())
-        for begun in chain.from_iterable(self._begun.values()):
-            begun.future.cancel()
-        self._begun.clear()
-        self._bytes = 0
+        for started in chain.from_iterable(self._started.values()):
+            started.future.cancel()
+        self._started.clear()
+        self._waiting_bytes = 0
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes at once."""
         self.end_pass()
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(cancel_futures=True)
 
-    def _begin(self) -> None:
-        """Give jobs to the pool, as long as not too many results wait."""
-        while self._executor is not None and self._bytes < _MOST_BYTES:
+    def _submit_jobs(self) -> None:
+        """Submit jobs, as long as not too many results wait."""
+        while self._executor is not None and self._waiting_bytes < _MOST_WAITING_BYTES:
             job = next(self._jobs, None)
             if job is None:
                 return
-            self._bytes += job.bytes
-            self._begun[job.session].append(_Begun(job, self._submitted(job)))
+            self._waiting_bytes += job.bytes
+            self._started[job.session].append(_StartedJob(job, self._submit(job)))
 
-    def _submitted(self, job: Job) -> Future[tuple[Results, Any]]:
+    def _submit(self, job: Job) -> Future[tuple[Results, Any]]:
         failed: Future[tuple[Results, Any]] = Future()
         failed.set_exception(BrokenExecutor())
         if self._executor is None:
@@ -274,63 +273,65 @@ class Pool:
         except (BrokenExecutor, OSError):
             return failed  # as `_result` will see
 
-    def _result(self, begun: _Begun) -> Results:
-        """Wait for a job; when a process has ended, begin the others again in new ones."""
+    def _result(self, started: _StartedJob) -> Results:
+        """Wait for a job; if a process crashed, start the unfinished jobs again in a new pool."""
         while True:
-            if begun.suspected:
-                return self._alone(begun.job)
+            if started.suspected:
+                return self._run_alone(started.job)
             try:
-                return self._received(*begun.future.result())
+                return self._note_and_return(*started.future.result())
             except BrokenExecutor:
-                self._begin_again()
+                self._replace_pool()
 
-    def _begin_again(self) -> None:
-        """Replace a broken pool, and begin again what it has not done. Jobs are begun in order, so
-        one of the first of these has ended it; they are suspected."""
+    def _replace_pool(self) -> None:
+        """Replace a broken pool, and submit its unfinished jobs again. Jobs start in order, so one
+        of the first unfinished ones crashed it; these are suspected."""
         assert self._executor is not None
         self._executor.shutdown(cancel_futures=True)
-        self._broken += 1
+        self._broken_pools += 1
         left = [
-            begun
-            for begun in chain.from_iterable(self._begun.values())
-            if begun.results is None
-            and not begun.suspected
-            and (begun.future.cancelled() or isinstance(begun.future.exception(), BrokenExecutor))
+            started
+            for started in chain.from_iterable(self._started.values())
+            if started.results is None
+            and not started.suspected
+            and (
+                started.future.cancelled() or isinstance(started.future.exception(), BrokenExecutor)
+            )
         ]
-        for begun in left[: self._workers]:
-            begun.suspected = True
-        enough = self._broken >= _MOST_BROKEN
+        for started in left[: self._workers]:
+            started.suspected = True
+        enough = self._broken_pools >= _MOST_BROKEN_POOLS
         self._executor = None if enough else self._new_executor(self._workers)
-        for begun in left[self._workers :]:
-            begun.results, begun.future = ({} if enough else None), self._submitted(begun.job)
+        for started in left[self._workers :]:
+            started.results, started.future = ({} if enough else None), self._submit(started.job)
 
-    def _alone(self, job: Job) -> Results:
-        """Run a job that may have ended a process in one of its own."""
-        executor, error = self._new_executor(1), Results()
+    def _run_alone(self, job: Job) -> Results:
+        """Run a job that may have crashed a process in a pool of its own."""
+        executor, outcome = self._new_executor(1), Results()
         try:
             executor.submit(os.getpid).result()  # else there can be no process
-            error = {ProcessEnded: ProcessEnded("it ended two processes that worked on it")}
-            return self._received(*executor.submit(self._run, job.make).result())
+            outcome = {ProcessEnded: ProcessEnded("it ended two processes that worked on it")}
+            return self._note_and_return(*executor.submit(self._run, job.make).result())
         except (BrokenExecutor, OSError):
-            return error
+            return outcome
         finally:
             executor.shutdown(cancel_futures=True)
 
-    def _received(self, results: Results, beside: Any) -> Results:
+    def _note_and_return(self, results: Results, beside: Any) -> Results:
         self._note(beside)
         return results
 
 
-_RARELY = (20_000, 20, 50)
+_RARE_THRESHOLDS = (20_000, 20, 50)
 """Thresholds of garbage collection for rows, which are many, live long and hold no cycles."""
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Look for unreachable objects after 20,000 new ones instead of 700, and rarely through old
-    ones. At the end Python looks through all of them, so that a block is not a short one."""
+    """Collect garbage after 20,000 new objects instead of 700, and old generations rarely. A
+    collection follows at the end, so use it for long blocks only."""
     before = gc.get_threshold()
-    gc.set_threshold(*_RARELY)
+    gc.set_threshold(*_RARE_THRESHOLDS)
     try:
         yield
     finally:

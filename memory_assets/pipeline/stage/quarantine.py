@@ -1,8 +1,8 @@
-"""Quarantine of a session that a stage could not process: for which errors, and until when; and of
-one that a check holds back: its records stay on record, and nothing is made of them.
+"""Quarantine of sessions that a stage could not process (for which errors, and until when), and of
+sessions that a check holds back: their records stay, and nothing downstream is made of them.
 
-So one false alarm does not stop a project. What a check holds back is tried again when the records,
-the rules, the scanner or its settings change.
+So one false alarm does not stop a project. A session that a check holds back is tried again when
+its records, the rules, the scanner or its settings change.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ _REMEDY = (
 def hold_sessions(
     components: Components, project: str, table: Table, reasons: Mapping[str, str]
 ) -> None:
-    """Hold sessions back, each for a reason, in whose rows of a table a check found something.
-    If the table is made of records, their rows are removed from it; records and audit stay."""
+    """Hold back the sessions in whose rows of a table a check found something, each for a reason.
+    Their rows are removed from the table, unless it has the records or their audit."""
     catalog = components.catalog
     records = catalog.products.hashes(REDACTED_RECORDS.name, project)
     for session_id, reason in sorted(reasons.items()):

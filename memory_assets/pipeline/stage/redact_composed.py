@@ -50,7 +50,7 @@ def _composed(model: type) -> tuple[str, ...]:
     return tuple(name for name in redacted_columns(model) if name not in _COPIED)
 
 
-def as_read(record: RedactedRecord) -> Record:
+def as_unredacted(record: RedactedRecord) -> Record:
     """Return a record of the lake as an unredacted record, to be redacted under the present
     rules when its source file is deleted."""
     values: dict[str, Any] = {
@@ -72,7 +72,7 @@ def as_read(record: RedactedRecord) -> Record:
 def applied(
     record: RedactedRecord, field: str, rule: str, tag: str, span: tuple[int, int] | None = None
 ) -> AppliedRedaction:
-    """Return the audit entry of a tag in a field of a record; `span` is what it replaced there."""
+    """Return the audit entry of a tag in a field of a record; `span` is the replaced range."""
     start, end = span or (None, None)
     return AppliedRedaction(
         project=record.project,
@@ -92,17 +92,17 @@ def applied(
     )
 
 
-def traces_of_tags(record: RedactedRecord) -> Iterator[AppliedRedaction]:
+def audit_entries_of_tags(record: RedactedRecord) -> Iterator[AppliedRedaction]:
     """Yield an audit entry for each tag in a record that was redacted before there was an
     audit."""
     for name in sorted(_TEXTS_OF_A_RECORD):
         value = getattr(record, name)
-        for place, text in _named(name, value):
+        for place, text in _named_texts(name, value):
             for tag in _ANY_TAG.finditer(text):
                 yield applied(record, place, tag["rule"] or FILE_CONTENTS, tag.group())
 
 
-def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _named_texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, tuple):
         yield from ((f"{name}[{number}]", item) for number, item in enumerate(value))
     else:

@@ -1,4 +1,4 @@
-"""The report of a stage: counts that become metadata, progress and benchmarks."""
+"""The report of a stage: counts for metadata, progress and benchmarks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from memory_assets.stores.catalog.schema import Product
 @dataclass
 class StageReport:
     """Counts of one stage for one project. `sessions` and `rows` are totals of the partition,
-    `bytes` those of the files that were looked at; `changed`, `removed` (sessions) and
-    `rows_written` are of this run."""
+    `bytes` of its transcripts; `changed`, `removed` (sessions) and `rows_written` count this run's
+    work."""
 
     stage: str
     project: str

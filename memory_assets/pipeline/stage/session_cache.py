@@ -1,11 +1,10 @@
 """The records of files that were just scanned, kept for their redaction, so that a file is parsed
 once; and a cache of session records for the stages that follow redaction.
 
-These stages read the same sessions one after the other, so records of one project are kept in
-memory, up to a limit, by the output hash of the session's product: a session that changes is
-read again. Beyond the limit the session that was used last is kept, so that one large session
-that goes on is read once and not by each stage. Redaction hands over what it has made (`hold`).
-Checks do not use the cache; they read the files.
+These stages read the same sessions one after the other, so the records of one project are kept in
+memory, up to a limit, by the output hash of the session's product. Beyond the limit only the last
+used session is kept, so that one large growing session is not read by each stage. Redaction adds
+its new records (`hold`). Checks do not use the cache; they read the files.
 """
 
 from __future__ import annotations
@@ -27,13 +26,11 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import ReadReport
 
 _HEAD, _TAIL = 8_000, 4_000
-"""Characters at the beginning and at the end of a tool's output in which the stages look for errors
-and commits: a commit is printed behind the tests, and the line that tells of a failure is often the
-last."""
+"""Characters at the beginning and at the end of a tool's output that the stages search for errors
+and commits: a commit is printed after the tests, and a failure is often in the last line."""
 _CACHE_BYTES = 20 << 20
-"""Limit of the cache but for the session used last, in bytes of Arrow tables; Python objects take
-about five times as much. The first sessions of a project stay, because all stages read them in one
-order."""
+"""Limit of the cache without the last used session, in bytes of Arrow tables; Python objects take
+about five times as much. The first sessions stay, because all stages read in the same order."""
 
 Records = Sequence[RedactedRecord]
 Outputs = Mapping[tuple[str | None, int], RedactedText]
@@ -41,8 +38,8 @@ Outputs = Mapping[tuple[str | None, int], RedactedText]
 
 
 @dataclass(frozen=True)
-class _Read:
-    """A session as it was read: its records, with long tool output cut, and that output, whole."""
+class _CachedRecords:
+    """The records of a session, with long tool output cut, and the whole long outputs."""
 
     records: Records = ()
     outputs: Outputs = field(default_factory=dict)
@@ -54,28 +51,28 @@ class SessionCache:
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._project = ""
-        self._read: dict[str, _Read] = {}
+        self._records: dict[str, _CachedRecords] = {}
         self._sessions: dict[str, SessionTurns | None] = {}
-        self._beyond = ""
+        self._over_limit = ""
         """Output hash of the session that is kept though the limit is reached."""
         self._bytes = 0
 
     def hold(self, source: Product, rows: Iterable[RedactedRecord | Stored], size: int) -> None:
         """Keep the records of a session that was just redacted, if there is room; `size` is that
         of their Arrow tables in bytes."""
-        self._turn_to(source.project)
-        if source.output_hash in self._read or self._bytes + size > _CACHE_BYTES:
+        self._switch_project(source.project)
+        if source.output_hash in self._records or self._bytes + size > _CACHE_BYTES:
             return
         self._bytes += size
         whole = chain.from_iterable(
             rows_from_arrow(REDACTED_RECORDS, row.rows) if isinstance(row, Stored) else (row,)
             for row in rows
         )
-        self._read[source.output_hash] = _with_ends(whole)
+        self._records[source.output_hash] = _cut_outputs(whole)
 
     def holds(self, source: Product) -> bool:
         """Whether the records of a session are kept."""
-        return source.output_hash in self._read
+        return source.output_hash in self._records
 
     def records(self, source: Product) -> Records:
         """Return the records of the redacted_records product `source`, in file order, with long
@@ -84,7 +81,7 @@ class SessionCache:
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
         """
-        return self._of(source).records
+        return self._cached(source).records
 
     def whole_outputs(self, source: Product) -> Outputs:
         """Return the tool output that `records` cuts, whole.
@@ -92,7 +89,7 @@ class SessionCache:
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
         """
-        return self._of(source).outputs
+        return self._cached(source).outputs
 
     def session(self, source: Product) -> SessionTurns | None:
         """Return a session's turns, its records ordered by source file and without answers
@@ -101,7 +98,7 @@ class SessionCache:
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
         """
-        self._turn_to(source.project)
+        self._switch_project(source.project)
         if source.output_hash in self._sessions:
             return self._sessions[source.output_hash]
         records = sorted(as_said(self.records(source)), key=by_source_file)
@@ -112,42 +109,42 @@ class SessionCache:
 
     def forget(self) -> None:
         """Empty the cache."""
-        self._read.clear()
+        self._records.clear()
         self._sessions.clear()
-        self._beyond = ""
+        self._over_limit = ""
         self._bytes = 0
 
-    def _turn_to(self, project: str) -> None:
+    def _switch_project(self, project: str) -> None:
         if project != self._project:
             self.forget()
             self._project = project
 
-    def _of(self, source: Product) -> _Read:
-        self._turn_to(source.project)
-        if source.output_hash not in self._read:
-            for kept in (self._read, self._sessions):
-                kept.pop(self._beyond, None)
+    def _cached(self, source: Product) -> _CachedRecords:
+        self._switch_project(source.project)
+        if source.output_hash not in self._records:
+            for kept in (self._records, self._sessions):
+                kept.pop(self._over_limit, None)
             read, size = self._from_lake(source)
             if self._bytes + size <= _CACHE_BYTES:
                 self._bytes += size
             else:
-                self._beyond = source.output_hash
-            self._read[source.output_hash] = read
-        return self._read[source.output_hash]
+                self._over_limit = source.output_hash
+            self._records[source.output_hash] = read
+        return self._records[source.output_hash]
 
-    def _from_lake(self, source: Product) -> tuple[_Read, int]:
+    def _from_lake(self, source: Product) -> tuple[_CachedRecords, int]:
         try:
             table = self._lake.read(REDACTED_RECORDS, source.project, source.session_id)
         except NotFound:
             if source.rows:
                 raise
-            return _Read(), 0
+            return _CachedRecords(), 0
         parts = (table.slice(at, BATCH_ROWS) for at in range(0, len(table), BATCH_ROWS))
         rows = (rows_from_arrow(REDACTED_RECORDS, part) for part in parts)
-        return _with_ends(chain.from_iterable(rows)), table.nbytes
+        return _cut_outputs(chain.from_iterable(rows)), table.nbytes
 
 
-def _with_ends(rows: Iterable[RedactedRecord]) -> _Read:
+def _cut_outputs(rows: Iterable[RedactedRecord]) -> _CachedRecords:
     records: list[RedactedRecord] = []
     outputs: dict[tuple[str | None, int], RedactedText] = {}
     for record in rows:
@@ -155,7 +152,7 @@ def _with_ends(rows: Iterable[RedactedRecord]) -> _Read:
             outputs[record.agent_id, record.seq] = record.text
             record = replace(record, text=head_and_tail(record.text, _HEAD, _TAIL))
         records.append(record)
-    return _Read(tuple(records), outputs)
+    return _CachedRecords(tuple(records), outputs)
 
 
 def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Turn]:

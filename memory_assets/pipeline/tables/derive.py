@@ -1,9 +1,9 @@
-"""What the stages after redaction have in common: for each session, a product is made from the
-product of the upstream stage.
+"""The loop of the stages after redaction: each session's product is made from its product of the
+upstream stage.
 
 Summaries, observations and commits are made from the whole session, and out of date with its next
-turn. So while a long session only grows they are deferred: they are made again when it has grown
-by a tenth, or when nothing was added for some minutes (`rest_minutes`).
+turn. So while a long session grows they are deferred: they are made again when it has grown by a
+tenth, or when nothing was added for some minutes (`rest_minutes`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from memory_assets.stores.lake.rows import ArrowRows, Stored, arrow_rows
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, WORKSPACE_CHUNKS, Table
 
 Made = tuple[Iterable[Any], ProductFacts]
-"""The rows of a session's file, of the table's model or `Stored`, and the facts of its product."""
+"""A session's rows, instances of the table's model or `Stored`, and the facts of its product."""
 WrittenColumns = Callable[[Components, Product, list[Any]], Mapping[str, list[object]]]
-"""Takes an upstream product and new rows; returns the values of the table's written columns."""
+"""Takes an upstream product and new rows; returns the values of the columns set on writing."""
 
 
 def expected_input(upstream_hash: str, version: str) -> str:
@@ -37,12 +37,11 @@ def expected_input(upstream_hash: str, version: str) -> str:
 
 @dataclass(frozen=True)
 class DerivedTable:
-    """A table that is made, session by session, from the rows of `upstream`. The version of the
-    code is `code_version`, or what `chosen` returns for the present settings. `deferrable`:
-    long sessions may be deferred while they grow (`DueProducts`). `make` returns the rows and
-    facts of a session from its upstream product, and only reads, so that another process may do
-    it, unless it asks another machine (`is_local`); `written_columns` the values of the table's
-    written columns."""
+    """A table that is made, session by session, from the rows of `upstream`. The code's version is
+    `code_version`, or what `chosen` returns for the present settings. `deferrable`: long sessions
+    may be deferred while they grow (`DueProducts`). `make` returns the rows and facts of a session
+    from its upstream product; it only reads, so that a worker process may call it, unless it asks
+    another machine (`is_local`)."""
 
     table: Table
     code_version: str
@@ -69,11 +68,11 @@ def derive_table(
     enough: Enough = lambda count: False,
 ) -> StageReport:
     """Bring sessions whose upstream product or version changed up to date; return the report.
-    `make` gets the upstream product of a session and returns its rows and facts, where the table
-    has no `make` of its own. Sessions that upstream no longer has, or that a check holds back, are
+    `make` returns the rows and facts of a session from its upstream product, if the table has no
+    `make` of its own. Sessions that upstream no longer has, or that a check holds back, are
     removed; one that fails is quarantined at this stage. `outdated(product)` forces a rebuild when
-    an input outside the lake changed. `sources` are upstream products that no table has. When
-    `enough` says so, the sessions that are left are left to the next run."""
+    an input outside the lake changed. `sources` are the upstream products, if they are not in the
+    catalogue. Once `enough(number made)` is true, the other sessions are left to the next run."""
     table, catalog = derived.table, components.catalog
     report, waiting = StageReport(table.name, project), 0
     with components.project_lock(project), timed(report):
@@ -84,12 +83,12 @@ def derive_table(
         for number, source in enumerate(in_order(sources.values())):
             session_id = source.session_id
             components.progress(project, table.name, number, len(sources))
-            standing = due.standing(source, outdated)
-            if standing == "current" and session_id in held:
+            status = due.status(source, outdated)
+            if status == "current" and session_id in held:
                 catalog.quarantine.release(project, session_id, table.name)
-            if standing == "deferred":
+            if status == "deferred":
                 report.details["waiting"] = waiting = waiting + 1
-            if standing != "due":
+            if status != "due":
                 continue
             expected = due.expected(source)
             if enough(report.changed):
@@ -116,16 +115,16 @@ def derive_table(
     return report
 
 
-Standing = Literal["current", "held back", "deferred", "due"]
-"""Whether the product of a session is to be made; `current`: it is of its present input."""
+Status = Literal["current", "held back", "deferred", "due"]
+"""The state of a session's product; `due`: it is to be made."""
 _SHORT_ROWS = 2_000
 """Sessions with at most so many rows of redacted_records are never deferred."""
 _GROWTH = 1.1
 
 
 class DueProducts:
-    """Decides which sessions of a project are to be made in a table, for whoever makes them, now or
-    ahead, and for the plan; `products` are those there are, `held` the inputs that failed."""
+    """Decides which sessions' rows of a table are to be made, for the stage, for worker processes
+    and for the plan. `products` are the present ones by session, `held` the inputs that failed."""
 
     def __init__(self, components: Components, project: str, derived: DerivedTable) -> None:
         self._components, self._project, self._derived = components, project, derived
@@ -135,14 +134,14 @@ class DueProducts:
         self._grew_at: dict[str, float] | None = None
 
     def expected(self, source: Product) -> str:
-        """Return the input hash of the product that is to be made of an upstream product."""
+        """Return the input hash that the product of this upstream product should have."""
         return expected_input(source.output_hash, self.version)
 
-    def standing(
+    def status(
         self, source: Product, outdated: Callable[[Product], bool] = lambda product: False
-    ) -> Standing:
-        """Return whether the product of an upstream product is to be made; `outdated`: whether one
-        must be made again though its input is the same."""
+    ) -> Status:
+        """Return the state of the product of an upstream product. `outdated(product)`: it must be
+        made again though its input hash is the same."""
         old, expected = self.products.get(source.session_id), self.expected(source)
         if old is not None and old.input_hash == expected and not outdated(old):
             return "current"
@@ -153,8 +152,8 @@ class DueProducts:
         return "deferred" if may_wait and self._is_deferred(source, old) else "due"
 
     def _is_deferred(self, source: Product, product: Product | None) -> bool:
-        """Whether a product need not be made again yet, though the redacted records `source`
-        have grown since."""
+        """Whether a product may stay as it is for now, although the redacted records `source` have
+        grown."""
         made_of = product.facts.get("made_of") if product is not None else None
         lineage, rows, made_by = made_of or (None, 0, "")
         return (
@@ -177,8 +176,8 @@ class DueProducts:
 
 
 def in_order(sources: Iterable[Product]) -> list[Product]:
-    """Return upstream products in the order in which something is made of them: by name; the
-    chunks of documents newest first, as a file that was just saved is looked for."""
+    """Return upstream products in the order in which they are processed: by name; chunks of
+    documents newest first, because a search often follows the saving of a file."""
     by_name = sorted(sources, key=lambda source: source.session_id)
     return sorted(
         by_name,
@@ -187,8 +186,8 @@ def in_order(sources: Iterable[Product]) -> list[Product]:
     )
 
 
-def made_ahead(components: Components, derived: DerivedTable, source: Product) -> Results:
-    """Return the rows of a session, which are not written, and the facts of its product."""
+def precompute_rows(components: Components, derived: DerivedTable, source: Product) -> Results:
+    """Return the rows of a session, not written, and the facts of its product."""
     expected = expected_input(source.output_hash, derived.version(components))
     return {(derived.table.name, expected): _made(components, derived, source, expected)}
 
@@ -209,7 +208,7 @@ def _sources(components: Components, project: str, upstream: Table) -> Mapping[s
 def publish(
     components: Components, batch: Batch, fresh: list[Product], products: dict[str, Product]
 ) -> None:
-    """Publish the rows of `fresh` products, note these, also among the `products` by session, and
+    """Publish the batch, move the `fresh` products into the catalogue and into `products`, and
     empty the list."""
     batch.publish()
     components.catalog.products.put(*fresh, run_id=components.run_id)
@@ -238,13 +237,13 @@ def _written(
     expected_hash: str,
     make: Callable[[Product], Made] | None,
 ) -> Product:
-    """Write the rows of a session, made from the upstream product `source` here or by another
-    process; return its product."""
+    """Put the rows of a session into the batch, computed by a worker process or here; return its
+    product."""
     table, session_id = derived.table, source.session_id
     ahead = None
     if derived.make is not None:
         key = (source.project, session_id)
-        ahead = components.made_ahead(key, (table.name, expected_hash))
+        ahead = components.precomputed(key, (table.name, expected_hash))
     rows, facts = ahead or _made(components, derived, source, expected_hash, make)
     batch.put(table, session_id, rows)
     return Product(
@@ -266,7 +265,7 @@ def _made(
     expected_hash: str,
     make: Callable[[Product], Made] | None = None,
 ) -> tuple[ArrowRows, ProductFacts]:
-    """Return the rows of a session, as they are to be written, and the facts of its product."""
+    """Return the rows of a session in Arrow, and the facts of its product."""
     if make is None:
         assert derived.make is not None
         make = partial(derived.make, components)

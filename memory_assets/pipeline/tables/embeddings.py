@@ -79,22 +79,22 @@ def embed_project(
     return report
 
 
-def embedded_ahead(components: Components, derived: DerivedTable, source: Product) -> Results:
-    """Return the vectors of a session's texts that have none, by hash, and the seconds that the
-    embedder took."""
+def precompute_vectors(components: Components, derived: DerivedTable, source: Product) -> Results:
+    """Return new vectors of a session's texts by content hash, and the seconds the embedder
+    took."""
     expected = expected_input(source.output_hash, derived.version(components))
     work = _Embedding(components, source.project, derived.upstream, derived.table)
     return {(derived.table.name, expected): (work.new_vectors(source), work.seconds)}
 
 
 class _FilledRequests:
-    """A model at an endpoint whose requests are filled across sessions: with what one of them
-    leaves of a request go texts of those that follow."""
+    """A model at an endpoint whose requests are filled across sessions: a request that one
+    session's texts do not fill is filled with texts of the next sessions."""
 
     in_process = False
 
     def __init__(self, embedder: EndpointEmbedder, following: Iterator[list[RedactedText]]) -> None:
-        """Take a model, and the texts of the sessions that will be asked for, in their order."""
+        """Take a model, and the texts of the sessions to be embedded, in their order."""
         self.embedder_id, self.family = embedder.embedder_id, embedder.family
         self.dimension, self.knows = embedder.dimension, embedder.knows
         self._embedder, self._following = embedder, following
@@ -105,7 +105,7 @@ class _FilledRequests:
         """Return an array (len(texts), dimension) of rows of length 1.
 
         Raises:
-            EmbedderUnavailable: as the model.
+            EmbedderUnavailable: the model's endpoint does not answer.
         """
         while missing := [text for text in texts if text not in self._vectors]:
             self._ask(missing)
@@ -116,8 +116,8 @@ class _FilledRequests:
         return vectors
 
     def _ask(self, missing: Sequence[str]) -> None:
-        """Ask for as many whole requests as are under way at once, these texts first; what is left
-        waits, unless nothing follows."""
+        """Send as many full requests as may be under way at once, the missing texts first; the rest
+        waits, unless no session follows."""
         waiting = dict.fromkeys((*missing, *self._waiting))
         for texts in self._following:
             require_redacted(texts)
@@ -170,7 +170,7 @@ class _Embedding:
         return lake.read_texts(self._source_table, source.project, source.session_id)
 
     def _without_vectors(self, session_id: str, text_of: Mapping[str, RedactedText]) -> list[str]:
-        """Return the hashes of the texts that have no vector yet; take in those of the others."""
+        """Return the hashes of the texts without a vector; load the vectors of the others."""
         self._add(self._vectors_at(self._place(session_id), text_of))
         self._add(self._known_vectors(name for name in text_of if name not in self._vectors))
         self._add(self._kept_vectors(name for name in text_of if name not in self._vectors))
@@ -181,7 +181,7 @@ class _Embedding:
         text_of = {content_hash: text for _, content_hash, text in texts}
         self._keep_leaving(session_id, text_of)
         key = (self._table.name, expected_input(source.output_hash, embedder_id))
-        ahead = self._components.made_ahead((self._project, session_id), key)
+        ahead = self._components.precomputed((self._project, session_id), key)
         vectors, seconds = ahead or ({}, 0.0)
         self.seconds += seconds
         new = self._without_vectors(session_id, text_of)
@@ -211,7 +211,7 @@ class _Embedding:
     def _parts(
         self, session_id: str, new: Sequence[str], text_of: Mapping[str, RedactedText]
     ) -> tuple[list[RedactedText], tuple[RedactedText, ...]]:
-        """Return the texts that are embedded, and their contexts, none if there are none."""
+        """Return the texts to embed, and their contexts, () for tables without contexts."""
         lake, texts = self._components.lake, [text_of[name] for name in new]
         context_of = lake.read_contexts(self._source_table, self._project, session_id)
         if not context_of:
@@ -221,8 +221,7 @@ class _Embedding:
         return parts, contexts
 
     def _following(self) -> Iterator[list[RedactedText]]:
-        """Yield what is embedded of each session that is out of date, in the order in which they
-        are made."""
+        """Yield the texts to embed of each session that is out of date, in their order."""
         products, version = self._components.catalog.products, self._components.embedder.embedder_id
         outputs = products.of_project(self._table.name, self._project)
         sources = products.of_project(self._source_table.name, self._project)
@@ -244,7 +243,7 @@ class _Embedding:
             self._vectors.setdefault(content_hash, vector)
 
     def _known_vectors(self, content_hashes: Iterable[str]) -> Iterator[tuple[str, Vector]]:
-        """Yield hash and vector of those texts that the catalogue knows a place for."""
+        """Yield hash and vector of the texts whose vector the catalogue can locate in the lake."""
         hash_of = {self._key(name): name for name in content_hashes}
         by_place: dict[VectorPlace, set[str]] = {}
         for key, place in self._components.catalog.vectors.places(hash_of).items():
@@ -253,14 +252,14 @@ class _Embedding:
             yield from self._vectors_at(place, names)
 
     def _kept_vectors(self, content_hashes: Iterable[str]) -> Iterator[tuple[str, Vector]]:
-        """Yield hash and vector of those texts that a document had once."""
+        """Yield hash and vector of the texts that a document once had."""
         hash_of = {self._key(name): name for name in content_hashes}
         for key, vector in self._components.catalog.kept_vectors.vectors(hash_of).items():
             yield hash_of[key], np.frombuffer(vector, dtype=np.float32)
 
     def _keep_leaving(self, session_id: str, present: Container[str]) -> None:
-        """Keep the vectors of the texts that a document has no longer, unless the rules changed:
-        what they took out should leave no trace."""
+        """Keep the vectors of texts that a document no longer has, unless the rules changed: text
+        that new rules redact should leave no trace."""
         if self._table != WORKSPACE_EMBEDDINGS:
             return
         products = self._components.catalog.products.of_session(self._project, session_id)
@@ -272,8 +271,8 @@ class _Embedding:
     def _vectors_at(
         self, place: VectorPlace, content_hashes: Iterable[str]
     ) -> Iterator[tuple[str, Vector]]:
-        """Yield hash and vector of those of the texts that a session's file has, made by
-        the present embedder; nothing if there is no usable file."""
+        """Yield hash and vector of the texts that a session's file has, made by the present
+        embedder; nothing if there is no usable file."""
         missing, embedder_id = set(content_hashes), self._components.embedder.embedder_id
         table, key = TABLES[place.stage], (place.project, place.session_id)
         names = ["content_hash", "embedder_id"]

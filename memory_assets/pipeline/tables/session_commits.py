@@ -45,7 +45,10 @@ def attribute_project(components: Components, project: str) -> StageReport:
 
     def outdated(product: Product) -> bool:
         ended, named = product.facts.get("ended"), product.facts.get("repository")
-        if not ended or not named or not _recent(components, datetime.fromisoformat(ended)):
+        if not ended or not named:
+            return False
+        age = components.clock() - datetime.fromisoformat(ended).timestamp()
+        if age >= _LOOKED_AT_AGAIN.total_seconds():
             return False
         repository = repositories.at(named)
         return repository is not None and repository.state != product.facts.get("state")
@@ -69,13 +72,14 @@ def _commits(repositories: _Repositories, components: Components, source: Produc
 
 
 class _Repositories:
-    """The repositories of a project's sessions, each opened once."""
+    """Opens the repositories of a project's sessions, each once."""
 
     def __init__(self) -> None:
         self._at: dict[str, Repository | None] = {}
 
     def at(self, name: str) -> Repository | None:
-        """Return the repository of a directory that a record names, or None if it has none here."""
+        """Return the repository of a directory that a record names; None if this machine has
+        none."""
         if name not in self._at:
             directory = on_this_machine(name)
             known = directory.is_absolute() and os.path.isdir(directory)  # noqa: PTH112
@@ -83,8 +87,8 @@ class _Repositories:
         return self._at[name]
 
     def of(self, session: SessionTurns) -> tuple[str, Repository | None]:
-        """Return a directory and its repository: of the project's root, else of the session's
-        first working directory that is in one; ("", None) if none is on this machine."""
+        """Return a directory and its repository: the project's root, else the session's first
+        working directory in a repository; ("", None) if none is on this machine."""
         named = dict.fromkeys([session.project_root, *(one.cwd for one in session.records)])
         for name in [name for name in named if name][:_MOST_DIRECTORIES]:
             if (repository := self.at(name)) is not None:
@@ -102,10 +106,6 @@ def _claims(work: SessionWork, repository: Repository | None) -> list[Claim]:
 def _ended(session: SessionTurns) -> str:
     times = [one.timestamp for one in session.records if one.timestamp is not None]
     return max(times).isoformat() if times else ""
-
-
-def _recent(components: Components, moment: datetime) -> bool:
-    return components.clock() - moment.timestamp() < _LOOKED_AT_AGAIN.total_seconds()
 
 
 def _row(components: Components, work: SessionWork, claim: Claim) -> SessionCommit:

@@ -66,9 +66,8 @@ def _prompts(components: Components, source: Product) -> Made:
 
 
 class _TableOfTurns:
-    """A table in which each row is made from one turn; `rows_of` makes the rows of a turn, with
-    what `whole_outputs` reads of the session. The rows of a turn that is as it was are taken from
-    the lake."""
+    """A table in which each row is made from one turn. `rows_of` returns the rows of a turn, given
+    the session's `whole_outputs`; rows of unchanged turns are taken from the lake."""
 
     def __init__(
         self,
@@ -130,12 +129,12 @@ class _TableOfTurns:
 
 
 _FEW_RECORDS = 1_000
-"""Records of a session up to which all its turns are made again: that costs less."""
+"""Most records of a session whose turns are all made again, which costs less than comparing."""
 _FIELDS = attrgetter(*(field.name for field in fields(RedactedRecord)))
 
 
 def _state_of(turn: Turn, whole: Whole) -> str:
-    """Return a hash of all that the rows of a turn are made of."""
+    """Return a hash of all inputs of the rows of a turn."""
     digest = blake2b(str(turn.turn_index).encode(), digest_size=12)
     for record in turn.records:
         digest.update(orjson.dumps(_FIELDS(record)))

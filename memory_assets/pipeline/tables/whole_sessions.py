@@ -82,8 +82,8 @@ SUMMARISED = DerivedTable(
 
 
 def _observations(components: Components, source: Product) -> Made:
-    """Return the observations of a session. One that stays when the session grows keeps its id and
-    text."""
+    """Return the observations of a session. An observation keeps its id and text when the session
+    grows."""
     session = components.sessions.session(source)
     if session is None:
         return [], {}
@@ -145,7 +145,7 @@ def count_usage(components: Components, project: str) -> StageReport:
 def _usage(components: Components, source: Product) -> Made:
     session = components.sessions.session(source)
     prices = with_prices(components.settings.model_prices)
-    rows = [_row(session, used, prices) for used in usage(session)] if session else []
+    rows = [_usage_row(session, used, prices) for used in usage(session)] if session else []
     tokens = sum(
         row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens
         for row in rows
@@ -153,7 +153,9 @@ def _usage(components: Components, source: Product) -> Made:
     return rows, {"tokens": tokens, "dollars": sum(row.dollars or 0.0 for row in rows)}
 
 
-def _row(session: SessionTurns, used: ModelUsage, prices: Mapping[str, Price]) -> SessionUsage:
+def _usage_row(
+    session: SessionTurns, used: ModelUsage, prices: Mapping[str, Price]
+) -> SessionUsage:
     price, tokens = price_of(used.model, prices), used.tokens
     return SessionUsage(
         id=f"usage::{session.session_id}::{used.turn.turn_index}::{used.model}",
@@ -177,10 +179,10 @@ def _row(session: SessionTurns, used: ModelUsage, prices: Mapping[str, Price]) -
 
 def _version(components: Components) -> str:
     """Return the version of the code and of the list of prices."""
-    given = components.settings.model_prices
-    if not given:
+    prices = components.settings.model_prices
+    if not prices:
         return _VERSION
-    return f"{_VERSION}+{blake2b(','.join(given).encode(), digest_size=4).hexdigest()}"
+    return f"{_VERSION}+{blake2b(','.join(prices).encode(), digest_size=4).hexdigest()}"
 
 
 COUNTED = DerivedTable(SESSION_USAGE, _VERSION, chosen=_version, deferrable=True, make=_usage)

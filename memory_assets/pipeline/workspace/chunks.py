@@ -42,10 +42,6 @@ def _chunks_of(components: Components, source: Product) -> Made:
     return rows, {"chunks": len(parts), "by_name": int(by_name and bool(parts))}
 
 
-def _name(document: WorkspaceDocument) -> str:
-    return PurePosixPath(document.session_id).name
-
-
 def _passages(
     components: Components,
     document: WorkspaceDocument,
@@ -53,15 +49,16 @@ def _passages(
     section: Section,
     by_name: bool,
 ) -> Iterator[WorkspaceChunk]:
-    """Yield the rows of a chunk, which the embedder reads whole. Of a chunk that repeats lines from
-    elsewhere each has the chunk's lines."""
-    # Parts of a redacted text are redacted again: a cut may go through a tag, and what was apart
-    # may stand together now.
+    """Yield the rows of a chunk, each short enough for the embedder. Rows of a chunk that repeats a
+    header have the line numbers of the whole chunk."""
+    # Parts of a redacted text are redacted again: a cut may split a tag, or bring a name and a
+    # value together.
     redact = partial(components.redactor_of(document.id).redact, session_id=document.id)
     whole = redact(section.text).text
     chunk_id = f"{document.id}::{number}"
     heading = redact(section.heading).text
-    context = redact(_name(document) if by_name else section.context).text
+    file_name = PurePosixPath(document.session_id).name
+    context = redact(file_name if by_name else section.context).text
     follows = whole.count("\n") == section.line_end - section.line_start
     spans = split_passages(whole, components.tokens, MAX_TOKENS)
     for part, (start, end) in enumerate(spans):

@@ -41,9 +41,9 @@ from memory_assets.stores.workspaces import AGENT, Workspace, Workspaces
 def read_documents(components: Components, partition: str) -> StageReport:
     """Bring the documents of a workspace up to date with its files, and return the report.
 
-    A file that cannot be read or redacted is held back; its former content stays. What is no text
-    is noted, so that it is not read again. When `components.enough` says so, the files that are
-    left are left to the next run, the newest of which are read first.
+    A file that cannot be read or redacted is quarantined; its former content stays. Files that are
+    no text are noted, so that they are not read again. Newest files are read first; once
+    `components.enough` is true, the others are left to the next run.
     """
     report = StageReport(STAGE, partition)
     catalog = components.catalog
@@ -56,13 +56,13 @@ def read_documents(components: Components, partition: str) -> StageReport:
         products = catalog.products.of_project(STAGE, partition)
         held = held_back(components, partition)
         domains, unread = domains_of(workspace.root, walk.files)
-        reader = _Reader(components, workspace, version, known, domains)
+        reader = _DocumentReader(components, workspace, version, known, domains)
         batch, fresh = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
         newest = sorted(walk.files.values(), key=lambda file: (-file.mtime_ns, file.path))
         tried = 0
         for file in newest:
             before = products.get(file.path)
-            if is_current(before, file, version) and reader.is_of_its_domain(before, file.path):
+            if is_current(before, file, version) and reader.has_present_domain(before, file.path):
                 if file.path in held:
                     catalog.quarantine.release(partition, file.path, STAGE)
                 continue
@@ -97,7 +97,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
     return report
 
 
-class _Reader:
+class _DocumentReader:
     """Reads, redacts and writes documents of one workspace."""
 
     def __init__(
@@ -123,8 +123,8 @@ class _Reader:
         self._newer: dict[int, KnownValues] = {}
         self.changed = self.rows_written = 0
 
-    def is_of_its_domain(self, before: Product | None, path: str) -> bool:
-        """Return whether a document says the domain that its service has now."""
+    def has_present_domain(self, before: Product | None, path: str) -> bool:
+        """Return whether a document's domain is the present one of its service."""
         return before is None or before.facts.get("domain", "") == self._domain_hash(path)
 
     def _domain_hash(self, path: str) -> str:
@@ -151,15 +151,15 @@ class _Reader:
         }
         if domain := self._domain_hash(file.path):
             facts["domain"] = domain
-        if before is not None and self._is_same(before, file.path, content, fingerprint):
+        if before is not None and self._is_unchanged(before, file.path, content, fingerprint):
             if skipped := before.facts.get("skipped"):
                 facts["skipped"] = skipped
             return replace(before, input_hash=expected, facts={**before.facts, **facts})
         facts["same_rules"] = before is not None and before.facts.get("made_with") == self._version
-        text, why_not = decoded(content)
+        text, reason = decoded(content)
         rows: list[WorkspaceDocument] = []
         if text is None:
-            facts["skipped"] = why_not
+            facts["skipped"] = reason
         else:
             document, rules = self._document(file, content, text)
             rows.append(document)
@@ -179,10 +179,10 @@ class _Reader:
             facts,
         )
 
-    def _is_same(self, before: Product, path: str, content: bytes, fingerprint: str) -> bool:
-        """Return whether a document would become what it is: its file has the same content, and
-        holds no secret that has become known since."""
-        if not self.is_of_its_domain(before, path):
+    def _is_unchanged(self, before: Product, path: str, content: bytes, fingerprint: str) -> bool:
+        """Return whether a document need not be made again: its file has the same content, without
+        a secret that has become known since."""
+        if not self.has_present_domain(before, path):
             return False
         if before.input_hash == input_hash(fingerprint, self._version):
             return True
@@ -240,8 +240,8 @@ def _remove_vanished(
     walk: Walk,
     version: str,
 ) -> int:
-    """Remove the documents whose files are gone or ignored now; return their number. Their vectors
-    are kept for a while, if what they were made of was redacted by the present rules."""
+    """Remove the documents whose files are gone or ignored now; return their number. Vectors of
+    texts redacted under the present rules are kept for a while."""
     gone = sorted(products.keys() - walk.files.keys())
     for path in gone:
         if products[path].facts.get("made_with") == version:

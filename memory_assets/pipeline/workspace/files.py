@@ -1,6 +1,5 @@
-"""The files of a workspace that are documents, walked once for all that is done with them; whether
-one has to be read: what its document was made of, and with what; and holding back a document in
-which a check found something, so that the others go on."""
+"""The documents among the files of a workspace: walking the directory once for several steps,
+noticing changed files, and holding back documents in which a check found something."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ DOCUMENTS_VERSION = "documents-2"
 
 
 def made_with(components: Components, known: int | None = None) -> str:
-    """Return the version of what makes documents: code, rules, settings, and the secrets that are
-    known, which are taken out of documents, too; those up to the number `known`, if given."""
+    """Return the version of documents: of code, rules, settings, and known secrets, which are
+    redacted, too, up to the number `known` (None: all)."""
     settings = components.settings
     if known is None:
         known = components.catalog.known_secrets.last_number()
@@ -38,13 +37,13 @@ def made_with(components: Components, known: int | None = None) -> str:
 
 
 def known_values(components: Components, after: int = 0) -> KnownValues:
-    """Return the search for the secrets that are known, those with numbers above `after`."""
+    """Return a search for the known secrets with numbers above `after`."""
     hashes = (value.hash for value in components.catalog.known_secrets.since(after))
     return KnownValues(components.install_key, frozenset(hashes))
 
 
 def is_current(product: Product | None, file: FoundFile, version: str) -> bool:
-    """Whether a product was made of a file that looks as it does now, by this version."""
+    """Whether a product was made by this version of a file with the present size and time."""
     return (
         product is not None
         and product.facts.get("size") == file.size
@@ -54,8 +53,8 @@ def is_current(product: Product | None, file: FoundFile, version: str) -> bool:
 
 
 def held_state(components: Components, mtime_ns: int, version: str) -> str:
-    """Return the input hash under which a document is held back: it is tried again when its file,
-    what makes documents or chunks, or what the scanner looks for changes."""
+    """Return the input hash under which a document is held back: it changes with the file, the
+    versions of documents and chunks, and the scanner's ignored rules."""
     ignored = components.settings.scanner_ignored_rules
     return input_hash(f"{mtime_ns}", version, CHUNKER_VERSION, *ignored)
 
@@ -76,13 +75,13 @@ _REMEDY = (
 def hold_back_documents(
     components: Components, partition: str, reasons: Mapping[str, str], version: str
 ) -> None:
-    """Remove documents from the tables of their workspace, so that the indexes drop them, too, and
-    hold them back for these reasons, by path; `version`: what they were made with. One whose path
-    itself holds what is known now is not named: the next walk leaves it out."""
+    """Remove documents of this `version` from the tables of their workspace, and so from its
+    indexes, and hold them back for these reasons, by path. A document whose path holds a known
+    secret is not named in the quarantine: the next walk leaves it out."""
     catalog = components.catalog
     known = known_values(components)
     products = catalog.products.of_project(STAGE, partition)
-    # Not current from now on: made and found again, or removed, should this end halfway.
+    # Outdated first, so that the next run removes or makes them again if this one is killed.
     outdated = (replace(products[path], input_hash="") for path in reasons if path in products)
     catalog.products.put(*outdated, run_id=components.run_id)
     components.lake.remove_sessions(partition, sorted(reasons))
@@ -95,14 +94,14 @@ def hold_back_documents(
         catalog.quarantine.hold(Quarantined(partition, path, STAGE, state, reason, remedy=_REMEDY))
 
 
-_MOST_LOOKS = 50
-"""Changed paths that are looked at one by one; more cost more than a walk."""
+_MOST_PATHS = 50
+"""Most changed paths to look at one by one; for more, a walk is cheaper."""
 
 
 def files_of(components: Components, workspace: Workspace, most: int | None = None) -> Walk:
-    """Return the documents of a workspace on disk, or those of the walk that `components` keeps.
-    One whose path holds a secret is only counted: paths stand in the catalogue, in ids and in the
-    run history. `most`: the walk ends at so many files.
+    """Return the documents of a workspace on disk, or those of the walk that `components` keeps. A
+    document whose path holds a secret is only counted, because paths are stored in the catalogue,
+    in ids and in the run history. `most`: the walk ends at so many files.
 
     Raises:
         ConfigurationError: its directory is gone or cannot be read; what is on record stays.
@@ -114,7 +113,7 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
         for other in Workspaces(components.data_dir).all()
         if other.root != workspace.root
     ]
-    others.append(components.data_dir.resolve())  # what a run writes is no reason for another one
+    others.append(components.data_dir.resolve())  # else each run would cause another one
     try:
         listing = walk(workspace.root, components.redactor.is_sensitive, others, most)
     except OSError as error:
@@ -123,9 +122,9 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
             f"workspace {workspace.name} stays. `memory forget --workspace {workspace.name}` "
             "removes it."
         ) from None
-    left_out = _LeftOut(components, workspace)
+    exclusion = _Exclusion(components, workspace)
     for path in list(listing.files):
-        if reason := left_out.reason(path):
+        if reason := exclusion.reason(path):
             del listing.files[path]
             listing.skipped[reason] += 1
     return listing
@@ -133,7 +132,7 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
 
 @contextmanager
 def one_walk(components: Components, workspace: Workspace) -> Iterator[None]:
-    """Walk a workspace once for all that is done with it within the block.
+    """Walk a workspace once for all steps within the block.
 
     Raises:
         ConfigurationError: its directory is gone or cannot be read.
@@ -157,11 +156,10 @@ def walk_again(components: Components, workspace: Workspace) -> None:
 
 @contextmanager
 def one_file(components: Components, workspace: Workspace, path: str) -> Iterator[None]:
-    """Take the files to be as they are on record within the block, but for one, at which is
-    looked.
+    """Within the block, look at one file on disk, and take all others to be as they are on record.
 
     Raises:
-        ConfigurationError: what may be ignored changed, and the directory cannot be read.
+        ConfigurationError: an ignore file changed, and the directory cannot be read.
     """
     listing = Walk()
     for name, product in components.catalog.products.of_project(STAGE, workspace.partition).items():
@@ -179,8 +177,8 @@ def one_file(components: Components, workspace: Workspace, path: str) -> Iterato
 
 
 def look_at(components: Components, workspace: Workspace, *paths: str) -> bool:
-    """Look at some paths again, and correct the walk that is kept; return whether anything differs.
-    Many paths, as after a switch of branch, are one walk.
+    """Update some paths in the walk that `components` keeps; return whether anything changed. For
+    many paths, as after a switch of branch, the directory is walked again.
 
     Raises:
         ConfigurationError: the workspace's directory is gone or cannot be read.
@@ -191,25 +189,25 @@ def look_at(components: Components, workspace: Workspace, *paths: str) -> bool:
         walk_again(components, workspace)
         return True
     files = files_of(components, workspace).files
-    if len(changed) > _MOST_LOOKS:
+    if len(changed) > _MOST_PATHS:
         walk_again(components, workspace)
         return files_of(components, workspace).files != files
-    left_out = _LeftOut(components, workspace)
-    differing = [path for path in changed if _differs(components, workspace, path, files, left_out)]
+    exclusion = _Exclusion(components, workspace)
+    differing = [path for path in changed if _update(components, workspace, path, files, exclusion)]
     return bool(differing)
 
 
-def _differs(
+def _update(
     components: Components,
     workspace: Workspace,
     path: str,
     files: dict[str, FoundFile],
-    left_out: _LeftOut,
+    exclusion: _Exclusion,
 ) -> bool:
-    """Correct what is known of one path; return whether it was not so."""
+    """Update one path in the walk's `files`; return whether it changed."""
     file = found_at(workspace.root, path, components.redactor.is_sensitive)
     if file is not None:
-        if file == files.get(path) or left_out.reason(path):
+        if file == files.get(path) or exclusion.reason(path):
             return False
         files[path] = file
         return True
@@ -221,8 +219,8 @@ def _differs(
     return bool(gone)
 
 
-class _LeftOut:
-    """Says why a document must not be taken in, by its path."""
+class _Exclusion:
+    """Decides which documents must be left out, by their paths."""
 
     def __init__(self, components: Components, workspace: Workspace) -> None:
         self._partition, self._redact = workspace.partition, components.redactor.redact

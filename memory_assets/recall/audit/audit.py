@@ -144,9 +144,9 @@ def audit(stores: Stores, any_id: str, key: bytes, unneeded: str = "") -> Audit:
 
 def _audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     if written := written_row(stores, any_id.strip()):
-        return _of_agent(stores, written)
+        return _audit_agent_row(stores, written)
     if document := document_named(stores, any_id.strip()):
-        return _of_document(stores, document, any_id.strip(), key)
+        return _audit_document(stores, document, any_id.strip(), key)
     named = id_named(stores, any_id)
     any_id, project, parsed = named.id, named.project, named.parts
     kind = "summary" if parsed.kind == "session" else parsed.kind
@@ -169,7 +169,7 @@ def _audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     )
 
 
-def _of_agent(stores: Stores, named: NamedRow) -> Audit:
+def _audit_agent_row(stores: Stores, named: NamedRow) -> Audit:
     """Return the origin of a memory or turn that an agent wrote: the journal."""
     rows = (ingested := lake_rows(stores, named)) or journal_rows(stores, named)
     size, key = len(rows[0]["text"].encode()), (named.partition, named.session_id)
@@ -189,7 +189,7 @@ def _of_agent(stores: Stores, named: NamedRow) -> Audit:
     )
 
 
-def _of_document(stores: Stores, named: NamedDocument, any_id: str, key: bytes) -> Audit:
+def _audit_document(stores: Stores, named: NamedDocument, any_id: str, key: bytes) -> Audit:
     """Return the origin of a chunk or document: its lines, and the file that they are in."""
     project, path = named.partition, named.path
     rows = chunk_rows(stores, named)
@@ -344,12 +344,12 @@ def _documents(
     if vectors.keys().isdisjoint(ids):
         return {}, "not embedded yet"
     try:
-        held = stores.vectors.get(collection).documents(ids)
+        documents = stores.vectors.get(collection).documents(ids)
     except StoreReadOnly:
         return "not asked", "its server cannot be started in a directory that is read-only here"
     except (StoreError, NotFound) as error:
         return "unreachable", str(error)
-    return {document.id: document.text for document in held}, ""
+    return {document.id: document.text for document in documents}, ""
 
 
 def _redactions(
@@ -408,7 +408,7 @@ def source_states(
     for row in catalog.sources.rows(project):
         if row.session_id == session_id and (own := ranges.get(row.agent_id)):
             start, end = min(part.byte_start for part in own), max(part.byte_end for part in own)
-            state, size_now, lines = _compared(row, key, (start, end))
+            state, size_now, lines = _state_of(row, key, (start, end))
             of, size_read = row.agent_id or None, row.facts.get("rendered", row.size)
             states.append(SourceState(of, row.path, state, size_read, size_now, start, end, *lines))
     return states
@@ -418,7 +418,7 @@ _Lines = tuple[int | None, int | None]
 _NO_LINES: _Lines = (None, None)
 
 
-def _compared(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, int | None, _Lines]:
+def _state_of(row: SourceRow, key: bytes, span: tuple[int, int]) -> tuple[str, int | None, _Lines]:
     """Return the state of a source, its size now, and the numbers of the lines of `span`."""
     if not row.path or is_gone(row.path):
         return "gone", None, _NO_LINES

@@ -57,40 +57,42 @@ def cross_query(
         ConfigurationError: the request makes no sense; says what would.
         NotFound, StoreMismatch, StoreError: of `document_source`; or there is no such document.
     """
-    asked = query if isinstance(query, CrossQueryRequest) else CrossQueryRequest(query, **arguments)
-    if asked.session is not None:
-        asked = replace(asked, session=session_named(memory, asked.session)[1])
-    other = document_source(memory, asked)
+    request = CrossQueryRequest(query, **arguments) if isinstance(query, str) else query
+    if request.session is not None:
+        request = replace(request, session=session_named(memory, request.session)[1])
+    other = document_source(memory, request)
     scored: Sequence[tuple[Document, float | None]]
-    if asked.document:
-        scored = [(own, 1.0) for own in other.documents([asked.document])]
+    if request.document:
+        scored = [(own, 1.0) for own in other.documents([request.document])]
         if not scored:
-            raise NotFound(f"no document {asked.document!r} in {other.name}")
-        corpus_query = asked.query.strip() or scored[0][0].text
-    elif not (corpus_query := _first(asked.corpus_query, asked.query, asked.session_query)):
-        used = [document_id for document_id, _ in retrieved_documents(memory, asked, other.name)]
-        scored = [(own, None) for own in other.documents(list(dict.fromkeys(used))[: asked.n])]
+            raise NotFound(f"no document {request.document!r} in {other.name}")
+        corpus_query = request.query.strip() or scored[0][0].text
+    elif not (corpus_query := _first(request.corpus_query, request.query, request.session_query)):
+        used = [document_id for document_id, _ in retrieved_documents(memory, request, other.name)]
+        scored = [(own, None) for own in other.documents(list(dict.fromkeys(used))[: request.n])]
     else:
-        scored = other.nearest(corpus_query, asked.n, asked.where)
-    session_query = _first(asked.session_query, asked.query, corpus_query, asked.document or "")
+        scored = other.nearest(corpus_query, request.n, request.where)
+    session_query = _first(
+        request.session_query, request.query, corpus_query, request.document or ""
+    )
     session_query = session_query[:_QUERY_CHARACTERS]
-    filters = {name: getattr(asked, name) for name in _FILTERS}
-    answer = memory.search(session_query, n=asked.n * _HITS_PER_DOCUMENT, **filters)
+    filters = {name: getattr(request, name) for name in _FILTERS}
+    answer = memory.search(session_query, n=request.n * _HITS_PER_DOCUMENT, **filters)
     documents = [nearest for nearest, _ in scored]
-    touched = _touched(memory, other, documents, session_query, filters)
+    touched = _documents_touched(memory, other, documents, session_query, filters)
     used_by = retrieved_documents(
-        memory, asked, other.name, {document.id for document in documents}
+        memory, request, other.name, {document.id for document in documents}
     )
     similar = answer.hits if session_query else ()
-    sessions = _sessions(similar, touched, used_by, asked.n, session_query)
+    sessions = _sessions(similar, touched, used_by, request.n, session_query)
     titles = memory.titles((session["project"], session["session_id"]) for session in sessions)
     for session in sessions:
         session["title"] = titles.get(session["session_id"], "")
     turns = {turn["id"] for session in sessions for turn in session["turns"]}
     return {
-        "query": asked.query,
-        "corpus_query": asked.corpus_query,
-        "session_query": asked.session_query,
+        "query": request.query,
+        "corpus_query": request.corpus_query,
+        "session_query": request.session_query,
         "filters": dict(answer.filters),
         "collection": {"name": other.name, **asdict(other.space)},
         "documents": [_document(*pair, corpus_query) for pair in scored],
@@ -114,7 +116,7 @@ def _document(document: Document, similarity: float | None, query: str) -> dict[
     }
 
 
-def _touched(
+def _documents_touched(
     memory: Searchable,
     source: DocumentSource,
     documents: Sequence[Document],
@@ -221,11 +223,11 @@ def _overlap(
             if similarity < _ALIKE and not touches and not retrieved:
                 continue
             session = str(hit.metadata["session_id"])
-            known = best.get((document.id, session))
-            if known is None or (retrieved, bool(touches), similarity) > (
-                known["retrieved"],
-                bool(known["touched"]),
-                known["similarity"],
+            previous = best.get((document.id, session))
+            if previous is None or (retrieved, bool(touches), similarity) > (
+                previous["retrieved"],
+                bool(previous["touched"]),
+                previous["similarity"],
             ):
                 best[document.id, session] = {
                     "document": document.id,
@@ -255,7 +257,7 @@ _RetrievedBy = tuple[str, Hit]
 
 def retrieved_documents(
     memory: Stores,
-    asked: CrossQueryRequest,
+    request: CrossQueryRequest,
     collection: str,
     documents: Collection[str] | None = None,
 ) -> list[_RetrievedBy]:
@@ -263,27 +265,27 @@ def retrieved_documents(
     documents or of all: the newest turns first, those of at most `n` sessions."""
     rows: list[RetrievedDocument] = [
         row
-        for project, session_id in _that_retrieved(memory, asked)
+        for project, session_id in _retrieving(memory, request)
         for row in memory.lake.read_rows(RETRIEVED_DOCUMENTS, project, session_id)
         if row.collection in ("", collection)
         and (documents is None or row.document in documents)
-        and asked.agent in (None, row.agent)
-        and is_within(row.timestamp, asked.since, asked.until)
+        and request.agent in (None, row.agent)
+        and is_within(row.timestamp, request.since, request.until)
     ]
     rows.sort(key=lambda row: row.timestamp or UNTIMED, reverse=True)
-    kept = list(dict.fromkeys((row.project, row.session_id) for row in rows))[: asked.n]
+    kept = list(dict.fromkeys((row.project, row.session_id) for row in rows))[: request.n]
     turns = {hit.turn_id: hit for key in kept for hit in _turns(memory, *key)}
     return [(row.document, turns[row.turn_id]) for row in rows if row.turn_id in turns]
 
 
-def _that_retrieved(memory: Stores, asked: CrossQueryRequest) -> Iterator[tuple[str, str]]:
+def _retrieving(memory: Stores, request: CrossQueryRequest) -> Iterator[tuple[str, str]]:
     """Yield project and id of the sessions that retrieved anything."""
-    named = None if asked.project is None else projects_named(memory.catalog, asked.project)
+    named = None if request.project is None else projects_named(memory.catalog, request.project)
     for row in memory.catalog.rows(
         "SELECT project, session_id FROM products WHERE stage = ? AND rows > 0",
         RETRIEVED_DOCUMENTS.name,
     ):
-        if asked.session in (None, row["session_id"]) and (
+        if request.session in (None, row["session_id"]) and (
             named is None or row["project"] in named
         ):
             yield row["project"], row["session_id"]

@@ -71,7 +71,7 @@ class DocumentSource(Protocol):
         """Whether a turn that touched a file of the document's path touched its file."""
 
 
-def document_source(memory: Searchable, asked: CrossQueryRequest) -> DocumentSource:
+def document_source(memory: Searchable, request: CrossQueryRequest) -> DocumentSource:
     """Return the documents that a request names, or the only ones there are.
 
     Raises:
@@ -80,15 +80,15 @@ def document_source(memory: Searchable, asked: CrossQueryRequest) -> DocumentSou
         StoreMismatch: it was, or may have been, embedded with another model.
         StoreError: Chroma cannot be reached.
     """
-    name = WORKSPACE if asked.workspace else asked.collection
+    name = WORKSPACE if request.workspace else request.collection
     indexed = bool(memory.catalog.products.totals().get(WORKSPACE_DOCUMENTS.name))
     if name == WORKSPACE and indexed:
-        return _Workspaces(memory, asked)
+        return _WorkspaceDocuments(memory, request)
     try:
         names = other_collections(memory)
     except (NotFound, StoreError) as error:
         if name is None and indexed:
-            return _Workspaces(memory, asked)
+            return _WorkspaceDocuments(memory, request)
         if name is None and isinstance(error, StoreReadOnly):
             raise ConfigurationError(_NONE_TO_READ) from error
         raise
@@ -106,12 +106,12 @@ def document_source(memory: Searchable, asked: CrossQueryRequest) -> DocumentSou
     if name == WORKSPACE:
         if not indexed:
             raise NotFound(NO_DOCUMENTS)
-        return _Workspaces(memory, asked)
+        return _WorkspaceDocuments(memory, request)
     if name in OURS:
         raise ConfigurationError(f"{name} holds sessions, which are asked anyway; {there}")
     if name not in names:
         raise NotFound(f"no collection {name}; {there}")
-    return _OfChroma(memory, memory.vectors.get(name), assume=asked.assume_same_embedder)
+    return _ChromaDocuments(memory, memory.vectors.get(name), assume=request.assume_same_embedder)
 
 
 def other_collections(memory: Searchable) -> list[str]:
@@ -119,7 +119,7 @@ def other_collections(memory: Searchable) -> list[str]:
     return [name for name in memory.vectors.names() if name not in OURS and "." not in name]
 
 
-class _OfChroma:
+class _ChromaDocuments:
     """The documents of another program's collection. Scores are cosines."""
 
     def __init__(self, memory: Searchable, collection: Collection, *, assume: bool) -> None:
@@ -149,15 +149,17 @@ class _OfChroma:
         return True
 
 
-class _Workspaces:
+class _WorkspaceDocuments:
     """The documents of workspaces, chunk by chunk. Scores are those of `memory search`."""
 
     name = WORKSPACE
 
-    def __init__(self, memory: Searchable, asked: CrossQueryRequest) -> None:
+    def __init__(self, memory: Searchable, request: CrossQueryRequest) -> None:
         self._memory = memory
-        self._n = asked.n
-        self._only = memory.workspace_named(asked.workspace).name if asked.workspace else None
+        self._n = request.n
+        self._workspace = (
+            memory.workspace_named(request.workspace).name if request.workspace else None
+        )
         self.space = Space(memory.settings.embedder, "workspace")
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
@@ -169,7 +171,9 @@ class _Workspaces:
         """
         rows = []
         for text in ids:
-            named = document_named(self._memory, f"{self._only}::{text}" if self._only else text)
+            named = document_named(
+                self._memory, f"{self._workspace}::{text}" if self._workspace else text
+            )
             if named is None and (full := only_file(text, self._by_path())) is not None:
                 named = document_named(self._memory, full)
             if named is not None:
@@ -186,8 +190,8 @@ class _Workspaces:
                 f"are: {', '.join(OF_DOCUMENTS)}"
             )
         query = query[:_MOST_ASKED]
-        asked = {"kinds": (WORKSPACE,), "n": n, "workspace": self._only, **(where or {})}
-        hits = self._memory.search(query, **asked).hits
+        request = {"kinds": (WORKSPACE,), "n": n, "workspace": self._workspace, **(where or {})}
+        hits = self._memory.search(query, **request).hits
         documents = [Document(hit.id, str(hit.text), hit.metadata, _NO_VECTOR) for hit in hits]
         return list(zip(self._with_vectors(documents), (hit.score for hit in hits), strict=True))
 
@@ -212,7 +216,7 @@ class _Workspaces:
         return {
             f"{workspace.name}/{path}": f"{workspace.name}::{path}"
             for workspace in Workspaces(self._memory.data_dir).all()
-            if self._only in (None, workspace.name)
+            if self._workspace in (None, workspace.name)
             for path in products.of_project(WORKSPACE_DOCUMENTS.name, workspace.partition)
         }
 
@@ -266,7 +270,7 @@ def require_same_space(
         raise StoreMismatch(
             f"{refused}its vectors have {dimension} numbers, ours {embedder.dimension}. {remedy}"
         )
-    if not sample or _alike(embedder, sample) >= _SAME:
+    if not sample or _mean_similarity(embedder, sample) >= _SAME:
         return Space(embedder.family, "vectors")
     if assume:
         return Space(embedder.family, "assumed")
@@ -276,7 +280,7 @@ def require_same_space(
     )
 
 
-def _alike(embedder: Embedder, sample: list[Document]) -> float:
+def _mean_similarity(embedder: Embedder, sample: list[Document]) -> float:
     """Return the median cosine between stored vectors and ours of the same texts; 0 without any."""
     texts = [document for document in sample if document.text.strip()]
     if not texts:

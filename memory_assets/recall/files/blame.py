@@ -145,9 +145,9 @@ def _resolve_commit(memory: Stores, target: str, repository: Repository | None) 
     if not _SHA.fullmatch(target) or len(target) < _FEWEST_DIGITS:
         return None
     rows = _claims(memory, repository)
-    claimed = {str(row["commit"]) for row in rows if _same(row["commit"], target)}
+    claimed = {str(row["commit"]) for row in rows if _same_commit(row["commit"], target)}
     longest = max(claimed, key=len, default=None)
-    if longest is not None and not all(_same(one, longest) for one in claimed):
+    if longest is not None and not all(_same_commit(one, longest) for one in claimed):
         raise ConfigurationError(f"{target} means {len(claimed)} commits; give more digits")
     return longest
 
@@ -155,9 +155,9 @@ def _resolve_commit(memory: Stores, target: str, repository: Repository | None) 
 def _blame_commit(
     memory: Stores, target: str, commit: str, repository: Repository | None
 ) -> dict[str, Any]:
-    blamed = list(_blamed(memory, {commit: []}, repository))
+    blamed = list(_commits_with_sessions(memory, {commit: []}, repository))
     notes = [] if blamed[0]["sessions"] else ["no session is proven to stand behind this commit"]
-    return _answer(target, "commit", repository, blamed, [], notes)
+    return _blame_as_json(target, "commit", repository, blamed, [], notes)
 
 
 def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> di
             notes.append("git knows nothing of it: only turns that changed it")
         if line is not None and not lines and not notes:
             notes.append(_UNCOMMITTED)
-        commits = list(_blamed(memory, lines, repository))
+        commits = list(_commits_with_sessions(memory, lines, repository))
     unexplained = [one for one in commits if not one["sessions"]]
     if commits and unexplained:
         notes.append(f"{UNPROVEN}: {len(unexplained)} of {len(commits)}")
@@ -186,10 +186,10 @@ def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> di
         turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)
     if not turns and not commits and _UNCOMMITTED not in notes:
         raise NotFound(f"no turn in memory changed {target}, and git has no commit of it")
-    return _answer(target, kind, repository, commits, turns, notes)
+    return _blame_as_json(target, kind, repository, commits, turns, notes)
 
 
-def _blamed(
+def _commits_with_sessions(
     memory: Stores, lines: dict[str, list[int]], repository: Repository | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the commits, those with most lines first."""
@@ -197,13 +197,13 @@ def _blamed(
     order = sorted(lines, key=lambda sha: (-len(lines[sha]), sha))[:_MOST_COMMITS]
     live = 0
     for sha in order:
-        rows = [row for row in claims if _same(row["commit"], sha)]
+        rows = [row for row in claims if _same_commit(row["commit"], sha)]
         rows = [row for row in rows if row["verified"] or _unambiguous(row, sha, repository)]
         known = repository.commit(sha) if repository is not None else None
         if not rows and known is not None and repository is not None and live < _MOST_LIVE:
             live += 1
             rows = attribute_new_commit(memory, known, repository, _AROUND)
-        sessions = [_attributed(memory, row) for row in _best(rows)]
+        sessions = [_attributed(memory, row) for row in _uncontested_best(rows)]
         subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
         times = (row["committed_at"] for row in rows if row["committed_at"])
         when = known.committed_at if known is not None else next(times, None)
@@ -227,13 +227,13 @@ def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -
 def _claims(memory: Stores, repository: Repository | None) -> Iterator[dict[str, Any]]:
     """Yield the rows of session_commits and commit_links: those of the projects in this repository,
     or of all projects if none is in it."""
-    mine = projects_in(memory.lake, repository)
+    projects = projects_in(memory.lake, repository)
     lake = memory.lake
-    for project in mine or lake.projects(SESSION_COMMITS):
+    for project in projects or lake.projects(SESSION_COMMITS):
         for row in lake.read_partition(SESSION_COMMITS, project).to_pylist():
             if row["commit"]:
                 yield row
-    for project in mine or lake.projects(COMMIT_LINKS):
+    for project in projects or lake.projects(COMMIT_LINKS):
         for session_id in lake.sessions(COMMIT_LINKS, project):
             for row in rows_of(lake, COMMIT_LINKS, project, session_id):
                 link = {**_LINKED, "timestamp": row["linked_at"], **row}
@@ -242,7 +242,7 @@ def _claims(memory: Stores, repository: Repository | None) -> Iterator[dict[str,
                 yield {**link, "score": SCORES[evidence], "verified": checked}
 
 
-def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _uncontested_best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the uncontested attributions, one a session, highest score first."""
     standing = uncontested((row["commit"][:7], row["evidence"], row) for row in rows)
     best: dict[str, dict[str, Any]] = {}
@@ -262,13 +262,13 @@ def _attributed(memory: Stores, row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _same(one: str, other: str) -> bool:
+def _same_commit(left: str, right: str) -> bool:
     """Return True if one SHA is the beginning of the other, with at least seven digits."""
-    shorter = min(len(one), len(other))
-    return shorter >= _FEWEST_DIGITS and one[:shorter] == other[:shorter]
+    shorter = min(len(left), len(right))
+    return shorter >= _FEWEST_DIGITS and left[:shorter] == right[:shorter]
 
 
-def _answer(
+def _blame_as_json(
     target: str,
     kind: str,
     repository: Repository | None,
@@ -295,8 +295,8 @@ def turns_that_changed(
     of projects in this repository, or, if there are none, of other projects that wrote a path with
     this end. `here` is True of the former; of others only the end of the path is equal."""
     lake = memory.lake
-    mine = projects_in(lake, repository)
-    turns = list(touching_turns(lake, mine, [path]))
+    projects = projects_in(lake, repository)
+    turns = list(touching_turns(lake, projects, [path]))
     if not turns and "/" in path.strip("/"):
         turns = list(touching_turns(lake, lake.projects(TURN_CHUNKS), [path]))
     changes = [
@@ -305,7 +305,7 @@ def turns_that_changed(
             "timestamp": iso(row["timestamp"]),
             "title": session_title(lake, row["project"], row["session_id"]),
             "path": written,
-            "here": row["project"] in mine,
+            "here": row["project"] in projects,
         }
         for row in turns
         if (written := _written_path(lake, row, path))

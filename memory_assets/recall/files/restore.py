@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,7 +37,7 @@ _WINDOWS_HOME = re.compile(r"[A-Za-z]:[/\\]Users[/\\][^/\\]+(?=[/\\])", re.IGNOR
 _TAG = re.compile(r"<redacted[:-][^>\n]*>|\[REDACTED[^\]\n]*\]")
 
 
-def restore(memory: Stores, asked: RestoreRequest, directory: Path) -> dict[str, Any]:
+def restore(memory: Stores, request: RestoreRequest, directory: Path) -> dict[str, Any]:
     """Return the contents of a file as far as they are on record: `file`, its path in full, `time`
     and `session_id` of the last event, `text`, whether it is `complete`, the number of `redactions`
     in it, `missing` (what is not on record, and why), and `events`.
@@ -47,14 +48,14 @@ def restore(memory: Stores, asked: RestoreRequest, directory: Path) -> dict[str,
         ConfigurationError: several files are called so; lists them.
         NotFound: no session wrote or read it, or not by then.
     """
-    by_file = _events_by_file(memory, _as_recorded(asked.file))
-    file = _only(asked.file, by_file, directory)
+    by_file = _events_by_file(memory, _as_recorded(request.file))
+    file = _only_match(request.file, by_file, directory)
     events = by_file[file]
     events.sort(key=lambda event: (event.time, event.session_id, event.seq))
-    events = _until(memory, events, asked)
+    events = _until(memory, events, request)
     if not events:
         raise NotFound(f"no contents of {file} are on record; try another time or session")
-    text, missing = _put_together(events)
+    text, missing = _rebuild(events)
     rendered = text.rendered()
     if tags := len(_TAG.findall(rendered)):
         missing.append(f"{counted(tags, 'redaction')} in the text")
@@ -99,31 +100,31 @@ def _events_by_file(memory: Stores, name: str) -> dict[str, list[FileEvent]]:
     return by_file
 
 
-def _only(name: str, files: Iterable[str], directory: Path) -> str:
+def _only_match(name: str, files: Iterable[str], directory: Path) -> str:
     """Return the file that is meant: the one at that path, else the only one that ends so."""
-    known = {str(on_this_machine(file)): file for file in files}
+    matches = {str(on_this_machine(file)): file for file in files}
     here = os.path.normpath(directory / on_this_machine(name))
-    if here in known:
-        return known[here]
-    if len(known) > 1:
-        raise ConfigurationError(f"{name} can mean {listed(known.values())}; give one of them")
-    if not known:
+    if here in matches:
+        return matches[here]
+    if len(matches) > 1:
+        raise ConfigurationError(f"{name} can mean {listed(matches.values())}; give one of them")
+    if not matches:
         raise NotFound(f"no session wrote or read a file {name}, as far as is on record")
-    return next(iter(known.values()))
+    return next(iter(matches.values()))
 
 
-def _until(memory: Stores, events: Sequence[FileEvent], asked: RestoreRequest) -> list[FileEvent]:
+def _until(memory: Stores, events: Sequence[FileEvent], request: RestoreRequest) -> list[FileEvent]:
     """Return the events up to the time, or to the last one of the session."""
-    if asked.at is not None:
-        return [event for event in events if event.time <= asked.at]
-    if asked.session is None:
+    if request.at is not None:
+        return [event for event in events if event.time <= request.at]
+    if request.session is None:
         return list(events)
-    _, session_id = session_named(memory, asked.session)
+    _, session_id = session_named(memory, request.session)
     own = [at for at, event in enumerate(events) if event.session_id == session_id]
     return list(events[: own[-1] + 1]) if own else []
 
 
-def _put_together(events: Iterable[FileEvent]) -> tuple[FileText, list[str]]:
+def _rebuild(events: Iterable[FileEvent]) -> tuple[FileText, list[str]]:
     """Return the text after all events, and what could not be put together since it was known in
     whole for the last time."""
     text, missing = FileText(), list[str]()
@@ -305,7 +306,7 @@ _CONTENT = re.compile(
 )
 _RANGE = re.compile(r"^(?:offset|limit|view_range|start_line|end_line): ", re.MULTILINE)
 _EVERYWHERE = re.compile(r"^replace_?[aA]ll: true$", re.MULTILINE)
-_NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|: )(.*)", re.DOTALL)
+_NUMBERED = re.compile(r"\s*(\d{1,6})(?:→|\t|: )(.*)", re.DOTALL)
 _REMINDER = re.compile(r"\n*<system-reminder>.*", re.DOTALL)
 _OUTPUT = re.compile(
     r"(?:(?:Chunk ID|Wall time|Process exited|Original token|Exit code)[^\n]*\n)+Output:\n"
@@ -382,22 +383,22 @@ def _events(call: RedactedRecord, result: RedactedRecord, file: str) -> Iterator
     at = (result.timestamp or call.timestamp or UNTIMED, call.session_id, call.seq)
     kind = tool_kind(call)
     if "*** Begin Patch" in call.text:
-        yield from _patched(str(call.text), directory, file, at)
+        yield from _patch_events(str(call.text), directory, file, at)
     elif kind == "shell":
-        yield from _of_shell(call, result, file, at)
+        yield from _shell_events(call, result, file, at)
     elif not any(_is_file(path, directory, file) for path in call.paths):
         return
     elif kind == "read":
-        asked_whole = _RANGE.search(call.text) is None
-        yield _read(_REMINDER.sub("", str(result.text)), at, whole=asked_whole)
+        read_whole = _RANGE.search(call.text) is None
+        yield _read_event(_REMINDER.sub("", str(result.text)), at, whole=read_whole)
     elif kind == "write":
-        yield _written(str(call.text), at)
+        yield _write_event(str(call.text), at)
 
 
 _At = tuple[datetime, str, int]
 
 
-def _written(call: str, at: _At) -> FileEvent:
+def _write_event(call: str, at: _At) -> FileEvent:
     edits = tuple(edits_of(call))
     if len(edits) == 1 and not edits[0][0]:  # an edit of nothing makes a new file
         return FileEvent("written", *at, text=_uncut(edits[0][1]))
@@ -411,24 +412,26 @@ def _uncut(text: str) -> str | None:
     return None if _CUT.search(text) else text
 
 
-def _read(output: str, at: _At, *, whole: bool, first: int = 1) -> FileEvent:
-    """Return what was read: the whole file, or some of its lines. Lines are numbered by the tool,
-    or from `first`."""
-    if _CUT.search(output):
-        return FileEvent("read", *at)
+def _read_event(
+    output: str, at: _At, *, whole: bool, first: int = 1, numbered: bool | None = None
+) -> FileEvent:
+    """Return what was read: the whole file, or some of its lines, which are `numbered` (None:
+    perhaps, then without a gap), or stand there from `first` on."""
     rows = output.removesuffix("\n").split("\n")
-    matches = [_NUMBERED.fullmatch(row) for row in rows]
-    if all(matches):
-        lines = tuple((int(match[1]), match[2]) for match in matches if match is not None)
-    else:
-        lines = tuple(enumerate(rows, first))
-    gapless = [number for number, _ in lines] == list(range(1, len(lines) + 1))
-    if whole and gapless and len(lines) < _MOST_READ:
+    matches = [_NUMBERED.fullmatch(row) for row in rows] if numbered is not False else []
+    lines = tuple((int(match[1]), match[2]) for match in matches if match is not None)
+    if len(lines) < len(rows) or any(
+        after - before != 1 for (before, _), (after, _) in pairwise(lines)
+    ):
+        lines = () if numbered else tuple(enumerate(rows, first))
+    if _CUT.search(output) or not lines:
+        return FileEvent("read", *at)
+    if whole and lines[0][0] == 1 and len(lines) < _MOST_READ:
         return FileEvent("read", *at, text="\n".join(line for _, line in lines))
     return FileEvent("read", *at, lines=lines)
 
 
-def _of_shell(
+def _shell_events(
     call: RedactedRecord, result: RedactedRecord, file: str, at: _At
 ) -> Iterator[FileEvent]:
     """Yield what a command did: printed the file by `cat`, or lines of it by `sed -n` or `nl`, or
@@ -452,14 +455,14 @@ def _of_shell(
     shown = _SED.fullmatch(next((str(word) for word in parts[0].arguments), ""))
     alone = len(parts) == 1 and "|" not in call.command
     if parts[0].program == "cat" and alone and len(parts[0].words) == 2:
-        yield _read(output, at, whole=True)
+        yield _read_event(output, at, whole=True, numbered=False)
     elif parts[0].program == "sed" and alone and "-n" in parts[0].words and shown:
-        yield _read(output, at, whole=False, first=int(shown[1]))
+        yield _read_event(output, at, whole=False, first=int(shown[1]), numbered=False)
     elif parts[0].program == "nl" and all(_SED.fullmatch(str(word)) for word in piped):
-        yield _read(output, at, whole=not piped)
+        yield _read_event(output, at, whole=not piped, numbered=True)
 
 
-def _patched(patch: str, directory: str, file: str, at: _At) -> Iterator[FileEvent]:
+def _patch_events(patch: str, directory: str, file: str, at: _At) -> Iterator[FileEvent]:
     """Yield what an apply_patch text did to the file."""
     sections = list(_SECTION.finditer(patch))
     for number, section in enumerate(sections):

@@ -144,20 +144,20 @@ def together(answers: Sequence[Answer], most: int) -> Answer:
     """Return the `most` best hits of several projects, and what is held back in any of them; the
     rest is that of the first."""
     hits = sorted(
-        (hit for one in answers for hit in one.hits), key=lambda hit: (-hit.score, hit.id)
+        (hit for answer in answers for hit in answer.hits), key=lambda hit: (-hit.score, hit.id)
     )
-    held_back = [line for one in answers for line in one.coverage.held_back]
+    held_back = [line for answer in answers for line in answer.coverage.held_back]
     coverage = replace(
         answers[0].coverage,
-        quarantined=sum(one.coverage.quarantined for one in answers),
+        quarantined=sum(answer.coverage.quarantined for answer in answers),
         held_back=tuple(held_back[:MOST_HELD_BACK]),
     )
     return replace(
         answers[0],
         coverage=coverage,
         hits=tuple(hits[:most]),
-        older=sum(one.older for one in answers),
-        machine=sum(one.machine for one in answers),
+        older=sum(answer.older for answer in answers),
+        machine=sum(answer.machine for answer in answers),
     )
 
 
@@ -203,14 +203,14 @@ def only(
 ) -> Answer:
     """Return an answer with the hits that pass; in place of the others come further ones, of the
     best `MAX_HITS`."""
-    asked = request.n
+    wanted = request.n
     while True:
-        answer = ask(replace(request, n=asked))
+        answer = ask(replace(request, n=wanted))
         hits = tuple(filter(passes, answer.hits))
-        is_last = len(answer.hits) < asked or asked == MAX_HITS or hits == answer.hits
+        is_last = len(answer.hits) < wanted or wanted == MAX_HITS or hits == answer.hits
         if len(hits) >= request.n or is_last:
             return replace(answer, hits=hits[: request.n])
-        asked = min(asked * 4, MAX_HITS)
+        wanted = min(wanted * 4, MAX_HITS)
 
 
 def session_of(hit: Hit) -> tuple[str, str]:
@@ -279,7 +279,7 @@ def coverages(
     def total(stages: Sequence[str], name: str) -> int:
         return sum(int(totals.get(stage, {}).get(name) or 0) for stage in stages)
 
-    def held_in(stages: Sequence[str]) -> Coverage:
+    def coverage_in(stages: Sequence[str]) -> Coverage:
         times = (totals.get(stage, {}).get("made_at") for stage in stages)
         return Coverage(
             sessions=total(["redacted_records"], "sessions"),
@@ -291,9 +291,9 @@ def coverages(
             waiting=waiting,
         )
 
-    by_words = held_in([kind.keywords for kind in wanted])
+    by_words = coverage_in([kind.keywords for kind in wanted])
     if index is None:
-        return by_words, held_in([kind.asset for kind in wanted])
+        return by_words, coverage_in([kind.asset for kind in wanted])
     of_lake = {kind.name: total([kind.embeddings], "rows") for kind in wanted}
     own = sum(min(rows, index.rows_with_vectors(name)) for name, rows in of_lake.items())
     return by_words, replace(by_words, indexed=own)

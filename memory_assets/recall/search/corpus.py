@@ -56,7 +56,7 @@ class Corpus:
     ts_epoch: npt.NDArray[np.float64]
     passages: Integers
     base_of: Mapping[int, int]
-    known_postings: dict[str, Postings] = field(default_factory=dict)
+    cached_postings: dict[str, Postings] = field(default_factory=dict)
 
     @property
     def turns(self) -> int:
@@ -86,18 +86,18 @@ class Corpus:
 
     def postings(self, index: KeywordIndex, term: str) -> Postings:
         """Return the rows that contain a term, and how often."""
-        if term not in self.known_postings:
-            if len(self.known_postings) >= _CACHED_TERMS:
-                self.known_postings.clear()
+        if term not in self.cached_postings:
+            if len(self.cached_postings) >= _CACHED_TERMS:
+                self.cached_postings.clear()
             places = [
                 (self.base_of[block], blob)
                 for block, blob in index.postings(term)
                 if block in self.base_of
             ]
-            self.known_postings[term] = unpack_postings(
+            self.cached_postings[term] = unpack_postings(
                 [base for base, _ in places], [blob for _, blob in places]
             )
-        return self.known_postings[term]
+        return self.cached_postings[term]
 
     def rows_at(self, index: KeywordIndex, positions: Sequence[int]) -> list[IndexedRow | None]:
         """Return the stored texts and metadata of rows, with None for a row that was deleted."""
@@ -121,10 +121,10 @@ class Corpora:
     def corpus(self, kind: str) -> Corpus:
         """Return the present rows of a kind; to be called within `index.reading()`."""
         generation = self.index.generation
-        known = self._corpora.get(kind)
-        if known is None or known.generation != generation:
-            known = self._corpora[kind] = build_corpus(self.index.blocks(kind), generation)
-        return known
+        corpus = self._corpora.get(kind)
+        if corpus is None or corpus.generation != generation:
+            corpus = self._corpora[kind] = build_corpus(self.index.blocks(kind), generation)
+        return corpus
 
     def vectors(self, kind: str, embedder_id: str) -> Floats | None:
         """Return the vectors of a kind's rows (zeros for a row without one), or None if no row has
@@ -134,9 +134,9 @@ class Corpora:
             StoreMismatch: an embedder of another family made them.
         """
         corpus = self.corpus(kind)
-        before, known = self._vectors.get(kind, (None, None))
-        if before is corpus and known is not None:
-            return known
+        before, cached = self._vectors.get(kind, (None, None))
+        if before is corpus and cached is not None:
+            return cached
         kept = {} if before is None else before.base_of
         new = [part.block for part in corpus.blocks if part.block not in kept]
         read = self.index.vectors(new)
@@ -147,15 +147,15 @@ class Corpora:
                 f"the vectors in memory were made by {other}, the settings ask for {embedder_id}. "
                 "Set MEMORY_EMBEDDER back, or run `memory ingest`, which embeds everything again."
             )
-        if not read and known is None:
+        if not read and cached is None:
             return None
-        width = known.shape[1] if known is not None else _width(corpus, read)
+        width = cached.shape[1] if cached is not None else _width(corpus, read)
         matrix = np.zeros((corpus.rows, width), dtype=np.float32)
         ends = [*corpus.bases[1:].tolist(), corpus.rows]
         for part, start, end in zip(corpus.blocks, corpus.bases.tolist(), ends, strict=True):
-            if part.block in kept and known is not None:
+            if part.block in kept and cached is not None:
                 old = kept[part.block]
-                matrix[start:end] = known[old : old + end - start]
+                matrix[start:end] = cached[old : old + end - start]
             elif part.block in read:
                 data = np.frombuffer(read[part.block][1], dtype=np.float16)
                 matrix[start:end] = data.reshape(end - start, width)

@@ -28,7 +28,7 @@ POOL = 30
 NEAREST_CODE = 200
 """Chunks of code nearest in meaning whose cosines with each other are looked at."""
 _NEIGHBOURS = 10
-_SAME = 0.9
+_NEAR_COPY_SHARE = 0.9
 _WORD = re.compile(r"\w+")
 _CODE = "code class method function"
 _WORDS = {
@@ -48,7 +48,7 @@ def type_scores(corpus: Corpus, index: KeywordIndex, query: str) -> Floats:
     """Return 1 for each chunk of a file of a type that a query names, else 0."""
     asked = query_terms(query).keys()
     scores = np.zeros(corpus.turns, dtype=np.float32)
-    for name, terms in _terms().items():
+    for name, terms in _type_terms().items():
         if terms & asked:
             rows, _ = corpus.postings(index, mark_term(facet_mark("file_type", name)))
             scores[corpus.turn[rows]] = 1
@@ -114,7 +114,7 @@ def without_copies(rows: Sequence[IndexedRow | None]) -> list[list[int]]:
         path = PurePosixPath(str(row.metadata["file_path"]))
         in_formats = row.metadata["kind"] == "api"
         for group, (other, beside, of_first) in zip(groups, firsts, strict=True):
-            near = of_prose and _near(words, of_first)
+            near = of_prose and _are_near_copies(words, of_first)
             twins = in_formats and path != beside and _stem(path) == _stem(beside)
             if heading == other and (words == of_first or near or twins):
                 group.append(at)
@@ -129,13 +129,13 @@ def _stem(path: PurePosixPath) -> PurePosixPath:
     return path.parent / path.stem
 
 
-def _near(words: Sequence[str], others: Sequence[str]) -> bool:
+def _are_near_copies(words: Sequence[str], others: Sequence[str]) -> bool:
     of_both = set(words) & set(others)
-    return len(of_both) >= _SAME * len({*words, *others})
+    return len(of_both) >= _NEAR_COPY_SHARE * len({*words, *others})
 
 
 @cache
-def _terms() -> dict[str, frozenset[str]]:
+def _type_terms() -> dict[str, frozenset[str]]:
     return {name: frozenset(text_terms(words)) for name, words in _WORDS.items()}
 
 
@@ -147,16 +147,16 @@ _RELATIONS = {
     "depend rely require": "dependency upstream downstream",
     "supersede replace": "successor obsolete",
 }
-"""Words that ask for a relation, with the others by which it is stated."""
-_KINDS = (
+"""Words that ask for a relation, with other words that state it."""
+_GENERIC_NOUNS = (
     "service event channel topic queue message system component application app screen container"
 )
-"""Words for what is asked about, which need not be in what answers."""
-_MAY_STATE = 30
+"""Words for the kind of the subject, which the answer need not contain."""
+_MOST_CHUNKS = 30
 """Chunks that have a word of the relation and the most names, looked at beside the best ones."""
-_ELSEWHERE = 0.5
-"""What a statement counts where only its file or heading has the word of the relation, and where
-only these have the names, unless the question asks what the named one does, or what replaced it."""
+_CONTEXT_WEIGHT = 0.5
+"""Weight of a statement whose file or heading alone has the word of the relation, or, unless the
+question asks what the named subject does or what replaced it, the names."""
 _SENTENCE_END = re.compile(r"(?<=[.;!?])\s+")
 _KEY = re.compile(r"[^:]{1,120}:(?:\*\*)?\s*(?:#.*)?")
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
@@ -180,13 +180,13 @@ class Relation:
 
 def asked_relation(query: str, rarities: Mapping[str, float]) -> Relation | None:
     """Return the relation that a question asks for, None if it asks for none or names nothing.
-    `rarities`: how rare each of its terms is (`KeywordScores.rarities`)."""
+    `rarities`: the rarity of each of its terms (`KeywordScores.rarities`)."""
     asked = query_terms(query).keys()
-    words = frozenset[str]().union(*(said for asking, said in _words() if asking & asked))
+    words = frozenset[str]().union(*(said for asking, said in _relations() if asking & asked))
     if not words:
         return None
-    named = {_plain(term): rarity for term, rarity in rarities.items() if term not in words}
-    names = {term: rarity for term, rarity in named.items() if term not in _kinds()} or named
+    named = {_unpadded(term): rarity for term, rarity in rarities.items() if term not in words}
+    names = {term: rarity for term, rarity in named.items() if term not in _nouns()} or named
     names = {term: max(rarity, 0.1) for term, rarity in names.items()}
     of_subject = not asked.isdisjoint({"do", *text_terms("supersede replace")})
     return Relation(words, names, of_subject) if names else None
@@ -197,19 +197,20 @@ def may_state(
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the chunks that have a word of the relation and most of the names, the best by these
     and by `scores` first; -inf of `scores` leaves one out."""
-    stated = np.zeros(corpus.turns, dtype=np.bool_)
+    has_relation = np.zeros(corpus.turns, dtype=np.bool_)
     for word in relation.words:
         rows, _ = corpus.postings(index, word)
-        stated[corpus.turn[rows]] = True
+        has_relation[corpus.turn[rows]] = True
     shares = np.zeros(corpus.turns, dtype=np.float32)
     for name, rarity in relation.names.items():
-        spelled = {name, name.zfill(2), name.zfill(3), name.zfill(4)} if name.isdigit() else {name}
-        held = np.zeros(corpus.turns, dtype=np.bool_)
-        for spelling in spelled:
+        widths = (2, 3, 4) if name.isdigit() else ()
+        spellings = {name, *map(name.zfill, widths)}
+        has_name = np.zeros(corpus.turns, dtype=np.bool_)
+        for spelling in spellings:
             rows, _ = corpus.postings(index, spelling)
-            held[corpus.turn[rows]] = True
-        shares += np.float32(rarity) * held
-    return best(np.where(stated & (shares > 0), scores + shares, -np.inf), _MAY_STATE)
+            has_name[corpus.turn[rows]] = True
+        shares += np.float32(rarity) * has_name
+    return best(np.where(has_relation & (shares > 0), scores + shares, -np.inf), _MOST_CHUNKS)
 
 
 def relation_scores(rows: Sequence[IndexedRow | None], relation: Relation) -> Floats:
@@ -217,23 +218,23 @@ def relation_scores(rows: Sequence[IndexedRow | None], relation: Relation) -> Fl
     scores = np.zeros(len(rows), dtype=np.float32)
     for at, row in enumerate(rows):
         if row is not None and row.metadata["kind"] != "code":
-            said = ("file_path", "section_heading", "file_type")
-            place = _terms_of("\n".join(str(row.metadata[name]) for name in said))
+            columns = ("file_path", "section_heading", "file_type")
+            context = _plain_terms("\n".join(str(row.metadata[name]) for name in columns))
             scores[at] = max(
-                (_worth(relation, statement, place) for statement in statements(str(row.text))),
+                (_score(relation, statement, context) for statement in statements(str(row.text))),
                 default=0.0,
             )
     return scores
 
 
-def _worth(relation: Relation, statement: set[str], place: set[str]) -> float:
-    says = not relation.words.isdisjoint(statement)
-    if not says and relation.words.isdisjoint(place):
+def _score(relation: Relation, statement: set[str], context: set[str]) -> float:
+    is_stated = not relation.words.isdisjoint(statement)
+    if not is_stated and relation.words.isdisjoint(context):
         return 0.0
-    share = relation.share(statement | place)
+    share = relation.share(statement | context)
     if relation.names.keys().isdisjoint(statement) and not relation.of_subject:
-        share *= _ELSEWHERE
-    return share if says else _ELSEWHERE * share
+        share *= _CONTEXT_WEIGHT
+    return share if is_stated else _CONTEXT_WEIGHT * share
 
 
 def statements(text: str) -> Iterator[set[str]]:
@@ -246,33 +247,33 @@ def statements(text: str) -> Iterator[set[str]]:
     for line in text.splitlines():
         content = line.strip()
         if content.startswith("##"):
-            heading, above = _terms_of(content), []
+            heading, above = _plain_terms(content), []
         elif content.startswith("|"):
-            head = head or _terms_of(content)
-            yield heading.union(head, *(terms for _, terms in above), _terms_of(content))
+            head = head or _plain_terms(content)
+            yield heading.union(head, *(terms for _, terms in above), _plain_terms(content))
         elif content:
             head, indent = set(), len(line) - len(line.lstrip())
             while above and above[-1][0] >= indent + bool(_ITEM.match(content)):
                 above.pop()
             for sentence in _SENTENCE_END.split(content):
-                yield heading.union(*(terms for _, terms in above), _terms_of(sentence))
+                yield heading.union(*(terms for _, terms in above), _plain_terms(sentence))
             if _KEY.fullmatch(content):
-                above.append((indent, _terms_of(content)))
+                above.append((indent, _plain_terms(content)))
         else:
             head = set()
 
 
-def _terms_of(text: str) -> set[str]:
-    return set(map(_plain, text_terms(text)))
+def _plain_terms(text: str) -> set[str]:
+    return set(map(_unpadded, text_terms(text)))
 
 
-def _plain(term: str) -> str:
+def _unpadded(term: str) -> str:
     """Return a number without the zeros before it: `0007` is 7."""
     return (term.lstrip("0") or term) if term.isdigit() else term
 
 
 @cache
-def _words() -> list[tuple[frozenset[str], frozenset[str]]]:
+def _relations() -> list[tuple[frozenset[str], frozenset[str]]]:
     return [
         (frozenset(text_terms(asking)), frozenset(text_terms(f"{asking} {stating}")))
         for asking, stating in _RELATIONS.items()
@@ -280,5 +281,5 @@ def _words() -> list[tuple[frozenset[str], frozenset[str]]]:
 
 
 @cache
-def _kinds() -> frozenset[str]:
-    return frozenset(text_terms(_KINDS))
+def _nouns() -> frozenset[str]:
+    return frozenset(text_terms(_GENERIC_NOUNS))

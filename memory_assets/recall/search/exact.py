@@ -42,37 +42,37 @@ _BEFORE_MATCH = 100
 """Most characters of the line before the match: a line may be a whole file."""
 _CUT_QUERY = " … "
 _NEWEST_FIRST: Any = [("", "descending")]
-_TESTED = ("text", "timestamp", "session_id", "agent", "tool_name", "kind")
+_FILTER_COLUMNS = ("text", "timestamp", "session_id", "agent", "tool_name", "kind")
 """Columns by which rows are chosen, of those that a table has."""
 
 
 @dataclass(frozen=True)
 class _Pattern:
-    """A text to be found: as it is written, or `loose`: in any case, with any blanks between its
-    words. Of one that was cut in its middle, both `parts` must be there."""
+    """A text to find: as it is written, or, if `loose`, in any case and with any blanks between its
+    words. A text that was cut in its middle has two `parts`, which must both be there."""
 
     parts: tuple[str, ...]
     loose: bool = False
 
     def matches(self, texts: Any) -> Any:
-        """Return a mask of the texts that hold it."""
+        """Return a mask of the texts that contain the pattern."""
         mask = None
         for part in self.parts:
             if self.loose:
-                held = pc.match_substring_regex(texts, _spaced(part), ignore_case=True)
+                matched = pc.match_substring_regex(texts, _with_any_blanks(part), ignore_case=True)
             else:
-                held = pc.match_substring(texts, part)
-            mask = held if mask is None else pc.and_(mask, held)
+                matched = pc.match_substring(texts, part)
+            mask = matched if mask is None else pc.and_(mask, matched)
         return mask
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return where it begins and ends in a text that holds it."""
-        expression = _spaced(self.parts[0]) if self.loose else re.escape(self.parts[0])
+        """Return the spans of the first part in a text that contains it."""
+        expression = _with_any_blanks(self.parts[0]) if self.loose else re.escape(self.parts[0])
         flags = re.IGNORECASE if self.loose else 0
         return [match.span() for match in re.finditer(expression, text, flags)] or [(0, 0)]
 
 
-def _spaced(text: str) -> str:
+def _with_any_blanks(text: str) -> str:
     return r"\s+".join(map(re.escape, text.split()))
 
 
@@ -91,12 +91,13 @@ def find_exact(
         begin = datetime.now(UTC) - timedelta(days=settings.recent_days)
         request = replace(request, since=max(filter(None, (request.since, begin))))
     parts = tuple(filter(str.strip, str(request.literal).split(_CUT_QUERY)))
-    answers = (
-        (hits, reason)
-        for pattern, reason in _patterns(settings, parts)
-        if (hits := _hits(memory, request, pattern, projects))
-    )
-    hits, reason = next(answers, ((), None))
+    hits: tuple[Hit, ...] = ()
+    reason = None
+    for pattern, pattern_reason in _patterns(settings, parts):
+        hits = _hits(memory, request, pattern, projects)
+        if hits:
+            reason = pattern_reason
+            break
     kinds = tuple(kind for kind in request.kinds if kind in EXACT_KINDS)
     coverage = coverages(memory.catalog, kinds)[0]
     progress = under_way(memory.data_dir)
@@ -111,15 +112,15 @@ def find_exact(
 
 
 def _patterns(settings: Settings, parts: tuple[str, ...]) -> Iterator[tuple[_Pattern, str | None]]:
-    """Yield what is to be looked for, one after another, with what is said of it."""
+    """Yield the patterns to try, each with the `reason` of an answer that it finds."""
     yield _Pattern(parts), None
     yield _Pattern(parts, loose=True), _OTHERWISE_SPACED
-    redacted = _redacted(settings, parts)
+    redacted = _redact_parts(settings, parts)
     if redacted != parts:
         yield _Pattern(redacted, loose=True), _REDACTED
 
 
-def _redacted(settings: Settings, parts: tuple[str, ...]) -> tuple[str, ...]:
+def _redact_parts(settings: Settings, parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return texts as redaction leaves them; as they are where it is not available."""
     from memory_assets.recall.search.redacted_queries import redactor_of_queries
 
@@ -134,12 +135,12 @@ def _hits(
 ) -> tuple[Hit, ...]:
     hits: list[Hit] = []
     if "sessions" in request.kinds or "prompts" in request.kinds:
-        tables = _newest(memory, REDACTED_RECORDS, projects, request, pattern)
-        hits += _of_turns(memory, request, pattern, tables)
+        tables = _newest_rows(memory, REDACTED_RECORDS, projects, request, pattern)
+        hits += _turn_hits(memory, request, pattern, tables)
     for kind in map(SEARCH_KINDS.__getitem__, EXACT_KINDS - {"sessions", "prompts"}):
         if kind.name in request.kinds and not request.tool:
-            for rows in _newest(memory, TABLES[kind.table], projects, request, pattern):
-                hits += _of_rows(kind, pattern, rows)
+            for rows in _newest_rows(memory, TABLES[kind.table], projects, request, pattern):
+                hits += _row_hits(kind, pattern, rows)
     hits.sort(key=lambda hit: (-hit.metadata["ts_epoch"], hit.id))
     newest: dict[str, Hit] = {}
     for hit in hits:
@@ -147,25 +148,25 @@ def _hits(
     return tuple(newest.values())[: request.n]
 
 
-def _newest(
+def _newest_rows(
     memory: Stores,
     table: Table,
     projects: Sequence[str],
     request: SearchRequest,
     pattern: _Pattern,
 ) -> list[pa.Table]:
-    """Return the newest rows of a table that hold a text and pass the filters, as many as may be
-    needed; after each project those that cannot be are let go."""
+    """Return the newest rows of a table that contain a text and pass the filters, at least as many
+    as the hits need; after each project the older ones are dropped, to bound memory."""
     most = _ROWS_A_HIT * request.n
-    pick = _picking(table, request, pattern, most)
-    among = [name for name in _TESTED if name in table.schema.names]
+    pick = _row_filter(table, request, pattern, most)
+    columns = [name for name in _FILTER_COLUMNS if name in table.schema.names]
     tables: list[pa.Table] = []
     for project in projects or memory.lake.projects(table):
-        tables = _trimmed([*tables, *memory.lake.select(table, project, among, pick)], most)
+        tables = _keep_newest([*tables, *memory.lake.select(table, project, columns, pick)], most)
     return tables
 
 
-def _trimmed(tables: list[pa.Table], most: int) -> list[pa.Table]:
+def _keep_newest(tables: list[pa.Table], most: int) -> list[pa.Table]:
     """Return the newest rows of tables, about `most` of them."""
     if sum(map(len, tables)) <= most:
         return tables
@@ -177,10 +178,10 @@ def _trimmed(tables: list[pa.Table], most: int) -> list[pa.Table]:
     return [rows for rows in kept if len(rows)]
 
 
-def _picking(
+def _row_filter(
     table: Table, request: SearchRequest, pattern: _Pattern, most: int
 ) -> Callable[[pa.Table], Any]:
-    """Return what chooses the rows of a row group: the newest that hold the text."""
+    """Return a function from a row group to the numbers of its newest rows with the text."""
     wanted = {"session_id": request.session, "agent": request.agent}
     if table is REDACTED_RECORDS and "sessions" not in request.kinds:
         wanted["kind"] = "prompt"
@@ -191,8 +192,8 @@ def _picking(
             if value is not None:
                 mask = pc.and_(mask, pc.equal(rows[name], pa.scalar(value)))
         if request.tool:
-            called = pc.utf8_lower(rows["tool_name"])
-            mask = pc.and_(mask, pc.equal(called, pa.scalar(request.tool.lower())))
+            tool_names = pc.utf8_lower(rows["tool_name"])
+            mask = pc.and_(mask, pc.equal(tool_names, pa.scalar(request.tool.lower())))
         if request.since is not None:
             mask = pc.and_(mask, pc.greater_equal(rows["timestamp"], pa.scalar(request.since)))
         if request.until is not None:
@@ -206,49 +207,49 @@ def _picking(
     return pick
 
 
-def _of_turns(
+def _turn_hits(
     memory: Stores, request: SearchRequest, pattern: _Pattern, tables: Sequence[pa.Table]
 ) -> Iterator[Hit]:
-    """Yield a hit for each of the newest turns with records that hold a text."""
+    """Yield a hit for each of the newest turns with records that contain a text."""
     records: list[RedactedRecord] = [
         record
         for rows in tables
         for record in rows_from_arrow(REDACTED_RECORDS, rows)
         if not is_recalled(record)
     ]
-    records.sort(key=lambda record: _seconds(record.timestamp), reverse=True)
-    turns = _Turns(memory)
-    of_turn: dict[str, list[RedactedRecord]] = {}
+    records.sort(key=lambda record: _epoch_seconds(record.timestamp), reverse=True)
+    turns = _TurnIds(memory)
+    by_turn: dict[str, list[RedactedRecord]] = {}
     for record in records:
-        enough = len(of_turn) == request.n
-        turn_id = turns.of(record, known=enough)
-        if turn_id in of_turn or not enough:
-            of_turn.setdefault(turn_id, []).append(record)
-    for turn_id, holding in of_turn.items():
-        newest = holding[0]
-        text, line = _line(newest.text, pattern)
+        is_full = len(by_turn) == request.n
+        turn_id = turns.turn_id(record, known=is_full)
+        if turn_id in by_turn or not is_full:
+            by_turn.setdefault(turn_id, []).append(record)
+    for turn_id, matching in by_turn.items():
+        newest = matching[0]
+        text, line = _matching_line(newest.text, pattern)
         metadata = {
-            **_common(newest.project, newest.project_root, newest.agent, newest.session_id),
-            **_when(newest.timestamp),
+            **_origin(newest.project, newest.project_root, newest.agent, newest.session_id),
+            **_time_metadata(newest.timestamp),
             "role": newest.role,
             "record": newest.kind,
             "tool": str(newest.tool_name),
             "line": line,
             "git_branch": str(newest.git_branch),
         }
-        yield Hit(turn_id, turn_id, 0.0, text, metadata, {"records": len(holding)})
+        yield Hit(turn_id, turn_id, 0.0, text, metadata, {"records": len(matching)})
 
 
-class _Turns:
-    """The turns of records, by sessions that are read once."""
+class _TurnIds:
+    """Looks up the turns of records, and reads each session once."""
 
     def __init__(self, memory: Stores) -> None:
         self._memory = memory
         self._of_session: dict[tuple[str, str], dict[tuple[str | None, int], str]] = {}
 
-    def of(self, record: RedactedRecord, *, known: bool) -> str:
-        """Return the id of a record's turn; of one that belongs to none, its session's. Only
-        sessions that are `known` are looked at, if that is said."""
+    def turn_id(self, record: RedactedRecord, *, known: bool) -> str:
+        """Return the id of a record's turn, or its session's if it belongs to no turn. `known`: use
+        only sessions that were read already."""
         session = record.project, record.session_id
         if not known and session not in self._of_session:
             with suppress(NotFound):  # it was forgotten meanwhile
@@ -261,27 +262,28 @@ class _Turns:
         return turns.get((record.agent_id, record.seq)) or f"session::{record.session_id}"
 
 
-def _of_rows(kind: SearchKind, pattern: _Pattern, rows: pa.Table) -> Iterator[Hit]:
-    """Yield a hit for each row of another kind that holds a text; of a document, for its chunk."""
+def _row_hits(kind: SearchKind, pattern: _Pattern, rows: pa.Table) -> Iterator[Hit]:
+    """Yield a hit for each row of another kind with a text; in documents for each chunk."""
     texts = texts_of(rows)
     for row, text in zip(rows.to_pylist(), texts, strict=True):
-        shown, line = _line(text, pattern)
+        excerpt, line = _matching_line(text, pattern)
         metadata = {
-            **_common(row["project"], row["project_root"], row["agent"], row["session_id"]),
-            **_when(row["timestamp"]),
+            **_origin(row["project"], row["project_root"], row["agent"], row["session_id"]),
+            **_time_metadata(row["timestamp"]),
             **{
-                name: _plain(row[columns[0]])
+                name: ", ".join(map(str, value)) if isinstance(value, list) else value
                 for name, columns in kind.metadata.items()
                 if columns[0] in row and name not in ("also", "last_modified")
+                for value in [row[columns[0]]]
             },
         }
         if "line_start" in row:
             metadata["line_start"] = metadata["line_end"] = row["line_start"] + line - 1
         row_id = str(row.get("chunk_id") or row["id"])
-        yield Hit(row_id, row_id, 0.0, shown, metadata, {"records": 1})
+        yield Hit(row_id, row_id, 0.0, excerpt, metadata, {"records": 1})
 
 
-def _common(project: str, root: str, agent: str, session_id: str) -> dict[str, Any]:
+def _origin(project: str, root: str, agent: str, session_id: str) -> dict[str, Any]:
     return {
         "project": project,
         "project_root": str(root),
@@ -290,21 +292,17 @@ def _common(project: str, root: str, agent: str, session_id: str) -> dict[str, A
     }
 
 
-def _when(time: datetime | None) -> dict[str, Any]:
-    return {"timestamp": time.isoformat() if time else "", "ts_epoch": _seconds(time)}
+def _time_metadata(time: datetime | None) -> dict[str, Any]:
+    return {"timestamp": time.isoformat() if time else "", "ts_epoch": _epoch_seconds(time)}
 
 
-def _seconds(time: datetime | None) -> float:
+def _epoch_seconds(time: datetime | None) -> float:
     return time.timestamp() if time else 0.0
 
 
-def _plain(value: Any) -> Any:
-    return ", ".join(map(str, value)) if isinstance(value, list) else value
-
-
-def _line(text: RedactedText, pattern: _Pattern) -> tuple[RedactedText, int]:
-    """Return the line, or lines, in which a match stands, of a long one what is around the match,
-    and the number of the first one in the text."""
+def _matching_line(text: RedactedText, pattern: _Pattern) -> tuple[RedactedText, int]:
+    """Return the line, or lines, of the first match, shortened around the match if they are long,
+    and the number of the first of these lines in the text."""
     start, end = pattern.places(text)[0]
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", end)

@@ -26,10 +26,10 @@ _OWN, _EMPHASIS, _CONCRETE, _ANSWERS = 0.6, 0.7, 0.7, 0.7
 that names something (a number, a path, code); that opens like an answer."""
 _LENGTH, _PLACE = -0.3, -0.2
 """Score by the logarithms of a sentence's length and of the number of sentences before it."""
-_NOTHING = -9.0
+_NOTHING_SCORE = -9.0
 """Score of a sentence that repeats a pasted line, of a digest of calls, and of what will be done
 next, which repeats the question: they are shown if there is nothing else."""
-_WORSE = 3.0
+_MOST_BELOW_BEST = 3.0
 """A sentence whose score is so much below the best one's is left out."""
 _FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
 """Pairs of words that a line has to be a pasted one, and the share of its pairs and of those of a
@@ -42,7 +42,7 @@ before calls."""
 _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
 _GAP = " … "
-_STRONG = "**"
+_BOLD = "**"
 
 _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?][\"')\]*_`]*\s+|[。！？]")
 _JOINTS = re.compile(r"([-_.]+)")
@@ -63,7 +63,7 @@ _PLANS = re.compile(
     re.IGNORECASE,
 )
 _NAMES_SOMETHING = re.compile(r"`|\d|https?:|\w/\w|[→—=]")
-_HEADS = re.compile(r"#+ |\*\*[^*]+\*\*:?\Z|.*:\Z")
+_IS_HEADING = re.compile(r"#+ |\*\*[^*]+\*\*:?\Z|.*:\Z")
 _CODE_OR_STARS = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|(?<![*\\/])\*{2,3}(?!\*|/\*)")
 _NO_TEXT = re.compile(r"[\W_]*\Z|`?★ Insight ─+`?\Z")
 
@@ -77,19 +77,19 @@ class _Sentence:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """The terms that it is found by."""
+        """The index terms of the sentence."""
         return frozenset(indexed_terms(self.text))
 
     @cached_property
     def says_nothing(self) -> bool:
-        """Whether it is a digest, or says what will be done next."""
+        """Whether the sentence is a digest of calls, or says what will be done next."""
         return self.digest or _PLANS.search(self.text) is not None
 
     @cached_property
     def alone(self) -> float:
         """Score of the sentence whatever the question is."""
         score = _LENGTH * math.log(len(self.text) + 1)
-        score += _EMPHASIS * bool(_strong(self.text))
+        score += _EMPHASIS * bool(_bold_runs(self.text))
         score += _CONCRETE * (_NAMES_SOMETHING.search(self.text) is not None)
         return score + _ANSWERS * (_OPENS_WITH_ANSWER.match(self.text) is not None)
 
@@ -103,14 +103,14 @@ class _Query:
         lines = map(pasted_terms, text.splitlines())
         self._pairs = [pairs for pairs in lines if len(pairs) >= _FEWEST_PAIRS]
 
-    def is_repeated_by(self, text: str, held: Set[str]) -> bool:
-        """Return whether a text that has these terms repeats a pasted line and says little else,
-        which is no answer to it."""
-        if not self._pairs or len(held) < _FEWEST_PAIRS:
+    def is_repeated_by(self, text: str, terms: Set[str]) -> bool:
+        """Return whether a text, which has `terms` of the question, repeats a pasted line and says
+        little else: that is no answer."""
+        if not self._pairs or len(terms) < _FEWEST_PAIRS:
             return False
-        there = pasted_terms(text)
+        pairs_of_text = pasted_terms(text)
         return any(
-            2 * len(pairs & there) >= _NEARLY_ALL * (len(pairs) + len(there))
+            2 * len(pairs & pairs_of_text) >= _NEARLY_ALL * (len(pairs) + len(pairs_of_text))
             for pairs in self._pairs
         )
 
@@ -132,8 +132,10 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: st
     sentences = [*others, *own] if only_calls else [*own, *others]
     first = len(others) if only_calls else 0
     in_text = range(first, first + len(own))
-    scores = _scores(sentences, in_text.stop, query)
-    chosen = _chosen(sentences, scores, most - len("… …"), least=-math.inf if only_calls else None)
+    scores = _score_sentences(sentences, in_text.stop, query)
+    chosen = _choose_sentences(
+        sentences, scores, most - len("… …"), least=-math.inf if only_calls else None
+    )
     parts = ["…"] if text[:skipped].strip() else []
     last = -1
     for at in sorted(chosen):
@@ -179,49 +181,49 @@ def beside(passages: Sequence[tuple[str, int]], query: str, *, only_calls: bool 
         if text[prompt_length:].strip()
         for sentence in _sentences(text[prompt_length:])
     ]
-    asked = _query(query).terms.keys()
-    if all(asked.isdisjoint(sentence.terms) for sentence in sentences):
-        said = [sentence for sentence in sentences if only_calls and not sentence.says_nothing]
-        best = max(said, key=lambda sentence: sentence.alone, default=_Sentence(""))
+    question_terms = _query(query).terms.keys()
+    if all(question_terms.isdisjoint(sentence.terms) for sentence in sentences):
+        telling = [sentence for sentence in sentences if only_calls and not sentence.says_nothing]
+        best = max(telling, key=lambda sentence: sentence.alone, default=_Sentence(""))
         return _cut(best.text, _MOST_BEFORE_CALLS)
-    chosen = _chosen(sentences, _scores(sentences, 0, query), _MOST_BESIDE)
+    chosen = _choose_sentences(sentences, _score_sentences(sentences, 0, query), _MOST_BESIDE)
     return "\n".join(chosen[at] for at in sorted(chosen))
 
 
-def _scores(sentences: Sequence[_Sentence], own: int, query: str) -> list[float]:
+def _score_sentences(sentences: Sequence[_Sentence], own: int, query: str) -> list[float]:
     """Return how probably each sentence answers a question; the first `own` ones are of the passage
     that was found. Without a question, or where none has a word of it, the first ones come
     first."""
-    asked = _query(query)
-    held = [sentence.terms & asked.terms.keys() for sentence in sentences]
-    occurring = Counter(term for terms in held for term in terms)
+    question = _query(query)
+    matched = [sentence.terms & question.terms.keys() for sentence in sentences]
+    occurring = Counter(term for terms in matched for term in terms)
     if not occurring:
         return [-at / (len(sentences) + 1) for at in range(len(sentences))]
     weights = {
-        term: weight / math.sqrt(occurring[term] or 1) for term, weight in asked.terms.items()
+        term: weight / math.sqrt(occurring[term] or 1) for term, weight in question.terms.items()
     }
     scores, heading = [], 0.0
-    for at, (sentence, terms) in enumerate(zip(sentences, held, strict=True)):
+    for at, (sentence, terms) in enumerate(zip(sentences, matched, strict=True)):
         words = sum(map(weights.__getitem__, terms)) / sum(weights.values())
         score = sentence.alone + _WORDS * words + _HEADING * heading + _OWN * (at < own)
         score += _PLACE * math.log1p(at if at < own else at - own)
-        is_nothing = sentence.says_nothing or asked.is_repeated_by(sentence.text, terms)
-        scores.append(_NOTHING if is_nothing else score)
-        if _HEADS.match(sentence.text):
+        is_nothing = sentence.says_nothing or question.is_repeated_by(sentence.text, terms)
+        scores.append(_NOTHING_SCORE if is_nothing else score)
+        if _IS_HEADING.match(sentence.text):
             heading = words
     return scores
 
 
-def _chosen(
+def _choose_sentences(
     sentences: Sequence[_Sentence], scores: Sequence[float], room: int, least: float | None = None
 ) -> dict[int, str]:
-    """Return the best sentences that fit, by their place, the last one of them cut where there is
-    room for a part. One that occurs twice is taken once. If not all fit, those whose score is below
-    `least` are left out; without it, those that are much worse than the best one."""
+    """Return the best sentences that fit in `room` characters, by their place; the last one is cut
+    if there is room for a part of it. A repeated sentence is taken once. If not all fit, those with
+    a score below `least` are left out; without `least`, those much worse than the best one."""
     chosen: dict[int, str] = {}
     fits = sum(len(sentence.text) + 1 for sentence in sentences) <= room + 1
     if least is None:
-        least = -math.inf if fits else max(scores, default=0.0) - _WORSE
+        least = -math.inf if fits else max(scores, default=0.0) - _MOST_BELOW_BEST
     for at in sorted(range(len(sentences)), key=lambda at: (-scores[at], at)):
         text = sentences[at].text
         if scores[at] < least or text in chosen.values():
@@ -235,14 +237,14 @@ def _chosen(
     return chosen
 
 
-def _strong(line: str) -> Sequence[tuple[int, int]]:
+def _bold_runs(line: str) -> Sequence[tuple[int, int]]:
     """Return where each run of strong words of a line begins, behind its `**`, and where it ends,
     before the other. As in CommonMark a `**` opens before a word and closes behind one; one that
     does both, as in a power or a path's pattern, opens only between letters of a script without
     blanks."""
     opened: list[int] = []
     runs = []
-    for stars in _CODE_OR_STARS.finditer(line) if _STRONG in line else ():
+    for stars in _CODE_OR_STARS.finditer(line) if _BOLD in line else ():
         if stars[1]:
             continue
         before, after = line[: stars.start()][-1:] or " ", line[stars.end() :][:1] or " "
@@ -255,7 +257,7 @@ def _strong(line: str) -> Sequence[tuple[int, int]]:
     return runs
 
 
-def _is_strong(at: int, runs: Sequence[tuple[int, int]]) -> bool:
+def _is_bold(at: int, runs: Sequence[tuple[int, int]]) -> bool:
     """Return whether a place in a line is inside of one of the runs of strong words."""
     return any(begin < at <= end for begin, end in runs)
 
@@ -268,13 +270,13 @@ def _cut(text: str, room: int) -> str:
         return text
     blank = text.rfind(" ", 0, room + 1)
     end = blank if 2 * blank > room else room
-    return f"{text[:end]}{_STRONG * _is_strong(end, _strong(text))}"
+    return f"{text[:end]}{_BOLD * _is_bold(end, _bold_runs(text))}"
 
 
 def share_of_words(text: str, query: str) -> float:
     """Return the share of the words of a query, but those that merely ask, that a text has."""
-    asked = _telling_terms(query)
-    return len(asked.intersection(indexed_terms(text))) / len(asked) if asked else 0.0
+    query_set = _telling_terms(query)
+    return len(query_set.intersection(indexed_terms(text))) / len(query_set) if query_set else 0.0
 
 
 def _telling_terms(query: str) -> set[str]:
@@ -286,10 +288,10 @@ def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
     """Yield the words of a line and what stands between them, which add up to the line, with True
     for words that the question has, in whatever form they occur; words that merely ask, such as
     "how", do not count. Of a name that is joined of words only those are words here."""
-    asked = _telling_terms(query)
+    query_set = _telling_terms(query)
 
     def has(text: str) -> bool:
-        return not asked.isdisjoint(indexed_terms(text))
+        return not query_set.isdisjoint(indexed_terms(text))
 
     for piece in filter(None, _BETWEEN_WORDS.split(line)):
         parts = _JOINTS.split(piece) if has(piece) else [piece]
@@ -308,10 +310,10 @@ def _sentences(text: str) -> Sequence[_Sentence]:
     """Return the sentences of a text in reading order; kept, with their terms, for the next
     question."""
     whole = " ".join(text.split())
-    return tuple(_split(text)) or ((_Sentence(whole),) if whole else ())
+    return tuple(_split_sentences(text)) or ((_Sentence(whole),) if whole else ())
 
 
-def _split(text: str) -> Iterator[_Sentence]:
+def _split_sentences(text: str) -> Iterator[_Sentence]:
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
     digest = digest_lines(text)
@@ -323,11 +325,11 @@ def _split(text: str) -> Iterator[_Sentence]:
         elif fenced and not is_fence:
             yield _Sentence(line)
         elif not (is_fence or _NO_TEXT.match(line)):
-            start, runs = 0, _strong(line)
+            start, runs = 0, _bold_runs(line)
             ends = (end.end() for end in _SENTENCE_END.finditer(line))
             for end in [*(end for end in ends if end < len(line)), len(line)]:
                 if end - start >= _LEAST_SENTENCE or end == len(line):
-                    opening, closing = (_STRONG * _is_strong(at, runs) for at in (start, end))
+                    opening, closing = (_BOLD * _is_bold(at, runs) for at in (start, end))
                     yield _Sentence(f"{opening}{line[start:end].strip()}{closing}")
                     start = end
         fenced ^= is_fence

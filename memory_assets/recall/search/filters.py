@@ -33,25 +33,25 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
         before = corpus.ts_epoch < request.until.timestamp()
         masks.append(before & (corpus.ts_epoch > 0))  # 0 stands for a time that is not known
     if request.tool:
-        masks.append(_marked(corpus, index, [mark_term(tool_mark(request.tool))]))
+        masks.append(_turns_with_any(corpus, index, [mark_term(tool_mark(request.tool))]))
     if request.file:
-        masks.append(_marked(corpus, index, _file_terms(index, request.file)))
+        masks.append(_turns_with_any(corpus, index, _file_terms(index, request.file)))
     if not request.machine and request.session is None:
-        of_programs = _marked(corpus, index, [mark_term(BY_PROGRAM)])
-        if of_programs.any():
-            masks.append(~of_programs)
+        asked_by_programs = _turns_with_any(corpus, index, [mark_term(BY_PROGRAM)])
+        if asked_by_programs.any():
+            masks.append(~asked_by_programs)
     for name, value in request.of_documents.items():
-        masks.append(_marked(corpus, index, _facet_terms(index, name, value)))
+        masks.append(_turns_with_any(corpus, index, _facet_terms(index, name, value)))
     return np.logical_and.reduce(masks) if masks else None
 
 
 def left_out(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> int:
-    """Return the number of turns that pass all filters, but were asked by a program."""
+    """Return the number of turns that pass all filters, but were started by a program."""
     if request.machine or request.session is not None:
         return 0
     allowed = allowed_turns(corpus, index, replace(request, machine=True))
-    of_programs = _marked(corpus, index, [mark_term(BY_PROGRAM)])
-    return int((of_programs if allowed is None else of_programs & allowed).sum())
+    asked_by_programs = _turns_with_any(corpus, index, [mark_term(BY_PROGRAM)])
+    return int((asked_by_programs if allowed is None else asked_by_programs & allowed).sum())
 
 
 def _facet_terms(index: KeywordIndex, name: str, value: str) -> list[str]:
@@ -69,15 +69,15 @@ def _facet_terms(index: KeywordIndex, name: str, value: str) -> list[str]:
     return [mark_term(facet_mark(name, value))]
 
 
-def _file_terms(index: KeywordIndex, asked: str) -> list[str]:
+def _file_terms(index: KeywordIndex, file: str) -> list[str]:
     """Return the terms of the files of that name, or else of those in the directory of that
     name."""
     from memory_assets.chunking import touched_by
 
-    named, any_file = mark_term(file_name_mark(asked)), mark_term(file_name_mark(""))[:-1]
+    named, any_file = mark_term(file_name_mark(file)), mark_term(file_name_mark(""))[:-1]
     for start in (named, any_file):
         terms = {term.rpartition("\x01")[2]: term for term in index.terms_with(start)}
-        if paths := touched_by(terms, asked):
+        if paths := touched_by(terms, file):
             return [terms[path] for path in paths]
     return []
 
@@ -86,17 +86,14 @@ def files_beginning(index: KeywordIndex, name: str) -> list[str]:
     """Return the paths of the files that turns touched whose name begins so, in any case of the
     first letter, the shortest first."""
     starts = {name, name.lower(), name[:1].upper() + name[1:]}
-    terms = {term for start in starts for term in index.terms_with(_file_start(start))}
+    prefixes = [mark_term(file_name_mark(start))[:-1] for start in starts]
+    terms = {term for prefix in prefixes for term in index.terms_with(prefix)}
     return sorted(
         {term.rpartition("\x01")[2] for term in terms}, key=lambda path: (len(path), path)
     )
 
 
-def _file_start(name: str) -> str:
-    return mark_term(file_name_mark(name))[:-1]
-
-
-def _marked(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:
+def _turns_with_any(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:
     mask = np.zeros(corpus.turns, dtype=np.bool_)
     for term in terms:
         where, _ = corpus.postings(index, term)

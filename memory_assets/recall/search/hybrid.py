@@ -35,6 +35,7 @@ from memory_assets.recall.search.pasted import holds_literally, pasted_shares, w
 from memory_assets.recall.search.ranking import (
     KeywordScores,
     best,
+    best_passages,
     keyword_scores,
     meaning_scores,
     meaning_weight,
@@ -57,15 +58,17 @@ if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
 
 _GATHER_BELOW = 0.3
-_OF_DOCUMENTS, _OF_DOCUMENTS_WITHOUT_MEANING = 0.1, 0.28
-"""What the type of file that is named is worth, and the question's words in heading and path. Words
-alone say less of a chunk, so they count .72 then."""
-_READ_HITS, _WITH_WORDS, _LAST, _FIRST = 3, 3, 3, 3
-"""The first hits beside which stands what other passages of the turn say: of those with most words
-of the question and the last ones. Beside any hit that lists calls alone, of the first ones, too."""
-_OF_RELATIONS = 0.3
-"""What it is worth that a chunk states the relation that is asked for."""
-_OF_HUBS = 0.1
+_DOCUMENT_WEIGHT, _DOCUMENT_WEIGHT_BY_WORDS = 0.1, 0.28
+"""Weight of a file type that the question names, and of its words in heading and path, with and
+without meaning. Words alone count .72 then."""
+_HITS_READ, _WORD_PASSAGES, _LAST, _FIRST_PASSAGES = 3, 3, 3, 3
+"""Hits whose other passages are read too: those with most words of the question and the last ones
+of the turn. For any hit that lists calls alone, also the first ones."""
+_MIN_TERMS = 2
+"""A turn of fewer terms is a hit only by a word of the question."""
+_RELATION_WEIGHT = 0.3
+"""Score of a chunk that states the relation which the question asks for."""
+_HUB_WEIGHT = 0.1
 """The share of its hubness that is taken from code."""
 
 
@@ -98,7 +101,7 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
     hits: list[Hit] = []
     compared = embedder is not None
     with corpora.index.reading():
-        pasted = {kind: _pasted(request, kind, corpora) for kind in request.kinds}
+        pasted = {kind: _score_pasted_lines(request, kind, corpora) for kind in request.kinds}
         corrected: dict[str, str] = {}
         if all(shares is None for shares in pasted.values()):
             known = Vocabulary(corpora, request.kinds, request.project)
@@ -128,12 +131,12 @@ class _Question:
         self.knows = cache(embedder.knows)
 
 
-def _pasted(request: SearchRequest, kind: str, corpora: Corpora) -> Floats | None:
+def _score_pasted_lines(request: SearchRequest, kind: str, corpora: Corpora) -> Floats | None:
     if request.mode == "semantic":
         return None
     corpus = corpora.corpus(kind)
-    scope, said = corpus.scope(request.project), kind != "workspace"
-    return pasted_shares(corpus, corpora.index, request.query, scope, said=said)
+    scope, in_words = corpus.scope(request.project), kind != "workspace"
+    return pasted_shares(corpus, corpora.index, request.query, scope, in_words=in_words)
 
 
 def _find_kind(
@@ -150,55 +153,74 @@ def _find_kind(
     vectors = corpora.vectors(kind, question.embedder_id) if question is not None else None
     scope = corpus.scope(request.project)
     words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
-    known = question is None or question.knows(request.query)
-    if question is None or vectors is None or not (known or request.mode == "semantic"):
-        ranking = field = _by_words(words, pasted)
+    model_knows = question is None or question.knows(request.query)
+    if question is None or vectors is None or not (model_knows or request.mode == "semantic"):
+        ranking = field = _rank_by_words(words, pasted)
         cosines = None
     else:
-        asked = request.query
+        wording = request.query
         if request.mode == "hybrid":
-            asked = worded_for_meaning(asked, corpus, corpora.index, scope)
-        cosines = _cosines(corpus, vectors, question.vector(asked), allowed)
-        ranking = field = _by_both(corpus, words, cosines, allowed, pasted)
+            wording = worded_for_meaning(wording, corpus, corpora.index, scope)
+        cosines = _cosines(corpus, vectors, question.vector(wording), allowed)
+        ranking = field = _rank_by_both(corpus, words, cosines, allowed, pasted)
         if request.mode == "semantic":
-            ranking = _by_meaning(corpus, words, cosines)
+            ranking = _rank_by_meaning(corpus, words, cosines)
     copies: Mapping[int, Sequence[str]] = {}
     if kind == "workspace":
         before = ranking
         if request.mode == "hybrid" and vectors is not None:
-            ranking = _of_hubs(ranking, corpus, corpora.index, vectors, allowed)
-        ranking, copies = _of_documents(request, ranking, words, corpus, corpora.index, allowed)
+            ranking = _demote_hubs(ranking, corpus, corpora.index, vectors, allowed)
+        ranking, copies = _rank_documents(request, ranking, words, corpus, corpora.index, allowed)
         field = ranking if field is before else field
-    nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
-    turns = list(copies)[: request.n] if kind == "workspace" else nearest[: request.n]
-    judged: Sequence[Confidence | None] = [None] * len(turns)
+    scores = _mask_scores(allowed, ranking.scores)
+    nearest = best(scores, max(request.n, FIELD)).tolist()
+    if kind == "workspace":
+        turns = list(copies)[: request.n]
+    else:
+        content = _mask_scores(_turns_with_content(corpus, words), scores)
+        turns = best(content, request.n).tolist() or nearest[: request.n]
+    verdicts: Sequence[Confidence | None] = [None] * len(turns)
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
-            nearest = best(_among(allowed, field.scores), FIELD).tolist()
-        meaning = None if field.meaning is None else _among(allowed, field.meaning)
+            nearest = best(_mask_scores(allowed, field.scores), FIELD).tolist()
+        meaning = None if field.meaning is None else _mask_scores(allowed, field.meaning)
         evidence = Evidence(
             request.query, corpus, corpora.index, nearest, field.scores, words, cosines, meaning
         )
-        told = known or cosines is None
-        sure = confidences(turns, evidence, request.least) if told else unknown(turns)
-        turns = turns[: len(sure)]
-        if pasted is not None:
-            sure = [
-                confidence.made_sure() if pasted[turn] else confidence
-                for turn, confidence in zip(turns, sure, strict=True)
-            ]
-        judged = sure
+        told = model_knows or cosines is None
+        judged = confidences(turns, evidence, request.least) if told else unknown(turns)
+        turns = turns[: len(judged)]
+        verdicts = _sure_if_pasted(turns, judged, pasted)
     # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
-    asks = "" if request.mode == "semantic" or copies else request.query
-    hits = _hits(turns, judged, ranking, corpus, corpora, copies, asks)
-    hits = [_sure_if_literal(hit, request.query, judged) for hit in hits]
+    excerpt_query = "" if request.mode == "semantic" or copies else request.query
+    hits = _hits(turns, verdicts, ranking, corpus, corpora, copies, excerpt_query)
+    hits = [_sure_if_literal(hit, request.query, verdicts) for hit in hits]
     if ranking.meaning is None and pasted is None and len(request.kinds) > 1:
         # A kind with one of the question's words is not the equal of one with all of them.
         hits = [replace(hit, score=hit.score * words.occurring) for hit in hits]
     return hits, vectors is not None
 
 
-def _among(allowed: Mask | None, scores: Floats) -> Floats:
+def _sure_if_pasted(
+    turns: Sequence[int], verdicts: Sequence[Confidence], pasted: Floats | None
+) -> Sequence[Confidence]:
+    """Return the verdicts on turns, those sure that hold a pasted line."""
+    if pasted is None:
+        return verdicts
+    return [
+        verdict.made_sure() if pasted[turn] else verdict
+        for turn, verdict in zip(turns, verdicts, strict=True)
+    ]
+
+
+def _turns_with_content(corpus: Corpus, words: KeywordScores) -> Mask:
+    """Return which turns can be hits: those of more than one word, unlike "/" or "hi", or of one
+    that is asked for."""
+    has_asked_word = best_passages(corpus, words.covered) > 0
+    return has_asked_word | (corpus.length >= _MIN_TERMS)
+
+
+def _mask_scores(allowed: Mask | None, scores: Floats) -> Floats:
     return scores if allowed is None else np.where(allowed, scores, -np.inf)
 
 
@@ -223,23 +245,23 @@ class _Ranking:
         return {name: round(part, 4) for name, part in parts.items()}
 
 
-def _pasted_part(pasted: Floats | None) -> dict[str, Floats]:
+def _pasted_scores(pasted: Floats | None) -> dict[str, Floats]:
     return {} if pasted is None else {"pasted": pasted}
 
 
-def _by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
+def _rank_by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
     scores = with_pasted(np.where(words.turns > 0, words.turns, -np.inf), pasted)
-    also = _pasted_part(pasted)
+    also = _pasted_scores(pasted)
     return _Ranking(scores.astype(np.float32), words.rows, words.turns, also=also)
 
 
-def _by_meaning(corpus: Corpus, words: KeywordScores, cosines: Floats) -> _Ranking:
+def _rank_by_meaning(corpus: Corpus, words: KeywordScores, cosines: Floats) -> _Ranking:
     nearest = np.full(corpus.turns, -1.0, dtype=np.float32)
     np.maximum.at(nearest, corpus.turn, cosines)
     return _Ranking(nearest, cosines, words.turns, nearest, 1.0)
 
 
-def _by_both(
+def _rank_by_both(
     corpus: Corpus,
     words: KeywordScores,
     cosines: Floats,
@@ -254,31 +276,31 @@ def _by_both(
         words.turns,
         meaning,
         weight,
-        _pasted_part(pasted),
+        _pasted_scores(pasted),
     )
 
 
-def _of_hubs(
+def _demote_hubs(
     ranking: _Ranking, corpus: Corpus, index: KeywordIndex, vectors: Floats, allowed: Mask | None
 ) -> _Ranking:
-    """Return a ranking in which code that is like much other code near to the question stands
-    lower, and code that is like little of it higher."""
+    """Return a ranking that lowers code which is similar to much other code near the question, and
+    raises code which is similar to little of it."""
     if ranking.meaning is None or ranking.weight is None:
         return ranking
-    turns = nearest_code(corpus, index, _among(allowed, ranking.meaning))
-    relative = hubness(vectors[_shown(turns.tolist(), ranking, corpus)])
+    turns = nearest_code(corpus, index, _mask_scores(allowed, ranking.meaning))
+    relative = hubness(vectors[_best_rows(turns.tolist(), ranking, corpus)])
     of_hubs = np.zeros(corpus.turns, dtype=np.float32)
-    of_hubs[turns] = -_OF_HUBS * ranking.weight * relative
-    return _with(ranking, hubness=of_hubs)
+    of_hubs[turns] = -_HUB_WEIGHT * ranking.weight * relative
+    return _add_scores(ranking, hubness=of_hubs)
 
 
-def _with(ranking: _Ranking, **parts: Floats) -> _Ranking:
-    """Return a ranking in which these parts count, too."""
+def _add_scores(ranking: _Ranking, **parts: Floats) -> _Ranking:
+    """Return a ranking with these parts added to its scores."""
     scores = sum(parts.values(), ranking.scores)
     return replace(ranking, scores=scores, also={**ranking.also, **parts})
 
 
-def _of_documents(
+def _rank_documents(
     request: SearchRequest,
     ranking: _Ranking,
     words: KeywordScores,
@@ -286,27 +308,27 @@ def _of_documents(
     index: KeywordIndex,
     allowed: Mask | None,
 ) -> tuple[_Ranking, dict[int, list[str]]]:
-    """Return a ranking of documents by type, heading and path, too, unless by meaning alone; and
+    """Return a ranking of documents, unless by meaning alone also by type, heading and path; and
     the best chunks, best first, with the ids of their copies."""
     if request.mode != "semantic":
-        share = _OF_DOCUMENTS if ranking.meaning is not None else _OF_DOCUMENTS_WITHOUT_MEANING
+        share = _DOCUMENT_WEIGHT if ranking.meaning is not None else _DOCUMENT_WEIGHT_BY_WORDS
         of_types = share * type_scores(corpus, index, request.query)
         scores = ranking.scores if ranking.meaning is not None else (1 - share) * ranking.scores
-        ranking = _with(replace(ranking, scores=scores), type=of_types)
-    among = _among(allowed, ranking.scores)
+        ranking = _add_scores(replace(ranking, scores=scores), type=of_types)
+    among = _mask_scores(allowed, ranking.scores)
     turns = best(among, max(POOL, 3 * request.n))
     relation = asked_relation(request.query, words.rarities) if request.mode != "semantic" else None
     if relation is not None:
         also = may_state(relation, corpus, index, among)
         turns = np.concatenate([turns, also[~np.isin(also, turns)]])
-    rows = corpus.rows_at(index, _shown(turns.tolist(), ranking, corpus))
+    rows = corpus.rows_at(index, _best_rows(turns.tolist(), ranking, corpus))
     if request.mode != "semantic":
         of_headings = np.zeros(corpus.turns, dtype=np.float32)
         of_headings[turns] = share * heading_scores(rows, words.rarities)
         of_relations = np.zeros(corpus.turns, dtype=np.float32)
         if relation is not None:
-            of_relations[turns] = _OF_RELATIONS * relation_scores(rows, relation)
-        ranking = _with(ranking, heading=of_headings, relation=of_relations)
+            of_relations[turns] = _RELATION_WEIGHT * relation_scores(rows, relation)
+        ranking = _add_scores(ranking, heading=of_headings, relation=of_relations)
         order = np.argsort(-ranking.scores[turns], kind="stable")
         turns, rows = turns[order], [rows[at] for at in order]
     return ranking, {
@@ -319,16 +341,16 @@ def _cosines(corpus: Corpus, vectors: Floats, vector: Floats, allowed: Mask | No
     """Return each row's cosine with the question. If few turns are allowed, only theirs are
     computed and the others are -1."""
     if allowed is None:
-        return _products(vectors, vector)
+        return _dot_products(vectors, vector)
     rows = np.flatnonzero(allowed[corpus.turn])
     if len(rows) > _GATHER_BELOW * corpus.rows:
-        return _products(vectors, vector)
+        return _dot_products(vectors, vector)
     cosines = np.full(corpus.rows, -1.0, dtype=np.float32)
-    cosines[rows] = _products(vectors[rows], vector)
+    cosines[rows] = _dot_products(vectors[rows], vector)
     return cosines
 
 
-def _products(vectors: Floats, vector: Floats) -> Floats:
+def _dot_products(vectors: Floats, vector: Floats) -> Floats:
     """Return the dot products, on one thread: 7 ms of CPU at 100,000 rows, where BLAS takes
     13 on one thread and 30 on two of a busy machine, which wait for each other."""
     products: Floats = np.einsum("ij,j->i", vectors, vector)
@@ -337,7 +359,7 @@ def _products(vectors: Floats, vector: Floats) -> Floats:
 
 def _hits(
     turns: Sequence[int],
-    judged: Sequence[Confidence | None],
+    verdicts: Sequence[Confidence | None],
     ranking: _Ranking,
     corpus: Corpus,
     corpora: Corpora,
@@ -346,29 +368,29 @@ def _hits(
 ) -> list[Hit]:
     """Return the turns as hits, each shown by the passage that answers best."""
     hits = []
-    rows = corpus.rows_at(corpora.index, _shown(turns, ranking, corpus))
-    said_beside = [""] * len(rows)
+    rows = corpus.rows_at(corpora.index, _best_rows(turns, ranking, corpus))
+    others = [""] * len(rows)
     if query.strip():
-        said_beside = _said_beside(turns, rows, ranking, corpus, corpora.index, query)
+        others = _other_passages(turns, rows, ranking, corpus, corpora.index, query)
     prompts = _prompt_lengths(rows, corpora.index)
-    for turn, shown, other, confidence in zip(turns, rows, said_beside, judged, strict=True):
-        if shown is None:
+    for turn, row, other, confidence in zip(turns, rows, others, verdicts, strict=True):
+        if row is None:
             continue
         why = ranking.why(turn)
         if confidence is not None:
             why["answers"] = confidence.probability
         weak = confidence is not None and confidence.weak
         score = float(ranking.scores[turn])
-        prompt = prompts[shown.id]
-        metadata: Mapping[str, Any] = shown.metadata
+        prompt = prompts[row.id]
+        metadata: Mapping[str, Any] = row.metadata
         if also := copies.get(turn):
             metadata = {**metadata, "copies": also}
-        hit = Hit(*hit_ids(shown), score, shown.text, metadata, why, weak, prompt, other)
+        hit = Hit(*hit_ids(row), score, row.text, metadata, why, weak, prompt, other)
         hits.append(hit)
     return hits
 
 
-def _said_beside(
+def _other_passages(
     turns: Sequence[int],
     rows: Sequence[IndexedRow | None],
     ranking: _Ranking,
@@ -376,35 +398,35 @@ def _said_beside(
     index: KeywordIndex,
     query: str,
 ) -> list[str]:
-    """Return what other passages of the first turns say to a question, for each turn. Of documents
-    it was not measured."""
-    said = [""] * len(rows)
+    """Return for each turn the sentences of its other passages that answer a question; only for the
+    first turns, and not for documents, where it was not measured."""
+    texts_by_turn = [""] * len(rows)
     for at, (turn, row) in enumerate(zip(turns, rows, strict=True)):
         passages = int(corpus.passages[turn])
         if row is None or passages == 1 or "chunk_id" in row.metadata:
             continue
         only_calls = lists_calls(row.text)
-        if at >= _READ_HITS and not only_calls:
+        if at >= _HITS_READ and not only_calls:
             continue
         start = int(np.searchsorted(corpus.turn, turn))
-        worded = best(ranking.rows[start : start + passages], _WITH_WORDS)
-        first = range(min(_FIRST, passages) if only_calls else 0)
-        places = sorted({*worded.tolist(), *first, *range(max(0, passages - _LAST), passages)})
-        read = corpus.rows_at(index, [start + place for place in places])
-        others = [passage for passage in read if passage is not None and passage.id != row.id]
+        by_words = best(ranking.rows[start : start + passages], _WORD_PASSAGES)
+        first = range(min(_FIRST_PASSAGES, passages) if only_calls else 0)
+        places = sorted({*by_words.tolist(), *first, *range(max(0, passages - _LAST), passages)})
+        found = corpus.rows_at(index, [start + place for place in places])
+        others = [passage for passage in found if passage is not None and passage.id != row.id]
         lengths = _prompt_lengths(others, index)
         texts = [(other.text, lengths[other.id]) for other in others]
-        said[at] = beside(texts, query, only_calls=only_calls)
-    return said
+        texts_by_turn[at] = beside(texts, query, only_calls=only_calls)
+    return texts_by_turn
 
 
-def _sure_if_literal(hit: Hit, query: str, judged: Sequence[Confidence | None]) -> Hit:
-    if not (hit.weak and judged[0] and holds_literally(query, hit.text)):
+def _sure_if_literal(hit: Hit, query: str, verdicts: Sequence[Confidence | None]) -> Hit:
+    if not (hit.weak and verdicts[0] and holds_literally(query, hit.text)):
         return hit
-    return replace(hit, weak=False, why={**hit.why, "answers": judged[0].enough})
+    return replace(hit, weak=False, why={**hit.why, "answers": verdicts[0].enough})
 
 
-def _shown(turns: Sequence[int], ranking: _Ranking, corpus: Corpus) -> list[int]:
+def _best_rows(turns: Sequence[int], ranking: _Ranking, corpus: Corpus) -> list[int]:
     """Return the row of the best passage of each turn."""
     starts: list[int] = np.searchsorted(corpus.turn, turns).tolist()
     return [

@@ -1,11 +1,11 @@
-"""What came of a turn that is a hit: whether a later turn answers its question, takes back what it
-did, or mends what it found.
+"""Later turns that change what a hit says: they answer its question, revert what it did, or fix
+what it found.
 
 A proposal, an option list or a finding is found by the same words as what was decided or done
-about it, and often before it. Reordering the hits does not help, telling does. It is told only
-where the session shows it, from the rows of the keyword index: what was said, and the digest of
-the calls. Of a later session it is told that it reverts a commit, which it names, or that it edits
-a file of the hit's and says that what the hit tells of by a name of code is gone or another now.
+about it, and often before it. Reordering the hits does not help, naming the later turn does. It is
+named only where the session shows it, by the rows of the keyword index: what was said, and the
+digest of the calls. A turn of a later session is named if it reverts a commit by its SHA, or if it
+edits a file that the hit edited and says that code which the hit names is gone or replaced.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term,
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 from memory_assets.tool_names import kind_of_tool
 
-_TURNS = 12
+_MOST_TURNS = 12
 """Turns after a hit that are read."""
-_TOLD = 20
-"""Hits of which it is told: nobody reads on so far."""
+_MOST_HITS = 20
+"""Hits for which later turns are looked up: nobody reads further."""
 _LONGEST_ANSWER = 300
 """Characters of a prompt that answers a question; a longer one asks for something of its own."""
-_SHORTEST, _OUTCOME = 15, 160
-"""Characters of a sentence that tells what was done."""
-_ENDING = 400
+_SHORTEST, _MOST_CHARACTERS = 15, 160
+"""Least and most characters of a sentence that says what was done."""
+_QUESTION_CHARACTERS = 400
 """Characters at the end of a reply in which it asks what to do."""
 _DIGEST_LINE = re.compile(r"(?P<tool>[A-Za-z_][\w.-]*)(?P<failed> error)?: (?P<target>\S.*)")
 _ASKS = re.compile(
@@ -67,8 +67,8 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """A prompt that only goes on with what was asked for before."""
-_SOON, _MOST_WORDS = 3, 0.5
-"""Turns after one without an answer that may answer it; they have more than this share of the words
+_TURNS_TO_ANSWER, _SHARE_OF_WORDS = 3, 0.5
+"""Turns after one without a reply that may answer it; they have more than this share of the words
 of its prompt or of the question."""
 _REVERTING = re.compile(r"\bgit (?:revert|restore|checkout --|reset --hard)(?!\S)")
 _TAKES_BACK = re.compile(
@@ -86,7 +86,7 @@ _ASKS_TO_MEND = re.compile(
     re.IGNORECASE,
 )
 _REPORTS = re.compile(r"\W*(?:(?:I|we)(?:'ve| have)? |all )?(?:done|[a-z]+ed)\b", re.IGNORECASE)
-_BARE = 80
+_SHORT_ANSWER = 80
 """Characters of an answer up to which it says little without what was done."""
 _SUPERSEDES = re.compile(
     r"\b(?:supersed(?:e[sd]?|ing)|revert(?:ed|s)|undid|undone|rolled back|backed out|"
@@ -144,29 +144,31 @@ class SessionTurn:
     @property
     def asks(self) -> bool:
         """Whether its reply ends by asking what to do."""
-        return _ASKS.search(self.reply[-_ENDING:]) is not None
+        return _ASKS.search(self.reply[-_QUESTION_CHARACTERS:]) is not None
 
 
 def with_later(hits: Sequence[Hit], index: KeywordIndex, query: str) -> list[Hit]:
-    """Return hits, those that are turns of sessions with what came of them later, where that is
-    known; of the first `_TOLD` hits. One that says nothing has beside it what the turn that answers
-    says to the query."""
+    """Return hits; of the first `_MOST_HITS`, turns of sessions get the later turn that answers,
+    reverts or fixes them, if one is known. A hit without a reply gets sentences of the answering
+    turn as its `beside`."""
     return [
-        _told(hit, index, query) if place < _TOLD and hit.id.startswith("session::") else hit
+        _with_later_turn(hit, index, query)
+        if place < _MOST_HITS and hit.id.startswith("session::")
+        else hit
         for place, hit in enumerate(hits)
     ]
 
 
-def _told(hit: Hit, index: KeywordIndex, query: str) -> Hit:
+def _with_later_turn(hit: Hit, index: KeywordIndex, query: str) -> Hit:
     session = str(hit.metadata["project"]), str(hit.metadata["session_id"])
     first = int(hit.metadata["turn_index"])
     turns = turns_from(index, *session, first)
     if not turns:
         return hit
     later = (
-        _reverted_elsewhere(hit, turns[0], index)
+        _find_revert_elsewhere(hit, turns[0], index)
         or later_of(hit.turn_id, turns, query)
-        or _superseded_elsewhere(hit, turns[0], index)
+        or _find_superseding_turn(hit, turns[0], index)
     )
     if later is None or later.how != "answered" or not says_nothing(turns[0].reply):
         return replace(hit, later=later)
@@ -175,25 +177,25 @@ def _told(hit: Hit, index: KeywordIndex, query: str) -> Hit:
     return replace(hit, later=later, beside=said)
 
 
-def _reverted_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Later | None:
-    """Return the turn of another, later session that reverted a commit which this one tells of."""
+def _find_revert_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Later | None:
+    """Return the turn of a later session that reverted a commit which this turn names."""
     lines = [line for line in turn.reply.splitlines() if _TELLS_OF_A_COMMIT.search(line)]
     commits = {sha[:_SHORT_COMMIT] for line in lines for sha in _COMMIT.findall(line)}
     for commit in sorted(commits):
         for other in _turns_with(index.terms_with(commit), hit, index):
             named = re.compile(rf"\b{commit}")
             by_command = re.search(rf"\bgit revert\b[^,\n]*\b{commit}", other.commands)
-            done = _sentence(other.reply, _TOOK_BACK)
+            done = _last_done_sentence(other.reply, _TOOK_BACK)
             if by_command or (done and named.search(done)):
                 return Later(
-                    other.id, "reverted", done or _cut(by_command[0] if by_command else "")
+                    other.id, "reverted", done or _shorten(by_command[0] if by_command else "")
                 )
     return None
 
 
-def _superseded_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Later | None:
-    """Return the last turn of another, later session of the project that edited a file of this
-    one's and says that something which this one tells of by a name of code is gone, or another."""
+def _find_superseding_turn(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> Later | None:
+    """Return the last turn of a later session of the project that edited a file which this turn
+    edited, and says that code which this turn names is gone or replaced."""
     names = set(_NAME.findall(turn.reply))
     if not names:
         return None
@@ -205,7 +207,7 @@ def _superseded_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> L
     for other in reversed(list(_turns_with(terms, hit, index, says=_SUPERSEDES))):
         if not other.edited & turn.edited:
             continue
-        for sentence in map(_plain, _SENTENCE.split(other.reply)):
+        for sentence in map(_strip_markup, _SENTENCE.split(other.reply)):
             own = names & set(_NAME.findall(sentence))
             of_code = [name for name in own if re.split(r"[/\\]", name)[-1] not in turn.edited]
             if (
@@ -213,15 +215,15 @@ def _superseded_elsewhere(hit: Hit, turn: SessionTurn, index: KeywordIndex) -> L
                 and _SUPERSEDES.search(sentence)
                 and not _NOT_DONE.search(sentence)
             ):
-                return Later(other.id, "superseded", _cut(sentence))
+                return Later(other.id, "superseded", _shorten(sentence))
     return None
 
 
 def _turns_with(
     terms: Iterable[str], hit: Hit, index: KeywordIndex, says: re.Pattern[str] | None = None
 ) -> Iterator[SessionTurn]:
-    """Yield the turns of other sessions after a hit that have a term, oldest first; if `says`,
-    those of the hit's project with such a passage."""
+    """Yield the turns of other sessions after a hit that contain one of `terms`, oldest first; with
+    `says`, only those of the hit's project with a passage that matches it."""
     about = hit.metadata
     rows = {
         str(row.metadata["turn_id"]): row
@@ -240,7 +242,7 @@ def _turns_with(
 
 
 def _rows_with(terms: Iterable[str], index: KeywordIndex) -> list[IndexedRow]:
-    """Return the last passages of turns that have one of some terms."""
+    """Return the last passages of turns that contain one of `terms`."""
     places = {
         (block, int(row))
         for term in terms
@@ -252,24 +254,24 @@ def _rows_with(terms: Iterable[str], index: KeywordIndex) -> list[IndexedRow]:
 
 
 def later_of(turn_id: str, turns: Sequence[SessionTurn], query: str = "") -> Later | None:
-    """Return what came of a turn, by the turns of its session in order; of what answers a query,
-    the words that do."""
+    """Return the later turn that answers, reverts, disputes or fixes a turn, by the turns of its
+    session in order; its text is what answers `query`."""
     place = next((at for at, turn in enumerate(turns) if turn.id == turn_id), None)
     if place is None or place == len(turns) - 1:
         return None
     turn, later = turns[place], turns[place + 1 :]
     return (
-        _taken_back(turn, later)
-        or _answered(turn, later[0], query)
-        or _gone_on_with(turn, later, query)
-        or _disputed(turn, later[0])
-        or _mended(turn, later)
+        _find_revert(turn, later)
+        or _find_answer(turn, later[0], query)
+        or _find_report(turn, later, query)
+        or _find_objection(turn, later[0])
+        or _find_fix(turn, later)
     )
 
 
-def _taken_back(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:
-    """Return the turn that took back what this one edited: the first after it that edits any of its
-    files again and says so, or whose command does."""
+def _find_revert(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:
+    """Return the turn that reverted the edits of this one: the first that edits one of its files
+    again and says that it reverts, or that runs a reverting command."""
     if not turn.edited:
         return None
     for place, other in enumerate(later):
@@ -277,7 +279,7 @@ def _taken_back(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None
         asked = len(other.prompt) <= _LONGEST_ANSWER and _TAKES_BACK.search(other.prompt)
         by_command = _REVERTING.search(other.commands)
         if (asked and (place == 0 or touched)) or (by_command and touched and place == 0):
-            done = _sentence(other.reply, _TOOK_BACK)
+            done = _last_done_sentence(other.reply, _TOOK_BACK)
             if done:
                 return Later(other.id, "reverted", done)
         if touched:  # a later revert is of this edit rather than of the hit's
@@ -285,65 +287,66 @@ def _taken_back(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None
     return None
 
 
-def _gone_on_with(turn: SessionTurn, later: Sequence[SessionTurn], query: str) -> Later | None:
-    """Return the turn that reports on what was asked in one that breaks off: of those whose prompts
-    only go on with it, or repeat it, the first that ends with a report; of one that says nothing,
-    also the next turn that says something and has its words."""
-    silent = says_nothing(turn.reply)
-    if not silent and not breaks_off(turn.reply):
+def _find_report(turn: SessionTurn, later: Sequence[SessionTurn], query: str) -> Later | None:
+    """Return the turn that reports on the request of a turn that breaks off: of the next turns
+    whose prompts only continue or repeat it, the first that ends with a report; for a turn without
+    a reply also one of the next turns with a reply that has its words."""
+    has_no_reply = says_nothing(turn.reply)
+    if not has_no_reply and not breaks_off(turn.reply):
         return None
-    going_on = list(takewhile(lambda other: _goes_on(turn.prompt, other.prompt), later))
+    going_on = list(takewhile(lambda other: _continues(turn.prompt, other.prompt), later))
     reports = [other for other in going_on if not breaks_off(other.reply)]
-    if silent and not reports:
-        asked = [text for text in (query, turn.prompt) if len(text) >= _SHORTEST]
+    if has_no_reply and not reports:
+        questions = [text for text in (query, turn.prompt) if len(text) >= _SHORTEST]
         reports = [
             other
-            for other in (*going_on, *later[:_SOON])
+            for other in (*going_on, *later[:_TURNS_TO_ANSWER])
             if not says_nothing(other.reply)
-            and any(share_of_words(other.reply, text) > _MOST_WORDS for text in asked)
+            and any(share_of_words(other.reply, text) > _SHARE_OF_WORDS for text in questions)
         ]
     if not reports:
         return None
-    return Later(reports[0].id, "answered", _saying(reports[0], query or turn.prompt))
+    return Later(reports[0].id, "answered", _excerpt_for(reports[0], query or turn.prompt))
 
 
-def _goes_on(asked: str, prompt: str) -> bool:
-    repeats = len(asked) >= _SHORTEST and prompt.startswith(asked)
+def _continues(earlier_prompt: str, prompt: str) -> bool:
+    repeats = len(earlier_prompt) >= _SHORTEST and prompt.startswith(earlier_prompt)
     return repeats or _GOES_ON.fullmatch(prompt) is not None
 
 
-def _saying(turn: SessionTurn, query: str) -> str:
-    """Return what a turn says to a query, without blocks of code."""
-    said = excerpt(_CODE.sub("\n", turn.reply), query, _OUTCOME)
-    return _plain(said.removeprefix("…"))
+def _excerpt_for(turn: SessionTurn, query: str) -> str:
+    """Return the sentences of a reply that answer a query, without blocks of code."""
+    said = excerpt(_CODE.sub("\n", turn.reply), query, _MOST_CHARACTERS)
+    return _strip_markup(said.removeprefix("…"))
 
 
-def _answered(turn: SessionTurn, after: SessionTurn, query: str = "") -> Later | None:
-    """Return the next turn if its prompt answers the question that this one ends with."""
+def _find_answer(turn: SessionTurn, after: SessionTurn, query: str = "") -> Later | None:
+    """Return the next turn if its prompt answers the question at the end of this one."""
     prompt = " ".join(after.prompt.split())
     if not turn.asks or not prompt or len(prompt) > _LONGEST_ANSWER or prompt.endswith("?"):
         return None
     if not any(map(_PICKS.match, _SENTENCE.split(prompt))):
         return None
     done = ""
-    if len(prompt) <= _BARE:
-        done = _reported(after.reply) or _saying(after, query or turn.prompt)
-    return Later(after.id, "answered", _cut(f"{prompt} → {done}" if done else prompt))
+    if len(prompt) <= _SHORT_ANSWER:
+        done = _first_report(after.reply) or _excerpt_for(after, query or turn.prompt)
+    return Later(after.id, "answered", _shorten(f"{prompt} → {done}" if done else prompt))
 
 
-def _disputed(turn: SessionTurn, after: SessionTurn) -> Later | None:
-    """Return the next turn if its prompt objects to this one, or its reply concedes that."""
+def _find_objection(turn: SessionTurn, after: SessionTurn) -> Later | None:
+    """Return the next turn if its prompt objects to this turn, or its reply admits an error."""
     prompt = " ".join(after.prompt.split())
     if not turn.reply or not prompt or len(prompt) > _LONGEST_ANSWER:
         return None
     if CORRECTS.match(prompt) or _CONCEDES.match(after.reply):
-        return Later(after.id, "disputed", _cut(prompt))
+        return Later(after.id, "disputed", _shorten(prompt))
     return None
 
 
-def _mended(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:
-    """Return the turn that mended what this one found: one that was asked to, edits a file that
-    this one speaks of, and says that it is done, with two of its names of code."""
+def _find_fix(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:
+    """Return the turn that fixed the problem which this one found: its prompt asks for that, it
+    edits a file that this turn names, and its reply says that it is done, with two of the names of
+    code in this turn."""
     if turn.edited or not _FINDS.search(turn.reply):
         return None
     names = set(_NAME.findall(turn.reply))
@@ -353,27 +356,27 @@ def _mended(turn: SessionTurn, later: Sequence[SessionTurn]) -> Later | None:
         spoken_of = any(file in turn.reply for file in other.edited)
         if not spoken_of or len(names & set(_NAME.findall(other.reply))) < 2:
             continue
-        done = _sentence(other.reply, _MENDED)
-        if done and (place == 0 or _shares(done, turn.reply)):
+        done = _last_done_sentence(other.reply, _MENDED)
+        if done and (place == 0 or _have_words_in_common(done, turn.reply)):
             return Later(other.id, "fixed", done)
     return None
 
 
-def _sentence(text: str, pattern: re.Pattern[str]) -> str:
-    """Return the last sentence of a text that has a pattern and says that it is done; "" if there
-    is none."""
+def _last_done_sentence(text: str, pattern: re.Pattern[str]) -> str:
+    """Return the last sentence of a text that matches a pattern and does not deny it or announce it
+    for later; "" if there is none."""
     for sentence in reversed(_SENTENCE.split(text)):
         if pattern.search(sentence) and not _NOT_DONE.search(sentence):
-            return _cut(_plain(sentence))
+            return _shorten(_strip_markup(sentence))
     return ""
 
 
-def _reported(reply: str) -> str:
+def _first_report(reply: str) -> str:
     """Return the first sentence of a reply that begins with what was done, not in a list of what
     should be; "" if there is none."""
     heading = ""
     for part in _SENTENCE.split(reply):
-        sentence = _plain(part)
+        sentence = _strip_markup(part)
         if part.rstrip(" *").endswith(":"):
             heading = sentence
         elif part.strip() and not _ITEM.match(part):
@@ -384,25 +387,29 @@ def _reported(reply: str) -> str:
     return ""
 
 
-def _plain(sentence: str) -> str:
+def _strip_markup(sentence: str) -> str:
     return " ".join(sentence.split()).translate(_MARKUP).strip("#-✅→•: ")
 
 
-def _shares(sentence: str, text: str) -> bool:
+def _have_words_in_common(sentence: str, text: str) -> bool:
     """Whether a text has two of a sentence's longer words, or one of its names of code."""
     words = {word for word in re.findall(r"[A-Za-z-]{6,}", sentence) if word in text}
     return len(words) > 1 or any(name in text for name in _NAME.findall(sentence))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _OUTCOME else f"{text[: _OUTCOME - 1].rsplit(' ', 1)[0]}…"
+def _shorten(text: str) -> str:
+    return (
+        text
+        if len(text) <= _MOST_CHARACTERS
+        else f"{text[: _MOST_CHARACTERS - 1].rsplit(' ', 1)[0]}…"
+    )
 
 
 def turns_from(
     index: KeywordIndex, project: str, session_id: str, first: int, last: int | None = None
 ) -> list[SessionTurn]:
-    """Return a turn of a session and those after it, as the index has them."""
-    span = project, session_id, first, first + _TURNS if last is None else last
+    """Return turn `first` of a session and the next `_MOST_TURNS`, or those up to `last`."""
+    span = project, session_id, first, first + _MOST_TURNS if last is None else last
     rows = index.rows_of("sessions", *span)
     prompts: dict[str, str] = {}
     for row in index.rows_of("prompts", *span):
@@ -416,30 +423,26 @@ def turns_from(
 
 
 def _turn(turn_id: str, rows: Sequence[IndexedRow], prompt: str) -> SessionTurn:
-    said: list[str] = []
+    lines: list[str] = []
     edited: set[str] = set()
     commands: list[str] = []
-    ordered = sorted(rows, key=_part)
+    ordered = sorted(rows, key=lambda row: int(row.metadata.get("part") or 0))
     tools = {tool for row in ordered for tool in str(row.metadata.get("tools_used")).split(",")}
     digest = False  # of the calls, with which a turn's text ends
     for line in "\n".join(row.text for row in ordered).splitlines():
         call = _DIGEST_LINE.fullmatch(line)
         digest |= call is not None and call["tool"] in tools
         if not digest:
-            said.append(line)
+            lines.append(line)
         elif call and not call["failed"]:
             kind, target = kind_of_tool(call["tool"]), call["target"]
             if kind == "write":
                 edited |= {re.split(r"[/\\]", path)[-1] for path in target.split(", ")}
             elif kind == "shell":
                 commands.append(target)
-    whole = "\n".join(said)
-    reply = whole[len(prompt) :] if prompt and whole.startswith(prompt[:80]) else whole
+    text = "\n".join(lines)
+    reply = text[len(prompt) :] if prompt and text.startswith(prompt[:80]) else text
     index = int(ordered[0].metadata.get("turn_index") or 0)
     return SessionTurn(
         turn_id, index, prompt, reply.strip(), frozenset(edited), "\n".join(commands)
     )
-
-
-def _part(row: IndexedRow) -> int:
-    return int(row.metadata.get("part") or 0)

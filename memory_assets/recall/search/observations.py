@@ -35,14 +35,14 @@ def find_observations(
     if not memory.catalog.products.has_any(OBSERVATIONS.name):
         raise NotFound("no observations are on record; `memory ingest` makes and records them")
     query = request.query
-    whole = bool(query.strip() or request.file)
+    reads_all_sessions = bool(query.strip() or request.file)
     observations: list[Observation] = []
     newest: list[datetime] = []
     for last, name, session_id in _sessions(memory, request):
-        if not whole and len(newest) == request.n and last < newest[0]:
+        if not reads_all_sessions and len(newest) == request.n and last < newest[0]:
             break  # nothing in this session or in those behind it is newer
         for row in _rows(memory, name, session_id):
-            if _passes(row, request):
+            if _matches(row, request):
                 observations.append(row)
                 heappush(newest, row.timestamp or UNTIMED)
                 if len(newest) > request.n:
@@ -64,18 +64,18 @@ def find_observations(
             observation.id,
         )
     )
-    covered = coverages(memory.catalog, ("observations",))[0]
-    covered = replace(covered, indexed=covered.rows)
+    coverage = coverages(memory.catalog, ("observations",))[0]
+    coverage = replace(coverage, indexed=coverage.rows)
     hits = tuple(
         _hit(observation, scores.get(observation.id, 0.0))
         for observation in observations[: request.n]
     )
-    return Answer(query, "semantic" if scores else "filter", covered, hits)
+    return Answer(query, "semantic" if scores else "filter", coverage, hits)
 
 
 def _sessions(memory: Stores, request: SearchRequest) -> list[tuple[datetime, str, str]]:
-    """Return last time, project and id of the sessions that a request may mean, newest first; the
-    last of all times where it is not known."""
+    """Return last time, project and id of the sessions that pass a request's filters, newest first;
+    an unknown time is the latest possible."""
     spans = memory.catalog.products.spans(request.project, request.session, stage=OBSERVATIONS.name)
     wanted = [
         (datetime.fromisoformat(last) if last else _LAST, name, session_id)
@@ -92,7 +92,7 @@ def _rows(memory: Stores, project: str, session_id: str) -> list[Observation]:
         return []
 
 
-def _passes(observation: Observation, request: SearchRequest) -> bool:
+def _matches(observation: Observation, request: SearchRequest) -> bool:
     return (
         all(getattr(observation, name) == value for name, value in request.of_session.items())
         and (request.type is None or observation.type == request.type)
@@ -109,10 +109,10 @@ def _scores(
     memory: Stores, embedder: Embedder, query: str, observations: Sequence[Observation]
 ) -> dict[str, float]:
     """Return the cosine of each observation's vector with the query's, by id."""
-    asked = embedder.embed([query])[0]
+    query_vector = embedder.embed([query])[0]
     sessions = {(observation.project, observation.session_id) for observation in observations}
     vectors = stored_vectors(memory.lake, OBSERVATION_EMBEDDINGS, sessions)
-    return {row_id: float(vector @ asked) for row_id, (_, vector) in vectors.items()}
+    return {row_id: float(vector @ query_vector) for row_id, (_, vector) in vectors.items()}
 
 
 def _hit(observation: Observation, score: float) -> Hit:

@@ -1,5 +1,5 @@
-"""Turns that have what was pasted: an error line or a sentence, in tool output or in what was said,
-or an identifier in code.
+"""Turns that contain a line which was pasted into the question: an error or a sentence, in tool
+output or in prose, or an identifier in code.
 
 A turn counts only if it has nearly all of a line, so that questions in prose are ranked as if
 there were no tool output. Pairs of words are indexed of tool output alone; passages with nearly all
@@ -24,30 +24,30 @@ _NEARLY_ALL = 0.5
 """Share of a line's terms, weighted by rarity, from which on it is the same line with another
 number or path: of 116 lines it was .6 or more, of 204 questions in prose at most .42."""
 _FEWEST_PAIRS = 3
-_OF_WORDS, _OF_PAIRS = 0.6, 0.65
+_LEAST_WORDS, _LEAST_PAIRS = 0.6, 0.65
 """Share of a line's words, weighted by rarity, that a passage must have to be read; and the share
 of its pairs of words from which on the line was said there."""
-_READ = 10
+_MOST_PASSAGES = 10
 """Passages read for a line: those with most of its words."""
 _WORTH = 0.9
 """Share of the score that a pasted line decides; the rest orders the turns that have it."""
 
 
 def pasted_shares(
-    corpus: Corpus, index: KeywordIndex, query: str, scope: slice, *, said: bool
+    corpus: Corpus, index: KeywordIndex, query: str, scope: slice, *, in_words: bool
 ) -> Floats | None:
-    """Return by turn the share of the query's best line that it has in output, code or words, 0
-    where that is too little; None if that is so for all turns. How rare a term is, is judged in
-    `scope`. `said`: words count too, not output and code alone; not so for documents, where a short
-    question is as good as the heading of many."""
+    """Return by turn the largest share of a line of the query that it contains in output, code or
+    prose, 0 where that is too little; None if all are 0. The rarity of a term is that in `scope`.
+    `in_words`: prose counts, too; not for documents, where a short question is as good as the
+    heading of many."""
     shares = np.zeros(corpus.turns, dtype=np.float32)
     for line in query.splitlines():
         pairs, names = pasted_terms(line), identifier_terms(line)
         if names or len(pairs) >= _FEWEST_PAIRS:
-            np.maximum(shares, _shares(corpus, index, pairs | names, scope), out=shares)
+            np.maximum(shares, _share_of_terms(corpus, index, pairs | names, scope), out=shares)
     shares[shares < _NEARLY_ALL] = 0
-    for line in query.splitlines() if said else ():
-        for row, share in _said(corpus, index, line, scope):
+    for line in query.splitlines() if in_words else ():
+        for row, share in _rows_with_line(corpus, index, line, scope):
             turn = corpus.turn[row]
             shares[turn] = max(shares[turn], share)
     return shares if shares.any() else None
@@ -62,8 +62,8 @@ def with_pasted(scores: Floats, shares: Floats | None) -> Floats:
 
 
 def holds_literally(query: str, text: str) -> bool:
-    """Return whether a text has a line of the query word for word, or all identifiers of a line
-    that is little else."""
+    """Return whether a text contains a line of the query word for word, or all identifiers of a
+    line that has little else."""
     words = text.lower()
     for pairs, parts, names in _literal_lines(query):
         # Most texts lack a word, which is cheaper to see than all of their pairs.
@@ -87,46 +87,45 @@ def _literal_lines(query: str) -> list[tuple[set[str], set[str], set[str]]]:
     return lines
 
 
-def _shares(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope: slice) -> Floats:
+def _share_of_terms(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope: slice) -> Floats:
     shares = np.zeros(corpus.turns, dtype=np.float32)
     occurring = sorted(index.occurring(terms))
     if len(occurring) < _NEARLY_ALL * len(terms):  # the others are as rare as can be
         return shares
-    among = scope.stop - scope.start
-    asked = (len(terms) - len(occurring)) * _rarity(0, among)
+    turn_count = scope.stop - scope.start
+    total_rarity = (len(terms) - len(occurring)) * _rarity(0, turn_count)
     for term in occurring:
         where, _ = corpus.postings(index, term)
         turns = np.unique(corpus.turn[where])
         holding = int(np.count_nonzero((turns >= scope.start) & (turns < scope.stop)))
-        rarity = _rarity(holding, among)
-        asked += rarity
+        rarity = _rarity(holding, turn_count)
+        total_rarity += rarity
         shares[turns] += rarity
-    return shares / max(asked, 1e-6)
+    return shares / max(total_rarity, 1e-6)
 
 
-def _said(
+def _rows_with_line(
     corpus: Corpus, index: KeywordIndex, line: str, scope: slice
 ) -> Iterator[tuple[int, float]]:
-    """Yield the rows in which a line was said, with the share of its pairs of words that they
-    have."""
+    """Yield the rows whose prose contains a line, with the share of its pairs of words."""
     pairs = pasted_terms(line)
     if len(pairs) < _FEWEST_PAIRS:
         return
     covered = np.zeros(corpus.rows, dtype=np.float32)
-    asked, among = 0.0, scope.stop - scope.start
+    total_rarity, turn_count = 0.0, scope.stop - scope.start
     for term, weight in query_terms(line).items():
         where, _ = corpus.postings(index, term)
-        rarity = weight * _rarity(min(len(where), among), among)
+        rarity = weight * _rarity(min(len(where), turn_count), turn_count)
         covered[where] += rarity
-        asked += rarity
+        total_rarity += rarity
     start, stop = corpus.turn.searchsorted([scope.start, scope.stop])
-    enough = start + np.flatnonzero(covered[start:stop] >= _OF_WORDS * asked)
-    rows = enough[best(covered[enough], _READ)].tolist()
+    enough = start + np.flatnonzero(covered[start:stop] >= _LEAST_WORDS * total_rarity)
+    rows = enough[best(covered[enough], _MOST_PASSAGES)].tolist()
     for row, stored in zip(rows, corpus.rows_at(index, rows), strict=True):
         share = len(pairs & pasted_terms(stored.text)) / len(pairs) if stored else 0.0
-        if share >= _OF_PAIRS:
+        if share >= _LEAST_PAIRS:
             yield row, share
 
 
-def _rarity(holding: int, among: int) -> float:
-    return math.log(1 + (among - holding + 0.5) / (holding + 0.5))
+def _rarity(holding: int, turn_count: int) -> float:
+    return math.log(1 + (turn_count - holding + 0.5) / (holding + 0.5))

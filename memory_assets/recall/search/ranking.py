@@ -20,7 +20,7 @@ _K1, _B = 0.9, 0.4
 _NEIGHBOUR, _SHORT_TURN = 0.8, 50.0
 """The words of a neighbouring turn count as the turn's own, weighted by .8 * 50 / (50 + its
 length): a short turn needs its context, a long one does not."""
-_OF_PASSAGE = 0.3
+_PASSAGE_WEIGHT = 0.3
 """The share of a turn's score by words that its best passage decides, if it has several: words
 that stand together say more than the same words scattered over a long turn."""
 _TEMPERATURE = 0.05
@@ -57,53 +57,55 @@ def keyword_scores(
     turns = np.zeros(corpus.turns, dtype=np.float32)
     rows = np.zeros(corpus.rows, dtype=np.float32)
     covered = np.zeros(corpus.rows, dtype=np.float32)
-    among = scope.stop - scope.start
-    if not among:
+    turn_count = scope.stop - scope.start
+    if not turn_count:
         return KeywordScores(turns, rows, covered, np.zeros_like(turns), {}, 0.0)
     share = _NEIGHBOUR * _SHORT_TURN / (_SHORT_TURN + corpus.length)
-    length = corpus.length + share * _around(corpus, corpus.length)
+    length = corpus.length + share * _sum_of_neighbours(corpus, corpus.length)
     norm = _K1 * (1 - _B + _B * length / max(float(length[scope].mean()), 1.0))
-    highest = asked = 0.0
+    highest = total_rarity = 0.0
     rarities: dict[str, float] = {}
     occurring: list[tuple[float, Floats]] = []
     for term, weight in terms.items():
         where, counts = corpus.postings(index, term)
-        held = np.bincount(corpus.turn[where], counts, corpus.turns).astype(np.float32)
-        holding = int(np.count_nonzero(held[scope]))
-        rarity = weight * math.log(1 + (among - holding + 0.5) / (holding + 0.5))
-        asked += rarity
+        counts_by_turn = np.bincount(corpus.turn[where], counts, corpus.turns).astype(np.float32)
+        with_term = int(np.count_nonzero(counts_by_turn[scope]))
+        rarity = weight * math.log(1 + (turn_count - with_term + 0.5) / (with_term + 0.5))
+        total_rarity += rarity
         if weight >= 1:
             rarities[term] = rarity
-        if not holding:
+        if not with_term:
             continue
         covered[where] += rarity
         worth = rarity * (_K1 + 1)
-        nearby = held + share * _around(corpus, held)
+        nearby = counts_by_turn + share * _sum_of_neighbours(corpus, counts_by_turn)
         turns += worth * nearby / (nearby + norm)
         rows[where] += worth * counts / (counts + norm[corpus.turn[where]])
         highest += worth
         if weight >= 1:
-            occurring.append((rarity, held))
+            occurring.append((rarity, counts_by_turn))
     occurring.sort(key=lambda scored: -scored[0])
-    highest, asked = max(highest, 1e-6), max(asked, 1e-6)
-    of_all = highest / (_K1 + 1) / asked
+    highest, total_rarity = max(highest, 1e-6), max(total_rarity, 1e-6)
+    share_occurring = highest / (_K1 + 1) / total_rarity
     rarest = np.zeros_like(turns)
-    for _, held in occurring[:_RAREST]:
-        rarest += (held > 0) / np.float32(min(_RAREST, len(occurring)))
-    of_passage = np.where(corpus.passages > 1, np.float32(_OF_PASSAGE), np.float32(0))
-    turns += of_passage * (_best_passages(corpus, rows) - turns)
-    return KeywordScores(turns / highest, rows / highest, covered / asked, rarest, rarities, of_all)
+    for _, counts_by_turn in occurring[:_RAREST]:
+        rarest += (counts_by_turn > 0) / np.float32(min(_RAREST, len(occurring)))
+    passage_weight = np.where(corpus.passages > 1, np.float32(_PASSAGE_WEIGHT), np.float32(0))
+    turns += passage_weight * (best_passages(corpus, rows) - turns)
+    return KeywordScores(
+        turns / highest, rows / highest, covered / total_rarity, rarest, rarities, share_occurring
+    )
 
 
 def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> str:
     """Return a question without names that occur in over half of the episodes in `scope`: they say
-    nothing of the topic, and move the vector towards whoever speaks."""
+    nothing about the topic, and move the vector towards the person who speaks."""
     if corpus.episodes(scope) < _FEWEST_EPISODES:
         return query
     kept = []
     for word in query.split():
         name = _POSSESSIVE.sub("", word.strip(_EDGES))
-        if _is_name(name) and _is_everywhere(name, corpus, index, scope):
+        if _is_name(name) and _is_in_most_episodes(name, corpus, index, scope):
             continue
         kept.append(word)
     return " ".join(kept) or query
@@ -141,14 +143,14 @@ def best(scores: Floats, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return places[np.argsort(-scores[places], kind="stable")]
 
 
-def _best_passages(corpus: Corpus, rows: Floats) -> Floats:
+def best_passages(corpus: Corpus, rows: Floats) -> Floats:
     """Return the highest value among the rows of each turn."""
     starts = np.cumsum(corpus.passages) - corpus.passages
     highest: Floats = np.maximum.reduceat(rows, starts)
     return highest
 
 
-def _around(corpus: Corpus, values: Floats) -> Floats:
+def _sum_of_neighbours(corpus: Corpus, values: Floats) -> Floats:
     """Return the sum of each turn's neighbours' values."""
     around = np.zeros_like(values)
     around[:-1] += values[1:] * corpus.linked
@@ -162,7 +164,7 @@ def _is_name(word: str) -> bool:
     return len(word) > 2 and word[0].isupper() and word[1:].islower() and not is_weak(word)
 
 
-def _is_everywhere(name: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> bool:
+def _is_in_most_episodes(name: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> bool:
     terms = list(text_terms(name))
     if len(terms) != 1:
         return False

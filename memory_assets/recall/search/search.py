@@ -60,8 +60,8 @@ class Searcher:
         self._load_embedder = embedder
         self._corpora: Corpora | None = None
         self._opened: tuple[int, int] | None = None
-        self._covered: dict[tuple[object, ...], tuple[Coverage, Coverage]] = {}
-        self._away: tuple[float, str | None] = (0.0, None)
+        self._coverage_by_state: dict[tuple[object, ...], tuple[Coverage, Coverage]] = {}
+        self._backend_check: tuple[float, str | None] = (0.0, None)
         self._loading: Thread | None = None
         self._lock = Lock()
 
@@ -75,7 +75,7 @@ class Searcher:
         """
         answer = self._answer(request)
         if answer.weak or not answer.hits:
-            answer = replace(answer, machine=self._left_out(request))
+            answer = replace(answer, machine=self._count_left_out(request))
         progress = under_way(self._stores.data_dir)
         if progress is None:
             return answer
@@ -88,7 +88,7 @@ class Searcher:
         with self._corpora.index.reading():
             return with_later(hits, self._corpora.index, query)
 
-    def _left_out(self, request: SearchRequest) -> int:
+    def _count_left_out(self, request: SearchRequest) -> int:
         corpora = self._corpora
         if corpora is None:
             return 0
@@ -129,32 +129,32 @@ class Searcher:
 
     def _answer(self, request: SearchRequest) -> Answer:
         if not request.query.strip():
-            newest = _newest(request, self._open_index(request.kinds))
+            newest = _newest_hits(request, self._open_index(request.kinds))
             return Answer("", "filter", self._coverage(request.kinds)[0], tuple(newest))
         if request.mode != "keyword":
             self._start_model()
         corpora = self._open_index(request.kinds)
-        away = None if request.mode == "keyword" else self._why_no_vectors()
-        if away is not None and request.mode == "semantic":
+        why_no_vectors = None if request.mode == "keyword" else self._why_no_vectors()
+        if why_no_vectors is not None and request.mode == "semantic":
             self._embedder()
-            lost = NotFound if self._stores.vectors_url is None else StoreError
-            raise lost(f"no search by meaning: {away}")
-        by_meaning = request.mode != "keyword" and away is None
+            error_class = NotFound if self._stores.vectors_url is None else StoreError
+            raise error_class(f"no search by meaning: {why_no_vectors}")
+        uses_vectors = request.mode != "keyword" and why_no_vectors is None
         try:
-            outcome = find(request, corpora, self._embedder() if by_meaning else None)
+            outcome = find(request, corpora, self._embedder() if uses_vectors else None)
         except EmbedderUnavailable as error:  # also an endpoint that does not answer
             if request.mode == "semantic":
                 raise
-            away, outcome = str(error), find(request, corpora, None)
+            why_no_vectors, outcome = str(error), find(request, corpora, None)
         if request.mode == "hybrid" and not outcome.compared:
-            away = away or "there are no vectors in memory; run `memory ingest`"
+            why_no_vectors = why_no_vectors or "there are no vectors in memory; run `memory ingest`"
         return Answer(
             request.query,
             request.mode,
             self._coverage(request.kinds)[0],
             outcome.hits,
-            KEYWORD_ONLY if away else None,
-            away or self._store_lag(request),
+            KEYWORD_ONLY if why_no_vectors else None,
+            why_no_vectors or self._store_lag(request),
             corrected=outcome.corrected,
             missing=outcome.missing,
         )
@@ -222,8 +222,8 @@ class Searcher:
         return corpora
 
     def _why_no_vectors(self) -> str | None:
-        """Return why vectors cannot be used, or None. Where there are collections, only these are
-        known to be complete, so vectors are not used while they are lost or unreachable."""
+        """Return why vectors cannot be used, or None. If there should be collections, only these
+        are known to be complete, so vectors are not used while they are lost or unreachable."""
         stores = self._stores
         if not self._embeds:
             return NO_VECTORS
@@ -233,27 +233,27 @@ class Searcher:
             if stores.has_chroma_files:
                 return None
             return f"the collections are not in {stores.chroma_dir}; run `memory ingest`"
-        asked_at, reason = self._away
+        asked_at, reason = self._backend_check
         if time.monotonic() - asked_at > _ASK_AGAIN_SECONDS:
-            reason = _unreachable(stores.vectors_name, stores.vectors_url)
-            self._away = (time.monotonic(), reason)
+            reason = _connection_failure(stores.vectors_name, stores.vectors_url)
+            self._backend_check = (time.monotonic(), reason)
         return reason
 
     def _store_lag(self, request: SearchRequest) -> str | None:
-        """Return a message if the collections lack rows that the keyword index has, or rows lack
-        a vector where there are no collections; else None."""
+        """Return a message if the collections lack rows of the keyword index, or, without
+        collections, if rows lack a vector; else None."""
         if request.mode == "keyword" or not self._embeds:
             return None
-        held = self._coverage(request.kinds)[1]
-        if held.complete:
+        vectors = self._coverage(request.kinds)[1]
+        if vectors.complete:
             return None
         if not self._keeps_collections:
             return (
-                f"{held.indexed} of {held.rows} rows have a vector (`memory ingest` makes the "
-                "rest): the others were looked for by their words alone"
+                f"{vectors.indexed} of {vectors.rows} rows have a vector (`memory ingest` makes "
+                "the rest): the others were looked for by their words alone"
             )
         return (
-            f"{self._stores.vectors_name} holds {held.indexed} of {held.rows} rows (`memory "
+            f"{self._stores.vectors_name} holds {vectors.indexed} of {vectors.rows} rows (`memory "
             "ingest` completes it), so all vectors of the index were compared instead"
         )
 
@@ -262,13 +262,13 @@ class Searcher:
         none, of the index's vectors; counted again when the catalogue has changed."""
         catalog = self._stores.catalog
         state = (*kinds, *state_of(catalog))
-        if state not in self._covered:
+        if state not in self._coverage_by_state:
             index = None if self._keeps_collections or not self._corpora else self._corpora.index
-            self._covered = {state: coverages(catalog, kinds, index)}
-        return self._covered[state]
+            self._coverage_by_state = {state: coverages(catalog, kinds, index)}
+        return self._coverage_by_state[state]
 
 
-def _newest(request: SearchRequest, corpora: Corpora) -> list[Hit]:
+def _newest_hits(request: SearchRequest, corpora: Corpora) -> list[Hit]:
     """Return the newest turns of all requested kinds, newest first, each with its first passage."""
     hits: list[Hit] = []
     with corpora.index.reading():
@@ -297,7 +297,7 @@ def state_of(catalog: Catalog) -> list[tuple[int, int]]:
     return state
 
 
-def _unreachable(store: str, url: str) -> str | None:
+def _connection_failure(store: str, url: str) -> str | None:
     parts = urlsplit(url)
     if not parts.hostname:  # a directory of qdrant
         return None

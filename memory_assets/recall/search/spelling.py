@@ -1,7 +1,7 @@
-"""Words of a question that occur nowhere in what is searched, replaced by words that do: those with
-typing errors by the words that are meant, and in a question in German, French or Spanish words of
-the trade by the English ones (`glossary.txt`), because most sessions are in English. No hit is lost
-by it, since nothing contains the word that was typed."""
+"""Correct words of a question that occur nowhere in what is searched: typing errors become the
+nearest words that occur, and technical words of a question in German, French or Spanish become
+English (`glossary.txt`), because most sessions are in English. No hit is lost by it, since nothing
+contains the word that was typed."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
         if any(map(vocabulary.knows, text_terms(typed))) or typed.lower() in _common_words():
             continue
         unknown.append(typed)
-    ways = (_meant, _composed_of, _part_of)
+    methods = (_nearest_word, _split_compound, _most_frequent_compound)
     meanings = {
-        typed: next(filter(None, (way(typed.lower(), vocabulary) for way in ways)), "")
+        typed: next(filter(None, (method(typed.lower(), vocabulary) for method in methods)), "")
         for typed in unknown[:_MOST_WORDS]
     }
     return {typed: meant for typed, meant in meanings.items() if meant}
@@ -108,8 +108,8 @@ def _common_words() -> frozenset[str]:
     return frozenset(_WORD_PIECES.read_text("utf-8").split())
 
 
-def _meant(typed: str, vocabulary: Vocabulary) -> str:
-    """Return the nearest word that occurs, or nothing."""
+def _nearest_word(typed: str, vocabulary: Vocabulary) -> str:
+    """Return the nearest word that occurs, or ""."""
     most = 1 if len(typed) < _LONG else 2
     letters = set(typed)
     near = []
@@ -127,14 +127,14 @@ def _meant(typed: str, vocabulary: Vocabulary) -> str:
         if words and distance > nearest + 1:
             break
         nearest = nearest if words else distance
-        said = {
-            candidate.lower()
+        candidates = {
+            word_found.lower()
             for text in vocabulary.texts_with(term)
-            for candidate in begins.findall(text)
+            for word_found in begins.findall(text)
         }
         words += [
             (errors, len(letters - set(word)), -vocabulary.occurrences(term), word)
-            for word in said
+            for word in candidates
             if len(set(word) ^ letters) <= 2 * most
             and (errors := _errors(word, typed, most)) <= most
             and term in text_terms(word)
@@ -142,9 +142,9 @@ def _meant(typed: str, vocabulary: Vocabulary) -> str:
     return min(words)[3] if words else ""
 
 
-def _composed_of(typed: str, vocabulary: Vocabulary) -> str:
-    """Return the two words that occur of which a compound is made, the most equal ones, or
-    nothing."""
+def _split_compound(typed: str, vocabulary: Vocabulary) -> str:
+    """Return the two words that occur of which a compound is made, the most equal in length, or
+    `""`."""
     splits = []
     for at in range(_SHORTEST_PART, len(typed) - _SHORTEST_PART + 1):
         for link in _LINKS:
@@ -158,8 +158,8 @@ def _composed_of(typed: str, vocabulary: Vocabulary) -> str:
     return min(splits)[1] if splits else ""
 
 
-def _part_of(typed: str, vocabulary: Vocabulary) -> str:
-    """Return the most frequent compound that occurs and begins with a word, or nothing."""
+def _most_frequent_compound(typed: str, vocabulary: Vocabulary) -> str:
+    """Return the most frequent compound that begins with a word, or `""`."""
     if len(typed) < _SHORTEST_HEAD:
         return ""
     counts = {term: vocabulary.occurrences(term) for term in vocabulary.terms_with(typed)}
@@ -195,16 +195,16 @@ def _errors(left: str, right: str, most: int, *, beginning: bool = False) -> int
 _WORD_OF_ANY = re.compile(r"(?<![\w./])[^\W\d_]+(?![\w/]|\.\w)")
 _ELISION = re.compile(r"(?<!\w)['’](?=\w)")
 _GLOSSARY = Path(__file__).with_name("glossary.txt")
-_FEWEST = 2
+_FEWEST_FOREIGN = 2
 """Words that only a question in another language has, from which on it is one."""
-_ENDING, _SHORT_ENDING, _SHORT = 4, 1, 3
+_LONGEST_SUFFIX, _SHORT_STEM_SUFFIX, _SHORT_STEM = 4, 1, 3
 """Letters that may follow a stem, and those that may follow one of at most three letters."""
 
 
 def in_english(query: str, knows: Callable[[str], bool]) -> tuple[str, dict[str, str]] | None:
-    """Return a question in another language in English, as far as the glossary goes, and the words
-    of the trade that were replaced; None for a question in English. Words with a term that `knows`
-    is True for stay.
+    """Return a question in another language in English, as far as the glossary goes, and the
+    technical words that were replaced; None for a question in English. Words with a term for which
+    `knows` is True stay.
 
     A word is in the glossary if it begins with a stem of it and has a short ending, or, in
     German, if it is composed of such words."""
@@ -212,13 +212,13 @@ def in_english(query: str, knows: Callable[[str], bool]) -> tuple[str, dict[str,
     language = _language_of(words)
     if language is None:
         return None
-    small = {word: _small_words()[language].get(_plain(word)) for word in words}
+    small = {word: _function_words()[language].get(_without_accents(word)) for word in words}
     replaced = {
         word: meant
         for word in words
         if small[word] is None
         and not knows([*text_terms(word)][-1])
-        and (meant := _in_glossary(_plain(word), language))
+        and (meant := _look_up(_without_accents(word), language))
     }
     by = {word: english for word, english in small.items() if english is not None} | replaced
     english = _WORD_OF_ANY.sub(lambda match: by.get(match[0], match[0]), query)
@@ -226,19 +226,19 @@ def in_english(query: str, knows: Callable[[str], bool]) -> tuple[str, dict[str,
 
 
 def _language_of(words: list[str]) -> str | None:
-    """Return the language that most function words are of which are no English words."""
-    languages = dict(_small_words())
-    plain = {_plain(word) for word in words if len(word) > 1} - languages.pop("en").keys()
+    """Return the language with most function words among `words`, None if there are too few."""
+    languages = dict(_function_words())
+    plain = {_without_accents(word) for word in words if len(word) > 1} - languages.pop("en").keys()
     counts = {language: len(plain & small.keys()) for language, small in languages.items()}
     best = max(counts, key=lambda language: counts[language])
-    return best if counts[best] >= _FEWEST else None
+    return best if counts[best] >= _FEWEST_FOREIGN else None
 
 
 @cache
-def _small_words() -> dict[str, dict[str, str]]:
+def _function_words() -> dict[str, dict[str, str]]:
     """Return the function words of each language, with the English word for each, or nothing."""
     small_words: dict[str, dict[str, str]] = {}
-    for line in _lines():
+    for line in _glossary_lines():
         if line.startswith("@"):
             language, *words = line[1:].split()
             pairs = (word.partition("=") for word in words)
@@ -252,7 +252,7 @@ def _small_words() -> dict[str, dict[str, str]]:
 def _stems() -> dict[str, str]:
     """Return the English word of each stem."""
     stems: dict[str, str] = {}
-    for line in _lines():
+    for line in _glossary_lines():
         if not line.startswith(("@", "#")):
             english, _, others = line.partition(":")
             for stem in others.split():
@@ -261,29 +261,27 @@ def _stems() -> dict[str, str]:
 
 
 @cache
-def _lines() -> list[str]:
+def _glossary_lines() -> list[str]:
     return _GLOSSARY.read_text("utf-8").splitlines()
 
 
-def _in_glossary(word: str, language: str) -> str:
-    """Return the English words for a word, or nothing."""
+def _look_up(word: str, language: str) -> str:
+    """Return the English words for a word, or `""`."""
     stems = _stems()
     for end in range(len(word), 1, -1):
         stem, ending = word[:end], word[end:]
         if stem not in stems:
             continue
-        if len(ending) <= (_SHORT_ENDING if len(stem) <= _SHORT else _ENDING):
+        if len(ending) <= (_SHORT_STEM_SUFFIX if len(stem) <= _SHORT_STEM else _LONGEST_SUFFIX):
             return stems[stem]
         if language == "de":
             for link in _LINKS:
-                if ending.startswith(link) and (
-                    rest := _in_glossary(ending[len(link) :], language)
-                ):
+                if ending.startswith(link) and (rest := _look_up(ending[len(link) :], language)):
                     return f"{stems[stem]} {rest}"
     return ""
 
 
-def _plain(word: str) -> str:
+def _without_accents(word: str) -> str:
     """Return a word in lower case without accents."""
     letters = unicodedata.normalize("NFKD", word.lower().replace("ß", "ss"))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))

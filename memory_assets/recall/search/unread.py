@@ -1,4 +1,4 @@
-"""What agents wrote since the last ingest, found by its words in the journal.
+"""Search in the journal, by words, for what agents wrote since the last ingest.
 
 So a memory is found as soon as it is stored; by meaning once it is ingested.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
@@ -26,13 +25,13 @@ _WEAK_BELOW = 0.5
 
 
 def unread_hits(stores: Stores, request: SearchRequest) -> list[Hit]:
-    """Return what a request finds among turns and memories that the keyword index does not have
-    yet, best first: scored by the share of the question's words in them. Without a query, all that
-    pass the filters."""
+    """Return the hits among turns and memories that the keyword index does not have yet, best
+    first: the score is the share of the question's words in them. Without a query, all that pass
+    the filters."""
     kinds = {"memory", "history"} & set(request.kinds)
     filtered = request.agent or request.tool or request.file or request.of_documents
-    unasked = not kinds or filtered or request.mode == "semantic"
-    if unasked or not has_journal(stores.data_dir):
+    cannot_match = not kinds or filtered or request.mode == "semantic"
+    if cannot_match or not has_journal(stores.data_dir):
         return []
     weights = query_terms(request.query)
     hits = []
@@ -72,7 +71,7 @@ def waiting_for_ingest(stores: Stores) -> dict[str, int]:
 def _unread(
     journal: AgentJournal, catalog: Catalog, project: str, partition: str, kinds: Iterable[str]
 ) -> Iterator[tuple[str, str, ConversationTurn | StoredMemory]]:
-    """Yield id, session and row of what is not in the keyword index."""
+    """Yield id, session and row of each turn and memory that is not in the keyword index."""
     if "memory" in kinds:
         indexed = catalog.products.hashes(SEARCH_KINDS["memory"].keywords, partition)
         for memory in journal.memories({"project": project}):
@@ -83,19 +82,21 @@ def _unread(
         kind = SEARCH_KINDS["history"]
         indexed = catalog.products.hashes(kind.keywords, partition)
         stored = catalog.products.of_project(kind.table, partition)
-        states, left = journal.conversation_states(project), _MOST_TURNS
-        for name, state in sorted(states.items(), key=lambda one: -_change(one[1])):
-            noted = (
+        states, turns_left = journal.conversation_states(project), _MOST_TURNS
+        for name, state in sorted(states.items(), key=lambda item: -_change_number(item[1])):
+            indexed_state = (
                 stored[name].facts.get("journal") if name in indexed and name in stored else None
             )
-            if noted != state:
-                turns = journal.turns_after(name, _change(noted) if noted else 0, left)
-                left -= len(turns)
+            if indexed_state != state:
+                turns = journal.turns_after(
+                    name, _change_number(indexed_state) if indexed_state else 0, turns_left
+                )
+                turns_left -= len(turns)
                 yield from ((f"{MESSAGE_HEAD}{turn.message_id}", name, turn) for turn in turns)
 
 
-def _change(state: str) -> int:
-    """Return the number of the last change of a conversation in this state."""
+def _change_number(state: str) -> int:
+    """Return the number of the last change in a conversation's state."""
     return int(state.partition(":")[2])
 
 
@@ -107,11 +108,7 @@ def _metadata(
     values = {name: getattr(row, name) for name in kind.metadata}
     return {
         **{"session_id": session_id, "project": partition, "project_root": "", "agent": AGENT},
-        "timestamp": _iso(row.ts),
+        "timestamp": row.ts.isoformat().replace("+00:00", "Z"),
         "ts_epoch": row.ts.timestamp(),
         **{name: ",".join(v) if isinstance(v, tuple) else v for name, v in values.items()},
     }
-
-
-def _iso(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

@@ -62,21 +62,21 @@ def activity(
     for number, times in _times_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
         root = roots.get(key.project, "")
-        of = activities.setdefault(key.project, ProjectActivity(key.project, root))
-        of.sessions += 1
-        of.turns += len(times)
-        of.agents[key.agent] += 1
+        counts = activities.setdefault(key.project, ProjectActivity(key.project, root))
+        counts.sessions += 1
+        counts.turns += len(times)
+        counts.agents[key.agent] += 1
         is_hidden = (key.project, key.session_id) in hidden
         timed = [
             datetime.fromtimestamp(seconds)  # local, as shown
             for seconds in times
             if seconds and first <= seconds < end and not is_hidden
         ]
-        of.turns_by_day.update(time.date() for time in timed)
-        of.turns_by_hour.update((time.weekday(), time.hour) for time in timed)
+        counts.turns_by_day.update(time.date() for time in timed)
+        counts.turns_by_hour.update((time.weekday(), time.hour) for time in timed)
         if timed:
             day = min(timed).date()
-            of.sessions_by_week[day - timedelta(days=day.weekday())] += 1
+            counts.sessions_by_week[day - timedelta(days=day.weekday())] += 1
     return sorted(
         activities.values(), key=lambda entry: (entry.last_day, entry.project), reverse=True
     )

@@ -25,13 +25,13 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.stores import Stores
 
-_KEPT = 2
+_MOST_CACHED = 2
 """Sessions whose turns are kept in memory: one who scrolls asks for the same again and again."""
-_NOT_SHOWN = ("title",)
+_HIDDEN_KINDS = ("title",)
 _HEAD = 60
 """Characters of a turn's prompt in an outline."""
-_OF_CALLS = ("tool_use", "tool_result")
-_WITH_TURN = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
+_CALL_KINDS = ("tool_use", "tool_result")
+_TABLES_BY_KIND = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
 _INPUT_FIELDS = ("description:", "pattern:", "query:", "prompt:", "url:", "path:")
 
 
@@ -104,7 +104,7 @@ class Conversations:
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
-        self._kept: dict[tuple[str, str], tuple[str, list[Turn]]] = {}
+        self._cached: dict[tuple[str, str], tuple[str, list[Turn]]] = {}
         self._lock = Lock()
 
     def window(
@@ -142,7 +142,7 @@ class Conversations:
             plain(summaries[0]) if summaries else {},
             facts.get("copied_from", ()),
             facts.get("copied_prompts", 0),
-            [self._shown(exchange, beside.get(exchange.turn_index, [])) for exchange in chosen],
+            [self._show_turn(exchange, beside.get(exchange.turn_index, [])) for exchange in chosen],
             first,
             first + len(chosen),
             len(turns),
@@ -169,9 +169,9 @@ class Conversations:
         for turn in self.turns(conversation.project, conversation.session_id) if words else ():
             hits = [hit for record in turn.records for hit in pattern.finditer(record.text)]
             if hits:
-                said, start = hits[0].string, hits[0].start()
-                blank = said.rfind(" ", 0, max(start - _HEAD // 2, 0))
-                around = said[max(blank + 1, start - _HEAD, 0) : start + 3 * _HEAD]
+                passage, start = hits[0].string, hits[0].start()
+                blank = passage.rfind(" ", 0, max(start - _HEAD // 2, 0))
+                around = passage[max(blank + 1, start - _HEAD, 0) : start + 3 * _HEAD]
                 places.append((turn.turn_index, len(hits), one_line(around, 2 * _HEAD)))
         return places
 
@@ -203,19 +203,19 @@ class Conversations:
         product = products.get(REDACTED_RECORDS.name)
         key, state = (project, session_id), product.output_hash if product is not None else ""
         with self._lock:
-            kept = self._kept.get(key)
-        if kept is None or kept[0] != state:
-            kept = state, session_turns(self._stores, project, session_id, recalled=True)
+            cached = self._cached.get(key)
+        if cached is None or cached[0] != state:
+            cached = state, session_turns(self._stores, project, session_id, recalled=True)
         with self._lock:
-            self._kept.pop(key, None)
-            self._kept[key] = kept  # the last, of which the first is the first to go
-            if len(self._kept) > _KEPT:
-                del self._kept[next(iter(self._kept))]
-        if not kept[1]:
+            self._cached.pop(key, None)
+            self._cached[key] = cached  # the last, of which the first is the first to go
+            if len(self._cached) > _MOST_CACHED:
+                del self._cached[next(iter(self._cached))]
+        if not cached[1]:
             raise NotFound(f"session {session_id} has no turns: nobody says anything in it")
-        return kept[1]
+        return cached[1]
 
-    def _shown(self, turn: Turn, beside: list[Item]) -> TurnShown:
+    def _show_turn(self, turn: Turn, beside: list[Item]) -> TurnShown:
         times = (record.timestamp for record in turn.records if record.timestamp is not None)
         entries = entries_of(turn.records)
         for entry in entries:
@@ -225,9 +225,9 @@ class Conversations:
         return TurnShown(turn.id, turn.turn_index, iso(next(times, None)), entries, beside)
 
     def _turn_of(self, named: Named) -> int | None:
-        if named.parts.turn_index is not None or named.parts.kind not in _WITH_TURN:
+        if named.parts.turn_index is not None or named.parts.kind not in _TABLES_BY_KIND:
             return named.parts.turn_index
-        table = _WITH_TURN[named.parts.kind]
+        table = _TABLES_BY_KIND[named.parts.kind]
         for row in rows_of(self._stores.lake, table, named.project, named.parts.session_id):
             if row["id"] == named.id:
                 return int(row["turn_index"])
@@ -241,26 +241,26 @@ def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
     parents = {
         member.spawned_agent_id: member.agent_id for member in ordered if member.spawned_agent_id
     }
-    own: dict[str | None, list[Entry]] = {None: []}
+    by_agent: dict[str | None, list[Entry]] = {None: []}
     # A side question makes the turn of its agent's own.
-    own |= {member.agent_id: own[None] for member in ordered if member.kind == "prompt"}
+    by_agent |= {member.agent_id: by_agent[None] for member in ordered if member.kind == "prompt"}
     calls: dict[str, Entry] = {}
     for record in ordered:
-        if record.agent_id not in own:
+        if record.agent_id not in by_agent:
             entry = Entry("subagent", record.seq, record.agent_id, iso(record.timestamp), "")
-            own.get(parents.get(str(record.agent_id)), own[None]).append(entry)
-            own[record.agent_id] = entry.entries
-        call = calls.get(record.tool_use_id) if record.kind in _OF_CALLS else None
+            by_agent.get(parents.get(str(record.agent_id)), by_agent[None]).append(entry)
+            by_agent[record.agent_id] = entry.entries
+        call = calls.get(record.tool_use_id) if record.kind in _CALL_KINDS else None
         if call is not None and record.kind == "tool_result":
-            _answer(call, record)
+            _add_result(call, record)
         elif call is not None and not call.text:
-            _ask(call, record)
-        elif record.kind not in _NOT_SHOWN:
+            _set_call(call, record)
+        elif record.kind not in _HIDDEN_KINDS:
             entry = _entry(record)
-            own[record.agent_id].append(entry)
-            if record.kind in _OF_CALLS and record.tool_use_id:
+            by_agent[record.agent_id].append(entry)
+            if record.kind in _CALL_KINDS and record.tool_use_id:
                 calls[record.tool_use_id] = entry
-    return own[None]
+    return by_agent[None]
 
 
 def _entry(record: RedactedRecord) -> Entry:
@@ -268,10 +268,10 @@ def _entry(record: RedactedRecord) -> Entry:
         record.kind, record.seq, record.agent_id, iso(record.timestamp), "", record.subtype
     )
     if record.kind == "tool_use":
-        _ask(entry, record)
+        _set_call(entry, record)
     elif record.kind == "tool_result":
         entry.kind, entry.tool, entry.subject = "call", str(record.tool_name), _subject(record)
-        _answer(entry, record)
+        _add_result(entry, record)
     else:
         entry.text = str(record.text)
     if record.kind == "prompt" and record.subtype == PLAN and record.paths:
@@ -279,13 +279,13 @@ def _entry(record: RedactedRecord) -> Entry:
     return entry
 
 
-def _ask(entry: Entry, record: RedactedRecord) -> None:
+def _set_call(entry: Entry, record: RedactedRecord) -> None:
     entry.kind, entry.tool, entry.subject = "call", str(record.tool_name), _subject(record)
     entry.text, entry.seq = str(record.text), record.seq
     entry.diff = as_diff(entry.text)
 
 
-def _answer(entry: Entry, record: RedactedRecord) -> None:
+def _add_result(entry: Entry, record: RedactedRecord) -> None:
     more = str(record.text)
     entry.result = more if entry.result is None else f"{entry.result}\n{more}"
     entry.result_seq = record.seq

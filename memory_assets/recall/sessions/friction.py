@@ -1,7 +1,7 @@
-"""`friction`: errors that were met in several sessions, and what ended them.
+"""`friction`: errors that occurred in several sessions, and how they were resolved.
 
-The summaries name the errors of each session, at most 20. They say which sessions are worth
-reading; the errors themselves, and what ended them, are taken from the records of those.
+The summaries have at most 20 errors of each session. These choose the sessions to read; the errors
+themselves, and what resolved them, are taken from the records of those sessions.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 if TYPE_CHECKING:
     from memory_assets.recall.searchable import Searchable
 
-_LISTED = 5
+_MOST_LISTED = 5
 _COMMAND_LIMIT = 160
-_LISTERS = {"ls", "find", "tree", "pwd", "which"}
+_LISTING_PROGRAMS = {"ls", "find", "tree", "pwd", "which"}
 _QUOTES = re.compile(r"[\"'`‘’“”]")
 _PATH = re.compile(r"(?:[a-z]:\\|[~.]{0,2}[/\\]|\w[\w.-]*/)[\w./\\@+~-]*")
 _NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,}\b|<redacted[^>\n]*>|(?<![a-z\d])\d+")
@@ -38,16 +38,16 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,}\b|<redacted[^>\n]*>|(?<![a-z\d
 _BLANKS = re.compile(r"[\s.:;,…]+")
 _FEWEST_WORDS = 2
 _WORD = re.compile(r"[a-z]{2,}")
-_OF_ANY_FAILURE = frozenset(
+_COMMON_WORDS = frozenset(
     {"build", "error", "errors", "exit", "fail", "failed", "failure", "test", "tests"}
 )
-"""Words that tell no error from another."""
-_GETS_AROUND = frozenset({"--no-gpg-sign", "--no-verify"})
-"""Options with which a command works without what failed."""
+"""Words that do not distinguish errors."""
+_SKIPPING_OPTIONS = frozenset({"--no-gpg-sign", "--no-verify"})
+"""Options with which a command skips the check that failed."""
 
 
 @dataclass(frozen=True)
-class _Met:
+class _MetError:
     """An error as one session met it; `ending` is None if it did not end there."""
 
     key: str
@@ -65,36 +65,36 @@ def error_key(line: str) -> str:
     differ. "" if too little is left to tell errors apart."""
     line = _QUOTES.sub("", line.lower())
     line = _BLANKS.sub(" ", _NUMBER.sub("0", _PATH.sub("/", line))).strip()
-    telling = [word for word in _WORD.findall(line) if word not in _OF_ANY_FAILURE]
+    telling = [word for word in _WORD.findall(line) if word not in _COMMON_WORDS]
     return line if len(telling) >= _FEWEST_WORDS else ""
 
 
-def friction(memory: Searchable, asked: FrictionRequest) -> dict[str, Any]:
-    """Return the errors that were met in `asked.sessions` sessions or more, those of most sessions
-    and then the newest first, each with the sessions, and with how it ended where it did.
+def friction(memory: Searchable, request: FrictionRequest) -> dict[str, Any]:
+    """Return the errors of `request.sessions` sessions or more, those of most sessions and then the
+    newest first, each with its sessions, and with how it was resolved where it was.
 
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    projects = memory.projects_with_worktrees(asked.project)
-    met: dict[str, list[_Met]] = {}
-    for of_project, session_id in _worth_reading(memory, projects, asked.sessions):
-        session = whole_session(memory, of_project, session_id, calls_and_prompts)
-        for error in _errors_of(session) if session is not None else ():
+    projects = memory.projects_with_worktrees(request.project)
+    met: dict[str, list[_MetError]] = {}
+    for project, session_id in _sessions_with_shared_errors(memory, projects, request.sessions):
+        session = whole_session(memory, project, session_id, calls_and_prompts)
+        for error in _last_failures(session) if session is not None else ():
             met.setdefault(error.key, []).append(error)
     shared = [
         sorted(group, key=lambda error: error.time, reverse=True)
         for group in met.values()
-        if len(group) >= asked.sessions
+        if len(group) >= request.sessions
     ]
     shared.sort(key=lambda group: (len(group), group[0].time), reverse=True)
     return {
         "project": listed_projects(projects),
-        "errors": [_answer(group) for group in shared[: asked.n]],
+        "errors": [_group_as_json(group) for group in shared[: request.n]],
     }
 
 
-def _answer(group: Sequence[_Met]) -> dict[str, Any]:
+def _group_as_json(group: Sequence[_MetError]) -> dict[str, Any]:
     newest = group[0]
     endings = [error.ending for error in group if error.ending is not None]
     return {
@@ -105,14 +105,14 @@ def _answer(group: Sequence[_Met]) -> dict[str, Any]:
         "last": newest.time or None,
         "projects": list(dict.fromkeys(error.project for error in group)),
         "turns": [error.turn_id for error in group],
-        "endings": endings[:_LISTED],
+        "endings": endings[:_MOST_LISTED],
     }
 
 
-def _worth_reading(
+def _sessions_with_shared_errors(
     memory: Searchable, projects: Sequence[str] | None, least: int
 ) -> list[tuple[str, str]]:
-    """Return project and id of the sessions whose summary names an error that so many name."""
+    """Return project and id of the sessions with an error that at least `least` summaries have."""
     keys: dict[tuple[str, str], set[str]] = {}
     columns = ["session_id", "errors"]
     for name in projects or memory.lake.projects(SESSION_SUMMARIES):
@@ -120,11 +120,11 @@ def _worth_reading(
             for row in rows.to_pylist():
                 texts = [str(error["text"]) for error in row["errors"]]
                 keys[name, row["session_id"]] = {key for text in texts for key in _tail_keys(text)}
-    counts = Counter(key for of_session in keys.values() for key in of_session)
+    counts = Counter(key for keys_of_session in keys.values() for key in keys_of_session)
     return [
         session
-        for session, of_session in keys.items()
-        if any(counts[key] >= least for key in of_session)
+        for session, keys_of_session in keys.items()
+        if any(counts[key] >= least for key in keys_of_session)
     ]
 
 
@@ -141,7 +141,7 @@ def _tail_keys(text: str) -> Iterator[str]:
             yield key
 
 
-def _errors_of(session: SessionTurns) -> Iterator[_Met]:
+def _last_failures(session: SessionTurns) -> Iterator[_MetError]:
     """Yield the errors of a session, each once, as it was met last."""
     runs = all_runs(session)
     last: dict[str, int] = {}
@@ -151,7 +151,7 @@ def _errors_of(session: SessionTurns) -> Iterator[_Met]:
     for key, place in last.items():
         run = runs[place]
         at = run.record.timestamp
-        yield _Met(
+        yield _MetError(
             key,
             one_line(run.head),
             one_line(run.command),
@@ -169,33 +169,33 @@ def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> dict[str,
     meanwhile."""
     failed, later = runs[place], runs[place + 1 :]
     success = next((run for run in later if not run.failed and run.covers(failed)), None)
-    if success is None or _gets_around(success, failed):
+    if success is None or _skips_checks(success, failed):
         return None
     between = later[: later.index(success)]
     ran = [
         str(shown(run.segment))
         for run in between
-        if not run.failed and run.segment is not None and not _only_looks(run.segment)
+        if not run.failed and run.segment is not None and not _is_read_only(run.segment)
     ]
     worked = str(shown(success.segment)) if success.segment is not None else success.key[0]
-    places = {(row.agent_id, row.seq): at for at, row in enumerate(session.records)}
-    first, end = (places[run.record.agent_id, run.record.seq] for run in (failed, success))
+    positions = {(row.agent_id, row.seq): at for at, row in enumerate(session.records)}
+    first, end = (positions[run.record.agent_id, run.record.seq] for run in (failed, success))
     changed = touched(session, session.records[first:end]).modified
     return {
         "session_id": session.session_id,
         "turn_id": success.turn.id,
         "command": one_line(worked, _COMMAND_LIMIT),
-        "ran": list(dict.fromkeys(ran))[-_LISTED:],
-        "changed": [str(path) for path in changed[:_LISTED]],
+        "ran": list(dict.fromkeys(ran))[-_MOST_LISTED:],
+        "changed": [str(path) for path in changed[:_MOST_LISTED]],
     }
 
 
-def _gets_around(success: Run, failed: Run) -> bool:
+def _skips_checks(success: Run, failed: Run) -> bool:
     words = [run.segment.words if run.segment is not None else () for run in (success, failed)]
-    return not _GETS_AROUND.isdisjoint(set(words[0]) - set(words[1]))
+    return not _SKIPPING_OPTIONS.isdisjoint(set(words[0]) - set(words[1]))
 
 
-def _only_looks(segment: Segment) -> bool:
+def _is_read_only(segment: Segment) -> bool:
     if segment.program == "git":
         return segment.words[1:2] == () or segment.words[1] in LOOKING_GIT
-    return segment.program in VIEWERS | SEARCHERS | _LISTERS
+    return segment.program in VIEWERS | SEARCHERS | _LISTING_PROGRAMS

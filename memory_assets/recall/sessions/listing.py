@@ -1,4 +1,4 @@
-"""The sessions on record, newest first: what each was about, how long it took, what came of it."""
+"""The list of sessions, newest first: title, length, files and commits of each."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ _Span = tuple[str, str, datetime | None, datetime | None]
 """Project, id, beginning and end of a session."""
 
 
-def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
+def list_sessions(memory: Searchable, request: SessionsRequest) -> dict[str, Any]:
     """Return the sessions that pass the filters, the one that ended last first, as the JSON of
-    `memory sessions`: `total`, of which `sessions` has the first `asked.n`; `machine` counts those
-    of programs, in which no person asked for anything, that were left out, `hidden` those that a
-    person hid. `in_memory` has the number of all sessions of the memory, or of the projects asked
-    for, and whose they are.
+    `memory sessions`: `total`, of which `sessions` has the first `request.n`; the numbers of those
+    left out because a program started them (`machine`) or a person hid them (`hidden`); and
+    `in_memory`, the counts of all sessions of the memory or of the requested projects.
 
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    projects = memory.projects_with_worktrees(asked.project)
-    if asked.session is not None:
-        project, session_id = session_named(memory, asked.session)
-        projects, asked = [project], replace(asked, session=session_id, machine=True, hidden=True)
+    projects = memory.projects_with_worktrees(request.project)
+    if request.session is not None:
+        project, session_id = session_named(memory, request.session)
+        projects = [project]
+        request = replace(request, session=session_id, machine=True, hidden=True)
     pinned = pins_by_session(memory)
-    every = counted_sessions(memory.catalog, projects)
-    agents = {(session.project, session.session_id): session.agent for session in every}
-    rows = _rows(memory, projects, agents, with_files=asked.file is not None)
-    matching = [row for row in rows if _passes(row, asked)]
-    matching = [row for row in matching if not asked.pinned or _pin_key(row) in pinned]
-    hidden = frozenset() if asked.hidden else memory.hidden.all()
+    sessions = counted_sessions(memory.catalog, projects)
+    agents = {(session.project, session.session_id): session.agent for session in sessions}
+    rows = _rows(memory, projects, agents, with_files=request.file is not None)
+    matching = [row for row in rows if _matches(row, request)]
+    matching = [row for row in matching if not request.pinned or _pin_key(row) in pinned]
+    hidden = frozenset() if request.hidden else memory.hidden.all()
     passing = [row for row in matching if (row["project"], row["session_id"]) not in hidden]
     of_persons = {
-        (session.project, session.session_id) for session in every if session.whose == "persons"
+        (session.project, session.session_id) for session in sessions if session.whose == "persons"
     }
-    listed = [
-        row for row in passing if asked.machine or (row["project"], row["session_id"]) in of_persons
-    ]
+    listed = passing
+    if not request.machine:
+        listed = [row for row in passing if (row["project"], row["session_id"]) in of_persons]
     of_programs = len(passing) - len(listed)
     listed.sort(key=lambda row: (row["ended_at"] or UNTIMED, row["session_id"]), reverse=True)
     return {
@@ -73,11 +73,11 @@ def list_sessions(memory: Searchable, asked: SessionsRequest) -> dict[str, Any]:
         "total": len(listed),
         "machine": of_programs,
         "hidden": len(matching) - len(passing),
-        "in_memory": asdict(SessionCounts.of(every)),
+        "in_memory": asdict(SessionCounts.of(sessions)),
         "ingest": str(under_way(memory.data_dir) or ""),
         "sessions": [
-            {**_described(memory, row), "pinned": pinned.get(_pin_key(row), [])}
-            for row in listed[: asked.n]
+            {**_session_as_json(memory, row), "pinned": pinned.get(_pin_key(row), [])}
+            for row in listed[: request.n]
         ],
     }
 
@@ -96,17 +96,17 @@ def newest_sessions(memory: Searchable, most: int) -> tuple[list[dict[str, Any]]
     known: tuple[object, tuple[list[dict[str, Any]], int]] | None
     known = memory.opened.get("newest_sessions")
     if known is None or known[0] != state:
-        known = memory.opened["newest_sessions"] = state, _newest(memory, most)
+        known = memory.opened["newest_sessions"] = state, _read_newest(memory, most)
     return known[1]
 
 
-def _newest(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
+def _read_newest(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], int]:
     spans = memory.catalog.products.spans()
     spans = sorted(spans, key=lambda span: (span[3] or "", span[1]), reverse=True)
     of_persons = sessions_of_persons(memory.catalog) - memory.hidden.all()
     listed = [span for span in spans if span[:2] in of_persons]
-    newest = [(*entry[:2], _moment(entry[2]), _moment(entry[3])) for entry in listed[:most]]
-    return [plain(_told(memory, span)) for span in newest], len(listed)
+    newest = [(*span[:2], _parse_moment(span[2]), _parse_moment(span[3])) for span in listed[:most]]
+    return [plain(_summary_row(memory, span)) for span in newest], len(listed)
 
 
 def _rows(
@@ -116,40 +116,40 @@ def _rows(
     *,
     with_files: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Yield of each session that has turns what filters ask for: project, id, agent, beginning and
-    end, and `with_files` what it touched."""
+    """Yield a row for each session that has turns, with the columns that filters need: project, id,
+    agent, beginning and end, and `with_files` the files that it touched."""
     summarized: dict[str, dict[str, dict[str, Any]]] = {}
     columns = ["session_id", "project", "agent", "started_at", "ended_at"]
     columns += ["files_read", "files_modified"] if with_files else []
     spans = (
         span for project in projects or (None,) for span in memory.catalog.products.spans(project)
     )
-    for of_project, session_id, first, last in spans:
-        if of_project not in summarized:
-            rows = memory.lake.unordered(SESSION_SUMMARIES, of_project, columns)
-            summarized[of_project] = {row["session_id"]: row for row in rows}
-        times = _moment(first), _moment(last)
-        if (summary := summarized[of_project].get(session_id)) is not None:
+    for project, session_id, first, last in spans:
+        if project not in summarized:
+            rows = memory.lake.unordered(SESSION_SUMMARIES, project, columns)
+            summarized[project] = {row["session_id"]: row for row in rows}
+        times = _parse_moment(first), _parse_moment(last)
+        if (summary := summarized[project].get(session_id)) is not None:
             yield summary
         elif with_files:
-            yield _of_turns(memory, (of_project, session_id, *times))
+            yield _row_from_turns(memory, (project, session_id, *times))
         else:
-            agent = agents.get((of_project, session_id), "")
-            yield dict(zip(columns, (session_id, of_project, agent, *times), strict=True))
+            agent = agents.get((project, session_id), "")
+            yield dict(zip(columns, (session_id, project, agent, *times), strict=True))
 
 
-def _moment(time: str | None) -> datetime | None:
+def _parse_moment(time: str | None) -> datetime | None:
     return datetime.fromisoformat(time) if time else None
 
 
-def _told(memory: Searchable, span: _Span) -> dict[str, Any]:
-    """Return the summary of a session, or what its turns say where it has none."""
+def _summary_row(memory: Searchable, span: _Span) -> dict[str, Any]:
+    """Return the summary row of a session, made from its turns if it has no summary."""
     rows = rows_of(memory.lake, SESSION_SUMMARIES, *span[:2], _SUMMARY_COLUMNS)
-    return rows[0] if rows else _of_turns(memory, span)
+    return rows[0] if rows else _row_from_turns(memory, span)
 
 
-def _of_turns(memory: Searchable, span: _Span) -> dict[str, Any]:
-    """Return what is known of a session that nobody says enough in for a summary."""
+def _row_from_turns(memory: Searchable, span: _Span) -> dict[str, Any]:
+    """Return the summary row of a session that has no summary, from its turns."""
     project, session_id, started, ended = span
     columns = ["turn_id", "agent", "project_root", "files", "role", "text"]
     turns = rows_of(memory.lake, TURN_CHUNKS, project, session_id, columns)
@@ -173,22 +173,22 @@ def _of_turns(memory: Searchable, span: _Span) -> dict[str, Any]:
     }
 
 
-def _passes(row: Mapping[str, Any], asked: SessionsRequest) -> bool:
-    if asked.session not in (None, row["session_id"]):
+def _matches(row: Mapping[str, Any], request: SessionsRequest) -> bool:
+    if request.session not in (None, row["session_id"]):
         return False
-    if asked.agent is not None and row["agent"] != asked.agent:
+    if request.agent is not None and row["agent"] != request.agent:
         return False
-    if not goes_on_within(row, asked.since, asked.until):
+    if not goes_on_within(row, request.since, request.until):
         return False
-    if asked.file is None:
+    if request.file is None:
         return True
-    return bool(touched_by((*row["files_modified"], *row["files_read"]), asked.file))
+    return bool(touched_by((*row["files_modified"], *row["files_read"]), request.file))
 
 
-def _described(memory: Searchable, listed: Mapping[str, Any]) -> dict[str, Any]:
+def _session_as_json(memory: Searchable, listed: Mapping[str, Any]) -> dict[str, Any]:
     session_id = listed["session_id"]
     times = listed["started_at"], listed["ended_at"]
-    row = _told(memory, (listed["project"], session_id, *times))
+    row = _summary_row(memory, (listed["project"], session_id, *times))
     records = rows_of(memory.lake, REDACTED_RECORDS, row["project"], session_id, ["model"])
     described = plain(row) | {
         "short_id": short_id(memory, session_id),

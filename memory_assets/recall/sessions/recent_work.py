@@ -1,9 +1,9 @@
-"""What an agent should know of a project before it begins: its last sessions, what they left open,
-what the person asked for once and for all, and what failed when it was tried last.
+"""The context that an agent gets of a project before it begins: the last sessions, their open ends,
+the user's standing instructions, and checks that still failed.
 
-Everything is taken from the tables; nothing is judged by a model. A line is worth its tokens only
-if it is true, so each kind of line has the narrowest rule that finds most of it, and what a later
-session may have resolved is left out.
+Everything is taken from the tables; no model judges anything. A line is worth its tokens only if it
+is true, so each kind of line has the narrowest rule that finds most of it, and what a later session
+may have resolved is left out.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.stores import Stores
 
-_READ, _HEARD = 12, 30
+_SUMMARIES_READ, _SESSIONS_READ = 12, 30
 """Newest sessions whose summaries are read, and whose prompts are searched for instructions."""
 _SESSIONS, _INSTRUCTIONS, _OPEN_ENDS = 3, 3, 3
-_WORTH_A_LINE = 3
-"""Prompts of a session that is told of though nothing came of it, where nothing did of any."""
-_OF_ONE = 2
+_FEWEST_PROMPTS = 3
+"""Prompts of a session without a result that gets a line if no session has a result."""
+_MOST_ENDS_A_SESSION = 2
 """Open ends of one session."""
 _TITLE, _DONE, _QUOTED = 90, 130, 200
 """Characters of a title, of what was done, and of what is quoted."""
 _SHORTEST = 20
 """Characters of a sentence that tells what was done."""
-_WORKED = 3
+_FEWEST_CALLS = 3
 """Calls of a session from which on its report is of work."""
 _LAST_TURNS = 2
-_TYPED = 2_000
+_MOST_TYPED = 2_000
 """Characters of a prompt from which on it is pasted rather than typed."""
 _PULL_REQUEST = re.compile(r"https?://[^/\s]+/(\S+?)/(?:-/)?(?:pulls?|merge_requests)/(\d+)\S*")
 """The address of a pull request: whose it is, and its number."""
@@ -72,29 +72,30 @@ _SHARED_BRANCHES = {"", "HEAD", "main", "master", "develop", "trunk"}
 _WORD = re.compile(r"[^\W\d_]{5,}|\w*[_\d]\w*")
 _STEM = 6
 """Letters in which forms of a word are alike."""
-_ALIKE = 2
+_WORDS_IN_COMMON = 2
 """Words of an open end that a later session has where it may have resolved it."""
 _MORE = "More: `memory show ID` or get(ids=[ID]), `memory sessions --project .`"
-_ENDS = (*".?!…",)
+_SENTENCE_ENDS = (*".?!…",)
 
 
 @dataclass(frozen=True)
 class _Line:
-    """A line, the heading that it stands below, and its place there."""
+    """A line, its heading, and its place below that."""
 
     heading: str
     text: str
     place: int
 
 
-_DID = "Last sessions of this project:"
-_LEFT = "Left open, in the words of then:"
-_FAILS = "Failed when it was tried last:"
-_ASKED = "The user asked once and for all:"
+_SESSIONS_HEADING = "Last sessions of this project:"
+_OPEN_HEADING = "Left open, in the words of then:"
+_FAILING_HEADING = "Failed when it was tried last:"
+_INSTRUCTIONS_HEADING = "The user asked once and for all:"
+_HEADINGS = (_SESSIONS_HEADING, _OPEN_HEADING, _FAILING_HEADING, _INSTRUCTIONS_HEADING)
 
 
 @dataclass
-class _Ended:
+class _SessionEnd:
     """How a session ended: the agent's last message, if it ended with one, the moments of its
     successful pushes, whether another command may have pushed, and whether all of it is on record
     and no command has to do with commits."""
@@ -134,8 +135,8 @@ class _Session:
             return began
         if branches := [row["branch"] for row in self.commits if row["branch"]]:
             return str(branches[-1])
-        asked = any(row["pull_request"] for row in self.commits)
-        return "" if asked and began in _SHARED_BRANCHES else began
+        has_pull_request = any(row["pull_request"] for row in self.commits)
+        return "" if has_pull_request and began in _SHARED_BRANCHES else began
 
     @cached_property
     def last_turn(self) -> str:
@@ -144,37 +145,37 @@ class _Session:
         return f"{self.short}:{max((row['turn_index'] for row in rows), default=0)}"
 
     @cached_property
-    def ended(self) -> _Ended:
+    def ended(self) -> _SessionEnd:
         """How it ended."""
-        return _ended(self.stores, *self.key)
+        return _read_session_end(self.stores, *self.key)
 
     @cached_property
     def words(self) -> set[str]:
-        """The telling words of what was asked and done in it."""
+        """The stems of the longer words of its request and its results."""
         said = (self.row[name] for name in ("title", "request", "completed"))
-        return _telling(" ".join([*map(str, said), *map(str, self.row["commits"])]))
+        return _word_stems(" ".join([*map(str, said), *map(str, self.row["commits"])]))
 
     @property
     def did_something(self) -> bool:
         """Whether anything came of it."""
-        worked = self.row["completed"] and self.row["tool_calls"] >= _WORKED
+        worked = self.row["completed"] and self.row["tool_calls"] >= _FEWEST_CALLS
         return bool(self.row["commits"] or self.files or worked)
 
     @property
     def has_topic(self) -> bool:
         """Whether its title is worth a line though nothing came of it."""
-        return self.row["prompts"] >= _WORTH_A_LINE and len(self.row["title"]) >= _SHORTEST
+        return self.row["prompts"] >= _FEWEST_PROMPTS and len(self.row["title"]) >= _SHORTEST
 
     def goes_on_with(self, earlier: _Session) -> bool:
-        """Whether it is on the branch or the files of an earlier session, and so may have resolved
-        whatever that left."""
+        """Whether it has the branch or a file of an earlier session, and so may have resolved the
+        open ends of that."""
         if self.branch == earlier.branch and self.branch not in _SHARED_BRANCHES:
             return True
         return bool(self.files & earlier.files)
 
     def is_about(self, left: str) -> bool:
-        """Whether it has the words of what another session left."""
-        return len(_telling(left) & self.words) >= _ALIKE
+        """Whether it has words of an open end of another session."""
+        return len(_word_stems(left) & self.words) >= _WORDS_IN_COMMON
 
 
 def recent_work(
@@ -186,8 +187,8 @@ def recent_work(
     """Return lines on the last sessions of projects and of their working trees, as many as fit;
     none if there are no sessions with a person's prompt. Lines with words of the latest message are
     kept before others."""
-    sessions = _newest(stores, with_worktrees(stores.catalog, projects))
-    lines = list(_by_worth(stores, sessions))
+    sessions = _newest_sessions(stores, with_worktrees(stores.catalog, projects))
+    lines = list(_lines_in_turn(stores, sessions))
     if message:
         from memory_assets.keywords import indexed_terms, query_terms
 
@@ -195,31 +196,31 @@ def recent_work(
         lines.sort(key=lambda line: needed.isdisjoint(indexed_terms(line.text)))
     chosen: list[_Line] = []
     for line in lines:
-        if fits(_together([*chosen, line])):
+        if fits(_with_headings([*chosen, line])):
             chosen.append(line)
-    return _together(chosen) if chosen else []
+    return _with_headings(chosen) if chosen else []
 
 
-def _together(lines: Sequence[_Line]) -> list[str]:
-    by_heading: dict[str, list[str]] = {heading: [] for heading in (_DID, _LEFT, _FAILS, _ASKED)}
+def _with_headings(lines: Sequence[_Line]) -> list[str]:
+    by_heading: dict[str, list[str]] = {heading: [] for heading in _HEADINGS}
     for line in sorted(lines, key=lambda line: line.place):
         by_heading[line.heading].append(line.text)
     return [*(x for head, own in by_heading.items() if own for x in (head, *own)), _MORE]
 
 
-def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
+def _lines_in_turn(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
     """Yield the lines of each kind in turn, of each kind the newest first."""
-    worth = [
+    worthwhile = [
         session
         for session in sessions
         if session.did_something or (session is sessions[0] and session.has_topic)
     ]
-    worth = worth or [session for session in sessions if session.has_topic]
+    worthwhile = worthwhile or [session for session in sessions if session.has_topic]
     kinds = {
-        _DID: (_told(session, sessions) for session in worth[:_SESSIONS]),
-        _LEFT: _left_open(sessions),
-        _FAILS: _failing(sessions),
-        _ASKED: _instructions(stores, sessions),
+        _SESSIONS_HEADING: (_session_line(session, sessions) for session in worthwhile[:_SESSIONS]),
+        _OPEN_HEADING: _open_end_lines(sessions),
+        _FAILING_HEADING: _failing_checks(sessions),
+        _INSTRUCTIONS_HEADING: _instructions(stores, sessions),
     }
     place = 0
     while kinds:
@@ -231,7 +232,7 @@ def _by_worth(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Line]:
         place += 1
 
 
-def _newest(stores: Stores, names: Sequence[str]) -> list[_Session]:
+def _newest_sessions(stores: Stores, names: Sequence[str]) -> list[_Session]:
     """Return the newest sessions of these projects in which a person asked for something and that
     nobody hid, the last one first."""
     of_persons = sessions_of_persons(stores.catalog, names)
@@ -244,8 +245,8 @@ def _newest(stores: Stores, names: Sequence[str]) -> list[_Session]:
     ]
     spans.sort(key=lambda span: (span[3] or "", span[1]), reverse=True)
     sessions: list[_Session] = []
-    for name, session_id, *_ in spans[:_HEARD]:
-        if len(sessions) == _READ:
+    for name, session_id, *_ in spans[:_SESSIONS_READ]:
+        if len(sessions) == _SUMMARIES_READ:
             break
         for row in rows_of(stores.lake, SESSION_SUMMARIES, name, session_id):
             sessions.append(_Session(stores, row))
@@ -253,26 +254,26 @@ def _newest(stores: Stores, names: Sequence[str]) -> list[_Session]:
     return sessions
 
 
-def _told(session: _Session, sessions: Sequence[_Session]) -> str:
-    """Return what a session was about and what came of it."""
+def _session_line(session: _Session, sessions: Sequence[_Session]) -> str:
+    """Return the line of a session: its topic and its result."""
     row = session.row
-    parts = [_asked(row)]
+    parts = [_topic(row)]
     if row["commits"]:
-        parts.append(_committed(session, sessions))
+        parts.append(_commit_line(session, sessions))
     else:
-        if done := _done(session):
+        if done := _completed_sentence(session):
             parts.append(done)
         if session.files:
-            parts.append(_changed(session, sessions))
+            parts.append(_changed_files(session, sessions))
     if addresses := [row["pull_request"] for row in session.commits if row["pull_request"]]:
         parts.append("Pull request " + _PULL_REQUEST.sub(r"\1#\2", addresses[-1]))
     place = f" {session.branch}" if session.branch else ""
-    said = " ".join(part if part.endswith(_ENDS) else f"{part}." for part in parts if part)
-    return f"- {_day(row)}{place} [{session.short}]: {said}"
+    said = " ".join(part if part.endswith(_SENTENCE_ENDS) else f"{part}." for part in parts if part)
+    return f"- {_date_of(row)}{place} [{session.short}]: {said}"
 
 
-def _asked(row: Mapping[str, Any]) -> str:
-    """Return the title, or what was asked where that is the subject of a commit, which is told."""
+def _topic(row: Mapping[str, Any]) -> str:
+    """Return the title, or the request if the title is a commit's subject, which is shown too."""
     title = one_line(row["title"], _TITLE)
     if not any(str(commit).endswith(str(row["title"])) for commit in row["commits"]):
         return title
@@ -282,23 +283,23 @@ def _asked(row: Mapping[str, Any]) -> str:
     return one_line(request, _TITLE) or title
 
 
-def _done(session: _Session) -> str:
+def _completed_sentence(session: _Session) -> str:
     """Return the sentence of what was completed that shares most words with what was asked, lists
     of files left out; one that fits whole is preferred. Of a session that changed nothing it has to
     share one: its report may be on what it read."""
     row = session.row
-    asked = _telling(f"{row['title']} {row['request']}")
+    words = _word_stems(f"{row['title']} {row['request']}")
     sentences = [
         sentence
         for sentence in re.split(r"(?<=[.!])\s+(?=[A-Z])", row["completed"])
         if len(sentence) >= _SHORTEST and sentence[0].isupper() and sentence[:8] != "Changed "
     ]
-    whole = [sentence for sentence in sentences if len(sentence) <= _DONE]
-    best = max(whole or sentences, key=lambda text: len(asked & _telling(text)), default="")
-    return one_line(best, _DONE) if session.files or asked & _telling(best) else ""
+    fitting = [sentence for sentence in sentences if len(sentence) <= _DONE]
+    best = max(fitting or sentences, key=lambda text: len(words & _word_stems(text)), default="")
+    return one_line(best, _DONE) if session.files or words & _word_stems(best) else ""
 
 
-def _changed(session: _Session, sessions: Sequence[_Session]) -> str:
+def _changed_files(session: _Session, sessions: Sequence[_Session]) -> str:
     """Return the files that a session changed, and that it committed nothing where its commands
     show that, and no later session changed or committed any of them."""
     names = _short_names(session.row["files_modified"])
@@ -317,7 +318,7 @@ def _short_names(paths: Sequence[str]) -> list[str]:
     return ["/".join(part[-1:] if names[part[-1]] == 1 else part[-2:]) for part in parts]
 
 
-def _committed(session: _Session, sessions: Sequence[_Session]) -> str:
+def _commit_line(session: _Session, sessions: Sequence[_Session]) -> str:
     """Return how many commits a session made, the last one's subject, and whether they were pushed
     in it, or by a later session on its branch, where the records tell."""
     # Rows that an earlier version made do not say what was replaced.
@@ -354,30 +355,30 @@ def left_open(stores: Stores, projects: Sequence[str]) -> list[dict[str, Any]]:
             "turn": session.last_turn,
         }
         for project, names in worktrees_of(stores.catalog, projects).items()
-        for session, text in _open(_newest(stores, names))
+        for session, text in _open_ends(_newest_sessions(stores, names))
     ]
 
 
-def _left_open(sessions: Sequence[_Session]) -> Iterator[str]:
+def _open_end_lines(sessions: Sequence[_Session]) -> Iterator[str]:
     """Yield a line for each open end."""
-    for session, text in _open(sessions):
-        yield f"- {_day(session.row)} {text} [{session.last_turn}]"
+    for session, text in _open_ends(sessions):
+        yield f"- {_date_of(session.row)} {text} [{session.last_turn}]"
 
 
-def _open(sessions: Sequence[_Session]) -> Iterator[tuple[_Session, str]]:
-    """Yield what the newest sessions left open and no later one may have resolved."""
-    told = 0
+def _open_ends(sessions: Sequence[_Session]) -> Iterator[tuple[_Session, str]]:
+    """Yield the open ends of the newest sessions that no later one may have resolved."""
+    count = 0
     for place, session in enumerate(sessions[: 2 * _SESSIONS]):
         later = sessions[:place]
-        if told == _OPEN_ENDS or any(newer.goes_on_with(session) for newer in later):
+        if count == _OPEN_ENDS or any(newer.goes_on_with(session) for newer in later):
             continue
-        left = [text for text in _left(session) if not any(newer.is_about(text) for newer in later)]
-        for text in left[:_OF_ONE][: _OPEN_ENDS - told]:
-            told += 1
+        left = [end for end in _ends_of(session) if not any(newer.is_about(end) for newer in later)]
+        for text in left[:_MOST_ENDS_A_SESSION][: _OPEN_ENDS - count]:
+            count += 1
             yield session, one_line(text, _QUOTED)
 
 
-def _left(session: _Session) -> list[str]:
+def _ends_of(session: _Session) -> list[str]:
     """Return what the last message of a session left open, quoted; of one that broke off, the open
     items of the agent's plan."""
     if session.ended.closing is not None:
@@ -386,7 +387,7 @@ def _left(session: _Session) -> list[str]:
     return [f"in the plan: {plan}"] if mark and not session.ended.pushes else []
 
 
-def _failing(sessions: Sequence[_Session]) -> Iterator[str]:
+def _failing_checks(sessions: Sequence[_Session]) -> Iterator[str]:
     """Yield the last test, build or check that was tried again and still failed in the last turns
     of the last session; not where a commit came after it, or its last message says that all pass.
     """
@@ -401,14 +402,14 @@ def _failing(sessions: Sequence[_Session]) -> Iterator[str]:
             is_open = error["outcome"] == "unresolved" and turn >= from_turn
             if is_open and _CHECKING.search(command):
                 met = f"{session.short}:{turn}"
-                yield f"- {_day(session.row)} {one_line(error['text'], _QUOTED)} [{met}]"
+                yield f"- {_date_of(session.row)} {one_line(error['text'], _QUOTED)} [{met}]"
                 break
 
 
 def _instructions(stores: Stores, sessions: Sequence[_Session]) -> Iterator[str]:
-    """Yield what the person said is always or never to be done, the newest first."""
-    said: set[str] = set()
-    told = 0
+    """Yield the user's instructions for all sessions, the newest first."""
+    seen: set[str] = set()
+    count = 0
     for session in sessions:
         columns = ["turn_id", "turn_index", "timestamp", "text"]
         prompts: dict[int, list[dict[str, Any]]] = {}
@@ -416,32 +417,32 @@ def _instructions(stores: Stores, sessions: Sequence[_Session]) -> Iterator[str]
             prompts.setdefault(row["turn_index"], []).append(row)
         for turn in sorted(prompts, reverse=True):
             text = "\n".join(row["text"] for row in prompts[turn])
-            if len(text) > _TYPED:
+            if len(text) > _MOST_TYPED:
                 continue
             for words in standing_instructions(text):
-                if words.lower() in said:
+                if words.lower() in seen:
                     continue
-                said.add(words.lower())
+                seen.add(words.lower())
                 at = prompts[turn][0]["timestamp"]
                 when = f"{at.astimezone():%Y-%m-%d} " if at else ""
                 yield f'- {when}"{words}" [{session.short}:{turn}]'
-                told += 1
-                if told == _INSTRUCTIONS:
+                count += 1
+                if count == _INSTRUCTIONS:
                     return
 
 
-def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
+def _read_session_end(stores: Stores, project: str, session_id: str) -> _SessionEnd:
     """Return how a session ended, by its records; those of subagents count for commands alone."""
     columns = ["kind", "agent_id", "tool_name", "command", "timestamp", "tool_use_id"]
     columns += ["is_error", "text"]
     try:
         rows = stores.lake.read(REDACTED_RECORDS, project, session_id, columns)
     except NotFound:
-        return _Ended(None, [], may_have_pushed=False, committed_nothing=False)
+        return _SessionEnd(None, [], may_have_pushed=False, committed_nothing=False)
     records = rows.drop_columns(["text"]).to_pylist()
     calls: set[str] = set()
     pushes: list[datetime] = []
-    said: list[int] = []
+    closing_places: list[int] = []
     commands = [record["command"] for record in records if record["kind"] == "tool_use"]
     for place, record in enumerate(records):
         kind, call, at = record["kind"], record["tool_use_id"], record["timestamp"] or UNTIMED
@@ -452,13 +453,13 @@ def _ended(stores: Stores, project: str, session_id: str) -> _Ended:
         if record["agent_id"] is not None:
             continue
         if kind == "assistant_text":
-            said.append(place)
+            closing_places.append(place)
         elif kind in ("prompt", "tool_use", "tool_result"):
-            said = []
+            closing_places = []
     # Arrow's `take` would load its library of functions, which takes as long as all the rest.
-    closing = [text for place in said for text in texts_of(rows.slice(place, 1))]
-    is_known = bool(said) and any(commands)
-    return _Ended(
+    closing = [text for place in closing_places for text in texts_of(rows.slice(place, 1))]
+    is_known = bool(closing_places) and any(commands)
+    return _SessionEnd(
         join("\n\n", closing) if closing else None,
         pushes,
         any(_MAY_PUSH.search(command or "") and not _PUSH.search(command) for command in commands),
@@ -471,10 +472,10 @@ def _pushes(call: Mapping[str, Any]) -> bool:
     return tool.endswith(_PUSHING_TOOLS) or bool(_PUSH.search(call["command"] or ""))
 
 
-def _telling(text: str) -> set[str]:
-    """Return the longer words of a text, and names of code, in small letters, without endings."""
+def _word_stems(text: str) -> set[str]:
+    """Return the longer words of a text and names of code, in lower case, cut to their stems."""
     return {word.lower()[:_STEM] for word in _WORD.findall(text)}
 
 
-def _day(row: Mapping[str, Any]) -> str:
+def _date_of(row: Mapping[str, Any]) -> str:
     return f"{row['ended_at'].astimezone():%Y-%m-%d}" if row["ended_at"] else "no date"

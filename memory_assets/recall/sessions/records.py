@@ -4,7 +4,7 @@ output, edits as diffs, and the records of a subagent folded into one entry."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from difflib import unified_diff
 from itertools import groupby
 from typing import Any
@@ -27,7 +27,7 @@ from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS, SE
 from memory_assets.stores.stores import Stores
 from memory_assets.tool_names import kind_of_tool
 
-_ANALYSED = [
+_ANALYSIS_COLUMNS = [
     *("project", "project_root", "agent", "session_id", "agent_id", "seq", "timestamp", "kind"),
     *("text", "subtype", "tool_name", "tool_use_id", "is_error", "paths", "command", "cwd"),
     "spawned_agent_id",
@@ -36,7 +36,7 @@ _ANALYSED = [
 PAGE_CHARACTERS = 40_000
 """Characters of a page, unless one record alone has more: pages hold whole records."""
 _TABLES = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
-_LOOKING = ("read", "search", "list")
+_READING_TOOLS = ("read", "search", "list")
 
 
 def session_turns(
@@ -60,7 +60,7 @@ def whole_session(
     the turns are the same if what is said and what spawns a subagent is among them. Fields by which
     no run is found are empty then."""
     try:
-        columns = None if needed is None else _ANALYSED
+        columns = None if needed is None else _ANALYSIS_COLUMNS
         rows = memory.lake.read(REDACTED_RECORDS, project, session_id, columns)
     except NotFound:
         return None
@@ -83,19 +83,21 @@ def calls_and_prompts(rows: Any) -> Any:
     kind, is_main = rows["kind"], pc.is_null(rows["agent_id"])
     prompts = pc.indices_nonzero(pc.and_(pc.equal(kind, pa.scalar("prompt")), is_main))
     first = prompts[0].as_py() if len(prompts) else len(rows)
-    said = pc.invert(pc.is_in(kind, pa.array(["prompt", "tool_use", "tool_result"])))
+    is_text = pc.invert(pc.is_in(kind, pa.array(["prompt", "tool_use", "tool_result"])))
     begin = min(first + 1, len(rows))
     after = pa.concat_arrays([pa.repeat(False, begin), pa.repeat(True, len(rows) - begin)])
     later = pc.and_(is_main, after)
     names = pc.unique(rows["tool_name"]).to_pylist()
-    looking = pa.array([name for name in names if kind_of_tool(name) in _LOOKING], pa.string())
-    looked = pc.and_(
+    reading_tools = pa.array(
+        [name for name in names if kind_of_tool(name) in _READING_TOOLS], pa.string()
+    )
+    is_reading = pc.and_(
         pc.equal(rows["command"], pa.scalar("")),
-        pc.and_(pc.is_in(rows["tool_name"], looking), pc.invert(rows["is_error"])),
+        pc.and_(pc.is_in(rows["tool_name"], reading_tools), pc.invert(rows["is_error"])),
     )
     spawning = pc.not_equal(rows["spawned_agent_id"], pa.scalar(""))
-    thought = pc.equal(kind, pa.scalar("thinking"))
-    dropped = pc.or_(pc.or_(looked, thought), pc.and_(said, later))
+    is_thinking = pc.equal(kind, pa.scalar("thinking"))
+    dropped = pc.or_(pc.or_(is_reading, is_thinking), pc.and_(is_text, later))
     return pc.or_(pc.invert(dropped), spawning)
 
 
@@ -119,53 +121,54 @@ def records_behind(
     elif named.parts.kind not in ("session", "summary"):
         table = _TABLES.get(named.parts.kind)
         rows = rows_of(stores.lake, table, named.project, named.parts.session_id) if table else []
-        of = {turn for row in rows if row["id"] == named.id for turn in _turn_ids(row)}
-        turns = [turn for turn in turns if turn.id in of]
+        turn_ids = {
+            turn
+            for row in rows
+            if row["id"] == named.id
+            for turn in row.get("turn_ids") or [row["turn_id"]]
+        }
+        turns = [turn for turn in turns if turn.id in turn_ids]
     if not turns:
         raise NotFound(f"no turn is behind {named.id}; `memory show` prints what is kept of it")
     return [
         entry
         for turn in turns
         for agent_id, own in groupby(turn.records, key=lambda record: record.agent_id)
-        for entry in _entries(turn.id, agent_id, list(own), subagents)
+        for entry in _records_as_json(turn.id, agent_id, list(own), subagents)
     ]
 
 
-def record_page(stores: Stores, asked: ShowRequest) -> dict[str, Any]:
+def record_page(stores: Stores, request: ShowRequest) -> dict[str, Any]:
     """Return one page of `records_behind`: `records`, `page` and `pages`.
 
     Raises:
         ConfigurationError: there is no such page.
     """
-    records = records_behind(stores, asked.id, asked.around, subagents=asked.subagents)
+    records = records_behind(stores, request.id, request.around, subagents=request.subagents)
     pages = list(_pages(records))
-    if asked.page > len(pages):
-        raise ConfigurationError(f"there is no page {asked.page}; the last is {len(pages)}")
-    return {"records": pages[asked.page - 1], "page": asked.page, "pages": len(pages)}
+    if request.page > len(pages):
+        raise ConfigurationError(f"there is no page {request.page}; the last is {len(pages)}")
+    return {"records": pages[request.page - 1], "page": request.page, "pages": len(pages)}
 
 
-def _turn_ids(row: dict[str, Any]) -> Sequence[str]:
-    return row.get("turn_ids") or [row["turn_id"]]
-
-
-def _entries(
+def _records_as_json(
     turn_id: str, agent_id: str | None, records: list[RedactedRecord], subagents: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield records as JSON, or one entry for all of a subagent's."""
     if agent_id is None or subagents:
-        yield from (_entry(turn_id, record) for record in records)
+        yield from (_record_as_json(turn_id, record) for record in records)
         return
     calls = Counter(str(record.tool_name) for record in records if record.kind == "tool_use")
     tools = ", ".join(f"{name} {count}" for name, count in calls.most_common())
     yield {
-        **_entry(turn_id, records[0]),
+        **_record_as_json(turn_id, records[0]),
         **{"kind": "subagent", "subtype": "", "tool": "", "is_error": False, "diff": None},
         **{"paths": [], "redactions": sum(record.redactions for record in records)},
         "text": f"{counted(len(records), 'record')}{f', calls: {tools}' if tools else ''}",
     }
 
 
-def _entry(turn_id: str, record: RedactedRecord) -> dict[str, Any]:
+def _record_as_json(turn_id: str, record: RedactedRecord) -> dict[str, Any]:
     return {
         "turn_id": turn_id,
         "seq": record.seq,

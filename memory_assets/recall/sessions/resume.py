@@ -49,10 +49,10 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     resumed = AGENTS[agent].resumes
     if resumed and not any(resumed in row.path for row in sources):
         raise ConfigurationError(f"{agent} has no command that resumes a session of this kind")
-    path = _present(next((row.path for row in sources), ""), session_id)
+    path = _present_path(next((row.path for row in sources), ""), session_id)
     own = [row["cwd"] for row in rows if row["agent_id"] is None]
     folder = os.path.basename(os.path.dirname(path)) or project  # noqa: PTH119, PTH120
-    directory = _directory([*own, *(row["project_root"] for row in rows[:1])], folder)
+    directory = _start_directory([*own, *(row["project_root"] for row in rows[:1])], folder)
     named = {"session": session_id, "path": path or session_id}
     command = [part.format(**named) for part in AGENTS[agent].resume]
     missing = []
@@ -74,16 +74,16 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     }
 
 
-def _present(path: str, session_id: str) -> str:
+def _present_path(path: str, session_id: str) -> str:
     """Return a transcript's path, or the one that it has since it was compressed or unpacked, or
     since its folder was renamed or its file was put into an archive."""
     plain = plain_name(path)
     others = (plain, *(f"{plain}{ending}" for ending in COMPRESSED)) if path else ()
     here = next((other for other in (path, *others) if other and not is_gone(other)), "")
-    return here or next(_moved(Path(plain), session_id), path) if path else path
+    return here or next(_find_moved(Path(plain), session_id), path) if path else path
 
 
-def _moved(path: Path, session_id: str) -> Iterator[str]:
+def _find_moved(path: Path, session_id: str) -> Iterator[str]:
     """Yield the files of a session below the directories that its transcript lay in: beside its
     folder (Claude Code, Pi), or in Codex's archive."""
     names = (f"*{glob_escape(session_id)}*.jsonl", f"*{glob_escape(session_id)}*.jsonl.*")
@@ -97,7 +97,7 @@ def _moved(path: Path, session_id: str) -> Iterator[str]:
                 yield from map(str, sorted(place.glob(f"*/{name}")))
 
 
-def _directory(paths: Iterable[str], folder: str) -> str:
+def _start_directory(paths: Iterable[str], folder: str) -> str:
     """Return the directory that a session began in, which Claude Code names its folder of
     transcripts after, and finds no session elsewhere; else the first that is known."""
     known = [str(on_this_machine(path)) for path in dict.fromkeys(paths) if path]

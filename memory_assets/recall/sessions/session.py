@@ -37,9 +37,9 @@ from memory_assets.stores.lake.schemas import (
 if TYPE_CHECKING:
     from memory_assets.stores.stores import Stores
 
-_AFTER_ALL = 1 << 30
+_AFTER_LAST_TURN = 1 << 30
 _PULL_REQUEST = "pull request "
-_SAID = ("prompts", "turns")
+_TURN_KINDS = ("prompts", "turns")
 _RANK: dict[str, int] = {kind: rank for rank, kind in enumerate(ITEM_KINDS)}
 _TURN_COLUMNS = [
     *("id", "turn_id", "part", "project", "agent", "session_id", "turn_index"),
@@ -54,7 +54,7 @@ Order = tuple[datetime, str, int, int, int]
 
 _LISTED = tuple(kind for kind in ITEM_KINDS if kind not in ("prompts", "summaries"))
 _HIDDEN = frozenset({"content_hash", "text"})
-_DEEDS = ("bugfix", "feature", "refactor", "change")
+_ACTION_TYPES = ("bugfix", "feature", "refactor", "change")
 """The types of observations that say what was made."""
 
 
@@ -128,7 +128,7 @@ def session_items(
     """Return the items of a session, of these kinds, in its order."""
     entries = list(_items(lake, project, session_id, kinds, full))
     entries.sort(key=lambda item: (item.turn_index, _RANK[item.kind], item.number))
-    return list(_placed(entries))
+    return list(_with_positions(entries))
 
 
 def commits_that_stand(lake: Lake, project: str, session_id: str) -> list[Item]:
@@ -141,13 +141,13 @@ def commits_that_stand(lake: Lake, project: str, session_id: str) -> list[Item]:
     return sorted(standing, key=lambda item: item.text.startswith(_PULL_REQUEST))
 
 
-def _placed(items: list[Item]) -> Iterator[Item]:
+def _with_positions(items: list[Item]) -> Iterator[Item]:
     """Yield items with a position in time that never decreases within the session."""
     times = [item.time for item in items if item.time is not None]
     last = min(times, default=UNTIMED)
     for item in items:
         at = max(last, item.time) if item.time is not None else last
-        if item.kind in _SAID:
+        if item.kind in _TURN_KINDS:
             last = at
         yield replace(item, at=at)
 
@@ -158,13 +158,13 @@ def _items(
     def read(table: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
         return rows_of(lake, table, project, session_id, columns)
 
-    prompts = _whole(read(USER_PROMPTS)) if {"prompts", "turns"} & {*kinds} else {}
+    prompts = _join_passages(read(USER_PROMPTS)) if {"prompts", "turns"} & {*kinds} else {}
     if "prompts" in kinds:
         for row in prompts.values():
             identity = f"prompt::{session_id}::{row['turn_index']}"
             yield _item(row, "prompts", identity, row["text"] if full else one_line(row["text"]))
     if "turns" in kinds:
-        for turn_id, row in _whole(read(TURN_CHUNKS, _TURN_COLUMNS)).items():
+        for turn_id, row in _join_passages(read(TURN_CHUNKS, _TURN_COLUMNS)).items():
             typed = prompts[turn_id]["text"] if turn_id in prompts else ""
             yield _item(row, "turns", turn_id, row["text"] if full else _turn_line(row, typed))
     if "observations" in kinds:
@@ -175,12 +175,12 @@ def _items(
     if "commits" in kinds:
         for number, row in enumerate([*read(SESSION_COMMITS), *read(COMMIT_LINKS)]):
             if "linked_at" in row:  # a human's word; of when and in which turn it says nothing
-                row |= {"agent": "", "turn_id": "", "turn_index": _AFTER_ALL - 1}
+                row |= {"agent": "", "turn_id": "", "turn_index": _AFTER_LAST_TURN - 1}
             text = _commit_text(row)
             yield _item(row, "commits", row["id"], text if full else one_line(text), number)
     if "summaries" in kinds:
         for row in read(SESSION_SUMMARIES):
-            row |= {"turn_index": _AFTER_ALL, "timestamp": row["ended_at"], "turn_id": ""}
+            row |= {"turn_index": _AFTER_LAST_TURN, "timestamp": row["ended_at"], "turn_id": ""}
             line = one_line(row["title"] or row["request"] or row["text"])
             yield _item(row, "summaries", row["id"], summary_text(row) if full else line)
 
@@ -191,8 +191,7 @@ def _observation_text(row: Mapping[str, Any], full: bool) -> str:
 
 
 def _commit_text(row: Mapping[str, Any]) -> str:
-    """Return the commit's name, its subject, and what is doubtful of it: the evidence for it is in
-    the row itself."""
+    """Return the commit's short SHA, its subject, and in parentheses what is uncertain about it."""
     name = row["commit"][:12] or f"{_PULL_REQUEST}{row['pull_request']}"
     if "linked_at" in row:
         how = row.get("evidence", "by-hand").replace("-", " ")
@@ -201,8 +200,8 @@ def _commit_text(row: Mapping[str, Any]) -> str:
     replaced = str(row.get("replaced_by") or "")
     if replaced not in ("", "amended", "reset"):
         replaced = f"replaced by {replaced[:12]}"
-    said = "; ".join(filter(None, (sure, replaced)))
-    return f"{name} {row['subject']}".rstrip() + (f" ({said})" if said else "")
+    doubts = "; ".join(filter(None, (sure, replaced)))
+    return f"{name} {row['subject']}".rstrip() + (f" ({doubts})" if doubts else "")
 
 
 def _turn_line(row: Mapping[str, Any], typed: str) -> str:
@@ -216,14 +215,14 @@ def _turn_line(row: Mapping[str, Any], typed: str) -> str:
     return f"{head or '(no reply)'} [{did}]" if did else head or "(no reply)"
 
 
-def _whole(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _join_passages(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return one row a turn, with the texts of its passages joined."""
-    whole: dict[str, dict[str, Any]] = {}
+    by_turn: dict[str, dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: (row["turn_index"], row["part"])):
-        first = whole.setdefault(row["turn_id"], row)
+        first = by_turn.setdefault(row["turn_id"], row)
         if first is not row:
             first["text"] = f"{first['text']}\n{row['text']}"
-    return whole
+    return by_turn
 
 
 def _item(row: Mapping[str, Any], kind: str, identity: str, text: str, number: int = 0) -> Item:
@@ -237,25 +236,25 @@ Turns = Mapping[str, tuple[str, str]]
 
 
 def done_in(lake: Lake, turns: Turns) -> dict[str, str]:
-    """Return by the turn's id what each of some turns did first, by the titles of observations that
-    are no decisions or discoveries."""
+    """Return the first action of each turn by turn id: the title of its first observation that is
+    no decision or discovery."""
     done: dict[str, str] = {}
     for row in _rows_of_turns(lake, OBSERVATIONS, turns, ["type", "title"]):
-        if row["type"] in _DEEDS:
+        if row["type"] in _ACTION_TYPES:
             done.setdefault(row["turn_id"], row["title"])
     return done
 
 
 def asked_in(lake: Lake, turns: Turns) -> dict[str, str]:
-    """Return by the turn's id what was asked first in each of some turns."""
+    """Return the first prompt of each turn, by turn id."""
     asked: dict[str, str] = {}
     for row in _rows_of_turns(lake, USER_PROMPTS, turns, ["text"]):
         asked.setdefault(row["turn_id"], row["text"])
     return asked
 
 
-def typed_in(lake: Lake, turn: Mapping[str, Any]) -> str:
-    """Return all that was typed in a turn, given one of its rows."""
+def prompt_of(lake: Lake, turn: Mapping[str, Any]) -> str:
+    """Return all prompts of the turn that a row belongs to, joined."""
     rows = rows_of(lake, USER_PROMPTS, turn["project"], turn["session_id"])
     return "\n".join(row["text"] for row in rows if row["turn_index"] == turn["turn_index"])
 

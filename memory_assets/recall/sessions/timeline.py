@@ -98,13 +98,13 @@ def timeline(memory: Searchable, anchor: str | TimelineRequest, **arguments: Any
         ConfigurationError: a value makes no sense; says what would.
         NotFound: nothing in memory is called so.
     """
-    asked = anchor if isinstance(anchor, TimelineRequest) else TimelineRequest(anchor, **arguments)
-    projects = memory.projects_named(asked.project) or []
-    if asked.anchor is None:
+    request = TimelineRequest(anchor, **arguments) if isinstance(anchor, str) else anchor
+    projects = memory.projects_named(request.project) or []
+    if request.anchor is None:
         day = _newest_day(memory, projects).isoformat()
-        asked = replace(asked, anchor=day, before=0, after=timedelta(days=1))
-    resolved = _anchor_in(memory, str(asked.anchor), projects)
-    return _Window(memory, resolved, asked, projects).shown()
+        request = replace(request, anchor=day, before=0, after=timedelta(days=1))
+    resolved = _anchor_in(memory, str(request.anchor), projects)
+    return _TimelineReader(memory, resolved, request, projects).read()
 
 
 def _newest_day(memory: Searchable, projects: Sequence[str]) -> date:
@@ -121,7 +121,7 @@ def _newest_day(memory: Searchable, projects: Sequence[str]) -> date:
 
 
 def _anchor_in(memory: Searchable, text: str, projects: Sequence[str]) -> Anchor:
-    """Return what an anchor names in the first of some projects that has it."""
+    """Return the anchor in the first of `projects` that has it."""
     *others, last = projects or (None,)
     for project in others:
         with suppress(NotFound):
@@ -140,34 +140,34 @@ class _Span:
     session_id: str
 
 
-class _Window:
+class _TimelineReader:
     """The sessions in scope, read when they are needed."""
 
     def __init__(
-        self, memory: Searchable, anchor: Anchor, asked: TimelineRequest, projects: Sequence[str]
+        self, memory: Searchable, anchor: Anchor, request: TimelineRequest, projects: Sequence[str]
     ) -> None:
         self._memory, self._lake = memory, memory.lake
-        self._anchor, self._asked = anchor, asked
-        self._scope = asked.scope or ("project" if anchor.project else "all")
+        self._anchor, self._request = anchor, request
+        self._scope = request.scope or ("project" if anchor.project else "all")
         needed = {"session": anchor.session_id, "project": anchor.project, "all": ""}[self._scope]
         if needed is None:
             raise ConfigurationError(
                 f"a time is in no {self._scope}; say which project, or scope all"
             )
-        kinds = asked.kinds or ITEM_KINDS
+        kinds = request.kinds or ITEM_KINDS
         self._wanted = tuple(kind for kind in ITEM_KINDS if kind in kinds)
         own = anchor.item_kind
         self._kinds = self._wanted if own is None or own in kinds else (*self._wanted, own)
         self._loaded: dict[tuple[str, str], list[Item]] = {}
         self._spans = _spans(memory, anchor, self._scope, projects)
 
-    def shown(self) -> Timeline:
+    def read(self) -> Timeline:
         """Return the timeline; see `timeline`."""
         item = self._anchor_item()
         moment = item.at if item is not None else self._anchor.time or UNTIMED
         middle: tuple[Any, ...] = item.order if item is not None else (moment,)
-        earlier, more_before = self._side(self._asked.before, moment, middle, before=True)
-        later, more_after = self._side(self._asked.after, moment, middle, before=False)
+        earlier, more_before = self._read_side(self._request.before, moment, middle, before=True)
+        later, more_after = self._read_side(self._request.after, moment, middle, before=False)
         chosen = [*earlier, *([item] if item is not None else []), *later]
         sides = (("before", more_before), ("after", more_after))
         return Timeline(
@@ -175,11 +175,11 @@ class _Window:
             anchor_time=moment if moment > UNTIMED else None,
             anchor_id=item.id if item is not None else None,
             scope=self._scope,
-            detail=self._asked.detail,
+            detail=self._request.detail,
             before=len(earlier),
             after=len(later),
             more=tuple(side for side, more in sides if more),
-            sessions=self._grouped(chosen),
+            sessions=self._group_by_session(chosen),
             missing=missing_kinds(self._lake, self._wanted),
         )
 
@@ -189,17 +189,17 @@ class _Window:
             return None
         items = self._items(anchor.project, anchor.session_id)
         if anchor.item_id is None:  # a session: its first item
-            shown = [item for item in items if item.kind in self._wanted]
-            if not shown:
+            wanted = [item for item in items if item.kind in self._wanted]
+            if not wanted:
                 none = f"session {anchor.session_id} has nothing of the kinds asked for"
                 raise not_made(self._memory, anchor.project, anchor.session_id, "turns", none)
-            return shown[0]
+            return wanted[0]
         for item in items:
             if item.id == anchor.item_id:
                 return item
         raise not_made(self._memory, anchor.project, anchor.session_id, anchor.item_id)
 
-    def _side(
+    def _read_side(
         self, reach: Reach, moment: datetime, middle: tuple[Any, ...], *, before: bool
     ) -> tuple[list[Item], bool]:
         """Return the items of one side of `middle` in order, and whether there are more."""
@@ -234,11 +234,11 @@ class _Window:
     def _items(self, project: str, session_id: str) -> list[Item]:
         key = (project, session_id)
         if key not in self._loaded:
-            full = self._asked.detail == "full"
+            full = self._request.detail == "full"
             self._loaded[key] = session_items(self._lake, *key, self._kinds, full=full)
         return self._loaded[key]
 
-    def _grouped(self, items: list[Item]) -> tuple[SessionPart, ...]:
+    def _group_by_session(self, items: list[Item]) -> tuple[SessionPart, ...]:
         groups: dict[tuple[str, str], list[Item]] = {}
         for item in items:
             groups.setdefault((item.project, item.session_id), []).append(item)
@@ -254,12 +254,12 @@ class _Window:
         )
 
 
-def _spans(memory: Searchable, anchor: Anchor, scope: str, asked: Sequence[str]) -> list[_Span]:
+def _spans(memory: Searchable, anchor: Anchor, scope: str, requested: Sequence[str]) -> list[_Span]:
     """Return the sessions in scope that have turns and are not hidden, with their times; the
-    project of an anchor is one of those `asked` for, if any."""
+    project of an anchor is one of those `requested` for, if any."""
     projects: list[str | None] = [anchor.project if scope != "all" else None]
     if scope == "project" and anchor.project:
-        named = asked if anchor.project in asked else (anchor.project,)
+        named = requested if anchor.project in requested else (anchor.project,)
         projects = [*with_worktrees(memory.catalog, named)]
     session_id = anchor.session_id if scope == "session" else None
     hidden = memory.hidden.all() - {(anchor.project or "", anchor.session_id or "")}
@@ -280,14 +280,14 @@ def _spans(memory: Searchable, anchor: Anchor, scope: str, asked: Sequence[str])
 
 _SESSION_HEAD = 8
 """Characters of a session's id from which on it is that rather than a commit or a time."""
-_NAMES = (
+_ANCHOR_FORMS = (
     "a turn, prompt, summary, observation or session id, a commit, a file's path, "
     "or a time such as 2d, yesterday, 2026-11-01 or 2026-11-01T09:30"
 )
 _PREFIX = re.compile(r"(file|commit|time|session):(?!:)(.+)", re.DOTALL)
-_LIKE_A_FILE = re.compile(r"[/\\]|\w\.\w|^\.\w")
+_FILE_PATTERN = re.compile(r"[/\\]|\w\.\w|^\.\w")
 _TURN = re.compile(r"[^\s:]+:\d+")
-_ALSO = 5
+_MOST_OTHERS = 5
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def anchor_of_id(memory: Stores, text: str) -> Anchor:
     return Anchor(text, kind, named.project, parts.session_id, items.get(kind, named.id))
 
 
-def _session(memory: Stores, text: str, project: str | None) -> Anchor | None:
+def _session_anchor(memory: Stores, text: str, project: str | None) -> Anchor | None:
     try:
         of_project, session_id = session_beginning(memory, text)
     except NotFound:
@@ -349,37 +349,42 @@ def resolve_anchor(memory: Searchable, text: str, project: str | None = None) ->
     """
     text = text.strip()
     if not text:
-        raise ConfigurationError(f"the anchor is empty; give {_NAMES}")
-    said = _PREFIX.fullmatch(text)
-    if said is not None:
-        by_name = {"file": _file, "commit": _commit, "session": _session, "time": _time}
-        anchor = by_name[said[1]](memory, said[2].strip(), project)
+        raise ConfigurationError(f"the anchor is empty; give {_ANCHOR_FORMS}")
+    prefixed = _PREFIX.fullmatch(text)
+    if prefixed is not None:
+        by_name = {
+            "file": _file_anchor,
+            "commit": _commit_anchor,
+            "session": _session_anchor,
+            "time": _time_anchor,
+        }
+        anchor = by_name[prefixed[1]](memory, prefixed[2].strip(), project)
         if anchor is None:
-            raise NotFound(f"no {said[1]} {said[2].strip()!r} in memory")
+            raise NotFound(f"no {prefixed[1]} {prefixed[2].strip()!r} in memory")
         return anchor
     if "::" in text:
         return anchor_of_id(memory, text)
     if _TURN.fullmatch(text):
         with suppress(NotFound):  # it may be a file and a line
             return anchor_of_id(memory, text)
-    meanings = [_commit, _time]
-    meanings.insert(0 if len(text) >= _SESSION_HEAD else 2, _session)
-    for meaning in (*meanings, *([_file] if _LIKE_A_FILE.search(text) else [])):
-        if (anchor := meaning(memory, text, project)) is not None:
+    meanings = [_commit_anchor, _time_anchor]
+    meanings.insert(0 if len(text) >= _SESSION_HEAD else 2, _session_anchor)
+    for resolve in (*meanings, *([_file_anchor] if _FILE_PATTERN.search(text) else [])):
+        if (anchor := resolve(memory, text, project)) is not None:
             return anchor
-    raise NotFound(f"nothing in memory is called {text!r}; give {_NAMES}")
+    raise NotFound(f"nothing in memory is called {text!r}; give {_ANCHOR_FORMS}")
 
 
-def _commit(memory: Searchable, text: str, project: str | None) -> Anchor | None:
+def _commit_anchor(memory: Searchable, text: str, project: str | None) -> Anchor | None:
     rows = rows_of_commit(memory.lake, text, project)
     if not rows:
         return None
     best, *others = rows
-    also = tuple(row["turn_id"] for row in others[:_ALSO] if row.get("turn_id"))
+    also = tuple(row["turn_id"] for row in others[:_MOST_OTHERS] if row.get("turn_id"))
     return Anchor(text, "commit", best["project"], best["session_id"], best["id"], also=also)
 
 
-def _time(memory: Searchable, text: str, project: str | None) -> Anchor | None:
+def _time_anchor(memory: Searchable, text: str, project: str | None) -> Anchor | None:
     try:
         moment = parse_time(text)
     except ConfigurationError:
@@ -387,9 +392,9 @@ def _time(memory: Searchable, text: str, project: str | None) -> Anchor | None:
     return Anchor(text, "time", project, time=moment)
 
 
-def _file(memory: Searchable, text: str, project: str | None) -> Anchor | None:
+def _file_anchor(memory: Searchable, text: str, project: str | None) -> Anchor | None:
     """Return the newest turn that touched a file."""
-    hits = memory.search(file=text, project=project, n=1 + _ALSO).hits
+    hits = memory.search(file=text, project=project, n=1 + _MOST_OTHERS).hits
     if not hits:
         return None
     newest = id_named(memory, hits[0].turn_id)

@@ -33,7 +33,7 @@ _ID = re.compile(
     r"|\d{9,})(?![\w-])"
 )
 _KEYWORD = re.compile(r"\A(?:(?:if|while|then|do|else|!)\s+)+")
-_CONTINUED = re.compile(r"\\\r?\n")
+_LINE_CONTINUATION = re.compile(r"\\\r?\n")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Worked:
     before: list[Failure] = field(default_factory=list)
 
 
-def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
+def how(memory: Searchable, request: HowRequest) -> dict[str, Any]:
     """Return the commands of a tool that worked, most used and then newest first, those of one
     project together; what failed and did not work later in its session (`failed`, newest first);
     and how many sessions were read, of how many that name the tool.
@@ -70,57 +70,55 @@ def how(memory: Searchable, asked: HowRequest) -> dict[str, Any]:
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    projects = memory.projects_with_worktrees(asked.project)
-    words = asked.tool.split()
-    naming = _sessions_naming(memory, words, projects)
-    needed = partial(_needed, words)
+    projects = memory.projects_with_worktrees(request.project)
+    words = request.tool.split()
+    mentioning = _sessions_naming(memory, words, projects)
+    needed = partial(_mask_needed, words)
     worked: dict[tuple[str, str], Worked] = {}
     variants: dict[tuple[str, str], set[str]] = {}
     failed: list[Failure] = []
-    for _, of_project, session_id in naming[:MOST_SESSIONS]:
+    for _, of_project, session_id in mentioning[:MOST_SESSIONS]:
         session = whole_session(memory, of_project, session_id, needed)
         runs = list(_runs_of(words, all_runs(session))) if session is not None else []
-        for call in runs:
-            if not call.run.failed:
-                variants.setdefault((of_project, call.form), set()).add(call.command)
-        for form, fresh in _worked_in(of_project, runs).items():
-            known = worked.setdefault((of_project, form), fresh)
-            if known is not fresh:  # of an older session than those before
-                known.times += fresh.times
+        for tool_run in runs:
+            if not tool_run.run.failed:
+                variants.setdefault((of_project, tool_run.form), set()).add(tool_run.command)
+        for form, of_session in _commands_that_worked(of_project, runs).items():
+            known = worked.setdefault((of_project, form), of_session)
+            if known is not of_session:  # of an older session than those before
+                known.times += of_session.times
                 known.sessions += 1
-                known.before += fresh.before
-        failed += _never_worked(runs)
-    for key, one in worked.items():
-        one.before = _distinct(one.before)[:_MOST_FAILURES]
-        one.variants = len(variants[key])
-    best = sorted(worked.values(), key=_use, reverse=True)[: asked.n]
+                known.before += of_session.before
+        failed += _last_failures(runs)
+    for key, command in worked.items():
+        command.before = _without_repeats(command.before)[:_MOST_FAILURES]
+        command.variants = len(variants[key])
+    best = sorted(worked.values(), key=lambda use: (use.sessions, use.last or ""), reverse=True)[
+        : request.n
+    ]
     order = list(dict.fromkeys(usage.project for usage in best))
     best.sort(key=lambda use: order.index(use.project))
     failed.sort(key=lambda use: use.time or "", reverse=True)
     return {
-        "tool": asked.tool,
+        "tool": request.tool,
         "project": listed_projects(projects),
         "commands": [asdict(usage) for usage in best],
-        "failed": [asdict(failure) for failure in _distinct(failed)[: asked.n]],
-        "sessions": min(len(naming), MOST_SESSIONS),
-        "sessions_in_all": len(naming),
+        "failed": [asdict(failure) for failure in _without_repeats(failed)[: request.n]],
+        "sessions": min(len(mentioning), MOST_SESSIONS),
+        "sessions_in_all": len(mentioning),
     }
-
-
-def _use(command: Worked) -> tuple[int, str]:
-    return command.sessions, command.last or ""
 
 
 def _sessions_naming(
     memory: Searchable, words: Sequence[str], projects: Sequence[str] | None
 ) -> list[tuple[datetime, str, str]]:
-    """Return time, project and id of the sessions with a call that may be of the tool, newest
-    first: its command has all the words."""
+    """Return time, project and id of the sessions with a call that may be of the tool, because its
+    command has all the words, newest first."""
     timed = []
     columns = ["session_id", "timestamp"]
 
     def naming(rows: Any) -> Any:
-        return pc.indices_nonzero(_named(rows, words))
+        return pc.indices_nonzero(_mentions_tool(rows, words))
 
     for name in projects or memory.lake.projects(REDACTED_RECORDS):
         for rows in memory.lake.select(
@@ -133,7 +131,7 @@ def _sessions_naming(
     return sorted(((at, *session) for session, at in newest.items()), reverse=True)
 
 
-def _named(rows: Any, words: Sequence[str]) -> Any:
+def _mentions_tool(rows: Any, words: Sequence[str]) -> Any:
     """Return a mask of the rows whose command has all words, the first one as a program has its
     name (`git-sync` and `~/git/app` are no git), or whose tool has the first one."""
     program = rf"(?:^|[^\w.-]){re.escape(words[0])}(?:\.\w{{3}})?(?:$|[^\w./\\-])"
@@ -143,14 +141,14 @@ def _named(rows: Any, words: Sequence[str]) -> Any:
     return pc.or_(mask, pc.match_substring(rows["tool_name"], words[0], ignore_case=True))
 
 
-def _needed(words: Sequence[str], rows: Any) -> Any:
+def _mask_needed(words: Sequence[str], rows: Any) -> Any:
     """Return a mask of the rows in which runs of a tool are found: of calls only the tool's, as
     what they returned is (it has the command, too), but also Codex's polls of what still ran; and
     what is said, which turns are made of."""
     silent = pc.equal(rows["command"], pa.scalar(""))
     result = pc.equal(rows["kind"], pa.scalar("tool_result"))
     is_call = pc.or_(pc.invert(silent), pc.not_equal(rows["tool_name"], pa.scalar("")))
-    kept = pc.or_(pc.and_(_named(rows, words), pc.or_(silent, result)), pc.invert(is_call))
+    kept = pc.or_(pc.and_(_mentions_tool(rows, words), pc.or_(silent, result)), pc.invert(is_call))
     if pc.index(rows["agent"], "codex").as_py() >= 0:
         waiting = pc.is_in(rows["tool_name"], pa.array(sorted(POLLING)))
         polls = pc.or_(waiting, pc.match_substring(rows["text"], "write_stdin("))
@@ -188,7 +186,7 @@ def _runs_of(words: Sequence[str], runs: Iterable[Run]) -> Iterator[_ToolRun]:
                 yield _ToolRun(run, one_line(run.key[0]), name, name)
             continue
         parts = [run.segment] if run.failed else [run.segment, *segments(run.record.command)]
-        part = next((part for part in parts if _is_of(part, words)), None)
+        part = next((part for part in parts if _is_command_of(part, words)), None)
         if part is not None:
             verb = next((str(word) for word in part.arguments), "")
             yield _ToolRun(run, _command(part), form_of(part), f"{part.program} {verb}")
@@ -197,12 +195,12 @@ def _runs_of(words: Sequence[str], runs: Iterable[Run]) -> Iterator[_ToolRun]:
 def _command(segment: Segment) -> str:
     """Return a command on one line, whose lines a backslash continues; what names one commit, run
     or container would tell nobody how the tool is used."""
-    text = segment.text.sub(_CONTINUED, " ").trimmed().sub(_KEYWORD, "")
+    text = segment.text.sub(_LINE_CONTINUATION, " ").trimmed().sub(_KEYWORD, "")
     line = str(shown(replace(segment, text=text)))
     return _ID.sub("<commit>" if segment.program == "git" else "<id>", line)
 
 
-def _is_of(segment: Segment, words: Sequence[str]) -> bool:
+def _is_command_of(segment: Segment, words: Sequence[str]) -> bool:
     """Return True for a command of the program with these options, and these verbs before other
     arguments; the value of an option may stand before the verbs, as in `git -C app push`."""
     verbs = [word for word in words[1:] if not word.startswith("-")]
@@ -216,27 +214,31 @@ def _is_of(segment: Segment, words: Sequence[str]) -> bool:
     )
 
 
-def _worked_in(project: str, runs: Sequence[_ToolRun]) -> dict[str, Worked]:
+def _commands_that_worked(project: str, runs: Sequence[_ToolRun]) -> dict[str, Worked]:
     """Return the commands that worked in one session by form, with what had failed before."""
     worked: dict[str, Worked] = {}
     open_failures: dict[str, list[Failure]] = {}
-    for call in runs:
-        if call.run.failed:
-            open_failures.setdefault(call.verb, []).insert(0, call.failure)
+    for tool_run in runs:
+        if tool_run.run.failed:
+            open_failures.setdefault(tool_run.verb, []).insert(0, tool_run.failure)
             continue
-        one = worked.setdefault(call.form, Worked(project, call.command, sessions=1))
-        one.times += 1
-        one.command, one.last, one.turn_id = call.command, call.time, call.run.turn.id
-        one.before = [*open_failures.pop(call.verb, []), *one.before]
+        command = worked.setdefault(tool_run.form, Worked(project, tool_run.command, sessions=1))
+        command.times += 1
+        command.command, command.last, command.turn_id = (
+            tool_run.command,
+            tool_run.time,
+            tool_run.run.turn.id,
+        )
+        command.before = [*open_failures.pop(tool_run.verb, []), *command.before]
     return worked
 
 
-def _never_worked(runs: Sequence[_ToolRun]) -> Iterator[Failure]:
+def _last_failures(runs: Sequence[_ToolRun]) -> Iterator[Failure]:
     last = {run.verb: run for run in runs}
-    yield from (call.failure for call in last.values() if call.run.failed)
+    yield from (tool_run.failure for tool_run in last.values() if tool_run.run.failed)
 
 
-def _distinct(failures: Iterable[Failure]) -> list[Failure]:
+def _without_repeats(failures: Iterable[Failure]) -> list[Failure]:
     """Return the failures without those that repeat the command and error of an earlier one."""
     distinct: dict[tuple[str, str], Failure] = {}
     for failure in failures:

@@ -1,4 +1,4 @@
-"""What sessions took: tokens, their price, and time, of one session or by model, project or day."""
+"""What sessions used: tokens, their price, and time, of one session or by model, project or day."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from memory_assets.recall.searchable import Searchable
 
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-_SUMMED = (*_TOKENS, "answers", "seconds")
+_SUMMED_COLUMNS = (*_TOKENS, "answers", "seconds")
 _COLUMNS = [
     *("session_id", "project", "project_root", "agent", "model", "dollars", "timestamp"),
-    *_SUMMED,
+    *_SUMMED_COLUMNS,
 ]
 
 
 def session_usage(lake: Lake, project: str, session_id: str) -> dict[str, Any]:
     """Return what a session took, as in an entry of `usage`; zeros where its transcript does not
     say."""
-    return _summed(rows_of(lake, SESSION_USAGE, project, session_id))
+    return _sum(rows_of(lake, SESSION_USAGE, project, session_id))
 
 
 def usage_by_turn(lake: Lake, project: str, session_id: str) -> dict[int, dict[str, Any]]:
@@ -38,17 +38,17 @@ def usage_by_turn(lake: Lake, project: str, session_id: str) -> dict[int, dict[s
     turns: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows_of(lake, SESSION_USAGE, project, session_id):
         turns.setdefault(row["turn_index"], []).append(row)
-    return {index: _summed(rows) for index, rows in turns.items()}
+    return {index: _sum(rows) for index, rows in turns.items()}
 
 
-def usage(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
+def usage(memory: Searchable, request: UsageRequest) -> dict[str, Any]:
     """Return what the turns that pass the filters took, `by` what is asked for; see `usages`."""
-    return usages(memory, asked, [asked.by])[0]
+    return usages(memory, request, [request.by])[0]
 
 
 def usages(
     memory: Searchable,
-    asked: UsageRequest,
+    request: UsageRequest,
     groupings: Sequence[UsageGroup],
     titled: int | None = None,
 ) -> list[dict[str, Any]]:
@@ -61,25 +61,25 @@ def usages(
     Raises:
         ConfigurationError, UnknownName: the project is not known, or not unique.
     """
-    projects = memory.projects_with_worktrees(asked.project)
-    rows = [row for row in _rows(memory, projects) if _passes(row, asked)]
-    whole = _summed(rows)
-    every = whole["sessions"]
-    if not (asked.agent or asked.since or asked.until):
-        every = len(counted_sessions(memory.catalog, projects))
+    projects = memory.projects_with_worktrees(request.project)
+    rows = [row for row in _rows(memory, projects) if _matches(row, request)]
+    total = _sum(rows)
+    session_count = total["sessions"]
+    if not (request.agent or request.since or request.until):
+        session_count = len(counted_sessions(memory.catalog, projects))
     return [
         {
             "project": listed_projects(projects),
             "by": by,
             "prices_of": PRICES_OF,
-            **whole,
-            "without_usage": every - whole["sessions"],
+            **total,
+            "without_usage": session_count - total["sessions"],
             "groups": groups
             if by != "session"
             else [*_with_titles(memory, groups[:titled]), *groups[len(groups[:titled]) :]],
         }
         for by in groupings
-        for groups in [_entries(rows, by)]
+        for groups in [_sum_groups(rows, by)]
     ]
 
 
@@ -92,12 +92,12 @@ def _with_titles(memory: Searchable, groups: Sequence[dict[str, Any]]) -> list[d
     ]
 
 
-def usage_over_time(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
+def usage_over_time(memory: Searchable, request: UsageRequest) -> dict[str, Any]:
     """Return what the sessions of all projects took in the time that is asked for, from one reading
     of the table: the entries of `usage` by model and by project (`models`, `projects`), and by
     local Monday the tokens of each model and the dollars of each project, the one with most first
     (`tokens_by_week`, `dollars_by_week`)."""
-    rows = [row for row in _rows(memory, None) if _passes(row, asked)]
+    rows = [row for row in _rows(memory, None) if _matches(row, request)]
     tokens: dict[str, Counter[date]] = {}
     dollars: dict[str, Counter[date]] = {}
     for row in rows:
@@ -109,23 +109,23 @@ def usage_over_time(memory: Searchable, asked: UsageRequest) -> dict[str, Any]:
         tokens.setdefault(row["model"], Counter())[week] += sum(row[name] for name in _TOKENS)
         dollars.setdefault(row["project"], Counter())[week] += row["dollars"] or 0
     return {
-        "models": _entries(rows, "model"),
-        "projects": _entries(rows, "project"),
-        "tokens_by_week": _most_first(tokens),
-        "dollars_by_week": _most_first(dollars),
+        "models": _sum_groups(rows, "model"),
+        "projects": _sum_groups(rows, "project"),
+        "tokens_by_week": _largest_first(tokens),
+        "dollars_by_week": _largest_first(dollars),
     }
 
 
-def _most_first(counts: Mapping[str, Counter[date]]) -> dict[str, Counter[date]]:
+def _largest_first(counts: Mapping[str, Counter[date]]) -> dict[str, Counter[date]]:
     return dict(sorted(counts.items(), key=lambda pair: -pair[1].total()))
 
 
-def _entries(rows: Iterable[Mapping[str, Any]], by: str) -> list[dict[str, Any]]:
+def _sum_groups(rows: Iterable[Mapping[str, Any]], by: str) -> list[dict[str, Any]]:
     """Return the sums of each group, the most expensive first, days in order."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        groups.setdefault(_group(row, by), []).append(row)
-    entries = [{"name": name, **_summed(of), **_named(of[0], by)} for name, of in groups.items()]
+        groups.setdefault(_group_name(row, by), []).append(row)
+    entries = [{"name": name, **_sum(of), **_project_of(of[0], by)} for name, of in groups.items()]
     if by == "day":
         entries.sort(key=lambda entry: str(entry["name"]))
     else:
@@ -138,29 +138,29 @@ def _rows(memory: Searchable, projects: Sequence[str] | None) -> Iterator[dict[s
         yield from memory.lake.unordered(SESSION_USAGE, name, _COLUMNS)
 
 
-def _passes(row: Mapping[str, Any], asked: UsageRequest) -> bool:
-    is_agents = asked.agent in (None, row["agent"])
-    return is_agents and is_within(row["timestamp"], asked.since, asked.until)
+def _matches(row: Mapping[str, Any], request: UsageRequest) -> bool:
+    is_agents = request.agent in (None, row["agent"])
+    return is_agents and is_within(row["timestamp"], request.since, request.until)
 
 
-def _group(row: Mapping[str, Any], by: str) -> str:
+def _group_name(row: Mapping[str, Any], by: str) -> str:
     if by == "day":
         time: datetime | None = row["timestamp"]
         return time.astimezone().date().isoformat() if time is not None else ""
     return str(row["session_id" if by == "session" else by])
 
 
-def _named(row: Mapping[str, Any], by: str) -> dict[str, Any]:
-    """Return what names a group for people."""
+def _project_of(row: Mapping[str, Any], by: str) -> dict[str, Any]:
+    """Return the columns that name the project of a group; none for groups by other columns."""
     if by not in ("project", "session"):
         return {}
     return {"project": row["project"], "project_root": row["project_root"]}
 
 
-def _summed(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _sum(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the sums of rows; `unpriced` has the tokens of models without a price by model."""
     rows = list(rows)
-    sums = {name: sum(row[name] for row in rows) for name in _SUMMED}
+    sums = {name: sum(row[name] for row in rows) for name in _SUMMED_COLUMNS}
     dollars = sum(row["dollars"] or 0.0 for row in rows)
     unpriced: Counter[str] = Counter()
     for row in rows:
@@ -169,7 +169,7 @@ def _summed(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "sessions": len({(row["project"], row["session_id"]) for row in rows}),
         "tokens": sum(sums[name] for name in _TOKENS),
-        **{name: sums[name] for name in _SUMMED},
+        **{name: sums[name] for name in _SUMMED_COLUMNS},
         "seconds": round(sums["seconds"], 1),
         "dollars": round(dollars, 4),
         "unpriced": dict(unpriced.most_common()),

@@ -308,7 +308,11 @@ def _is_given(
         in_form
         or says_secret(said)
         or (name == "PASS" and after["sep"] == "=")
-        or (name.lower() in _OF_LOGINS and _is_beside_login(text, first, span[1]))
+        or (
+            name.lower() in _OF_LOGINS
+            and (after["sep"] != ":" or name != "secret")
+            and _is_beside_login(text, first, span[1])
+        )
     ):
         return False
     place = _place(text, first, name, after, span, quoted)
@@ -324,11 +328,9 @@ def _is_given(
 
 def _is_beside_login(text: str, first: int, end: int) -> bool:
     """Return True if a member before or behind the one from `first` to `end` is a user or a
-    host."""
-    return (
-        _LOGIN.search(text, max(first - _BESIDE, 0), first) is not None
-        or _LOGIN.search(text, end, end + _BESIDE) is not None
-    )
+    host, and none is the number of tests that fail."""
+    around = text[max(first - _BESIDE, 0) : first] + "\n" + text[end : end + _BESIDE]
+    return _LOGIN.search(around) is not None and "fail" not in around.lower()
 
 
 def _place(

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.serving.answer_lines import shortened
+from memory_assets.status import counted
 
 WEEKS = 53
 _SIDE, _GAP, _LEFT, _TOP, _HIGH, _TALL = 12, 2, 30, 16, 40, 80
@@ -76,8 +77,8 @@ class StackedWeeks:
 
 
 def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) -> StackedWeeks:
-    """Return what each name has in each week up to that of `last` as bars of stacked parts: those
-    that have most by themselves, the others together."""
+    """Return the counts of each name by week, up to that of `last`, as stacked bars: the largest
+    names by themselves, the others together."""
     named, others = list(counts)[:_LEVELS], list(counts)[_LEVELS:]
     rest: Counter[date] = Counter()
     for name in others:
@@ -207,15 +208,15 @@ def _squares(
     while day <= last:
         week, row = divmod((day - monday).days, 7)
         count = shown.get(day, 0)
-        level = _level(count, most)
+        level, number = _level(count, most), counted(count, noun.removesuffix("s"))
         square = Markup(
             '<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2">'
-            "<title>{} {} on {}</title></rect>"
-        ).format(level, _LEFT + week * _STEP, _TOP + row * _STEP, _SIDE, _SIDE, count, noun, day)
+            "<title>{} on {}</title></rect>"
+        ).format(level, _LEFT + week * _STEP, _TOP + row * _STEP, _SIDE, _SIDE, number, day)
         leads = address is not None and count
         yield (
-            Markup('<a href="{}" aria-label="{} {} on {}">{}</a>').format(
-                address(day) if address else "", count, noun, day, square
+            Markup('<a href="{}" aria-label="{} on {}">{}</a>').format(
+                address(day) if address else "", number, day, square
             )
             if leads
             else square

@@ -46,8 +46,8 @@ def given_arguments(query: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def refused(shown: dict[str, Any]) -> Iterator[None]:
-    """Put why a form cannot be answered as it was filled in into what its page shows: `problem`, ""
-    where it can, and the `status` of the page. Other errors are raised."""
+    """Catch the errors of a form that was filled in wrongly: put the message (`problem`, "" for
+    none) and the `status` of the page into `shown`. Other errors are raised."""
     shown |= {"problem": "", "status": 200}
     try:
         yield

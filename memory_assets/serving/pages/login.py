@@ -66,11 +66,7 @@ class SignIn:
             return True
         headers = Headers(scope=scope)
         bearer = token_of(headers.get("authorization", ""), basic=False)
-        return _same(bearer, token) or self._is_open(_cookie(headers))
-
-    def _is_open(self, cookie: str) -> bool:
-        """Return True if a session has this cookie."""
-        return self._ends.get(_hash(cookie), 0.0) > self._clock()
+        return _same(bearer, token) or self._ends.get(_hash(_cookie(headers)), 0) > self._clock()
 
     def _open(self) -> str:
         """Begin a session and return its cookie."""

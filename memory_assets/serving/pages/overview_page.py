@@ -1,6 +1,5 @@
-"""What the first page shows before anything is asked: what was done when, what it took, the files
-that change most, what was decided, fixed and left open; the newest sessions beside it; and what
-sessions took, by day, model and project, as a page of its own."""
+"""Pages about the whole memory: the overview before a search, what sessions used by day, model and
+project, health, the audit of an id, and redaction tags; and the list of the newest sessions."""
 
 from __future__ import annotations
 
@@ -13,21 +12,37 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memory_assets.requests.questions import UsageGroup, UsageRequest
+from memory_assets.requests.questions import AuditRequest, UsageGroup, UsageRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import is_within
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.serving.answer_lines import as_spoken, usage_notes
-from memory_assets.serving.pages.charts import heat_map, hours_of_week, stacked_weeks
+from memory_assets.serving.pages.charts import (
+    heat_map,
+    hours_of_week,
+    span_bar,
+    sparkline,
+    stacked_weeks,
+)
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
 from memory_assets.serving.pages.project_pages import last_day
-from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.pages.search_page import newest_listed
+from memory_assets.status import (
+    chroma_notes,
+    in_words,
+    last_checks,
+    lasting,
+    redactions_by_rule,
+    sizes_by_day,
+    totals,
+)
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 24
-_BETWEEN = ("since", "until")
+_TIME_FIELDS = ("since", "until")
 
 
 def side_list(memory: Memory, request: Request) -> Response:
@@ -46,23 +61,25 @@ def overview_part(memory: Memory, request: Request) -> Response:
 
 
 def _overview(memory: Memory, request: Request) -> dict[str, Any]:
-    """Return what the overview shows of the time that its form asks for."""
+    """Return the values of the overview for the time in its form."""
     given = given_arguments(request.query_params)
-    between = {name: value for name, value in given.items() if name in _BETWEEN}
+    between = {name: value for name, value in given.items() if name in _TIME_FIELDS}
     shown: dict[str, Any] = {"empty": False}
     with refused(shown):
-        shown |= _done(memory, UsageRequest.given("http", between), between)
+        shown |= _overview_of_time(memory, UsageRequest.given("http", between), between)
     offered = fields(UsageRequest, request.query_params)
-    return {**shown, "between": [field for field in offered if field.name in _BETWEEN]}
+    return {**shown, "between": [field for field in offered if field.name in _TIME_FIELDS]}
 
 
-def _done(memory: Memory, asked: UsageRequest, between: Mapping[str, str]) -> dict[str, Any]:
-    """Return what was done in a time, which `between` has as it was typed."""
+def _overview_of_time(
+    memory: Memory, usage_request: UsageRequest, between: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the figures of a time, which `between` has as it was typed."""
     from memory_assets.recall.pins import pins_by_session
     from memory_assets.recall.sessions.activity import activity, most_changed_files
     from memory_assets.recall.sessions.usage import usage_over_time
 
-    projects = activity(memory, None, asked.since, asked.until)
+    projects = activity(memory, None, usage_request.since, usage_request.until)
     days: Counter[date] = Counter()
     hours: Counter[tuple[int, int]] = Counter()
     for entry in projects:
@@ -70,7 +87,7 @@ def _done(memory: Memory, asked: UsageRequest, between: Mapping[str, str]) -> di
         hours.update(entry.turns_by_hour)
     last = last_day(days)
     roots = {entry.project: entry.root for entry in projects}
-    usage = usage_over_time(memory, asked)
+    usage = usage_over_time(memory, usage_request)
     pinned = [pin for of_session in pins_by_session(memory).values() for pin in of_session]
     newest = [entry.project for entry in projects[:_OPEN_PROJECTS]]
     shown = {
@@ -81,10 +98,10 @@ def _done(memory: Memory, asked: UsageRequest, between: Mapping[str, str]) -> di
         "dollars": stacked_weeks(usage["dollars_by_week"], last, "dollars"),
         "models": usage["models"][:_ROWS],
         "projects": usage["projects"][:_ROWS],
-        "files": most_changed_files(memory, _FILES, asked.since, asked.until),
+        "files": most_changed_files(memory, _FILES, usage_request.since, usage_request.until),
         "decided": _newest_of_type(memory, "decision", between),
         "fixed": _newest_of_type(memory, "bugfix", between),
-        "open": _left_open(memory, newest, asked),
+        "open": _open_ends(memory, newest, usage_request),
     }
     parts = (days, *map(shown.get, ("models", "projects", "files", "decided", "fixed", "open")))
     return {**shown, "roots": roots, "empty": bool(between) and not any(parts)}
@@ -97,21 +114,21 @@ def _sessions_of_day(day: date) -> str:
 
 def _newest_of_type(memory: Memory, kind: str, between: Mapping[str, str]) -> list[dict[str, Any]]:
     given = {"in": "observations", "type": kind, "sort": "date", **between}
-    asked = SearchRequest.given("http", given)
-    hits = memory.search(asked).to_dict()["hits"][:_NOTED]
+    usage_request = SearchRequest.given("http", given)
+    hits = memory.search(usage_request).to_dict()["hits"][:_NOTED]
     return [{**hit, "address": f"/page/session/{quote(hit['id'])}"} for hit in hits]
 
 
-def _left_open(memory: Memory, projects: list[str], asked: UsageRequest) -> list[dict[str, Any]]:
-    """Return what was left open in the newest projects by sessions that ended in the time that is
-    asked for, the newest first."""
+def _open_ends(memory: Memory, projects: list[str], request: UsageRequest) -> list[dict[str, Any]]:
+    """Return the open ends of the newest projects' sessions that ended in the requested time, the
+    newest first."""
     from memory_assets.recall.sessions.recent_work import left_open
 
     ends = [
         end
         for end in left_open(memory, projects)
         for at in [datetime.fromisoformat(end["ended_at"]) if end["ended_at"] else None]
-        if is_within(at, asked.since, asked.until)
+        if is_within(at, request.since, request.until)
     ]
     ends.sort(key=lambda end: end["ended_at"] or "", reverse=True)
     return [{**end, "address": f"/page/session/{quote(end['turn'])}"} for end in ends[:_OPEN]]
@@ -128,19 +145,19 @@ def usage_page(memory: Memory, request: Request) -> Response:
     most = _MOST if "by" in given else _MOST_OF_EACH
     shown: dict[str, Any] = {"answer": None, "most": most}
     with refused(shown):
-        asked = UsageRequest.given("http", given)
-        shown |= _answers(memory, asked, chosen="by" in given)
+        usage_request = UsageRequest.given("http", given)
+        shown |= _answers(memory, usage_request, chosen="by" in given)
     shown["fields"] = fields(UsageRequest, request.query_params, listed_values(memory))
     shown["given"] = given
     shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
     return page(request, "usage.html", **shown)
 
 
-def _answers(memory: Memory, asked: UsageRequest, *, chosen: bool) -> Mapping[str, Any]:
+def _answers(memory: Memory, usage_request: UsageRequest, *, chosen: bool) -> Mapping[str, Any]:
     from memory_assets.recall.sessions.usage import usages
 
-    wanted: list[UsageGroup] = [asked.by] if chosen else ["model", "project", "session"]
-    by_day, *answers = usages(memory, asked, ["day", *wanted], titled=_MOST)
+    wanted: list[UsageGroup] = [usage_request.by] if chosen else ["model", "project", "session"]
+    by_day, *answers = usages(memory, usage_request, ["day", *wanted], titled=_MOST)
     days: Counter[date] = Counter()
     for entry in by_day["groups"]:
         if entry["name"]:
@@ -151,3 +168,49 @@ def _answers(memory: Memory, asked: UsageRequest, *, chosen: bool) -> Mapping[st
         "heat": heat_map(days, last_day(days), "tokens"),
         "notes": list(usage_notes(as_spoken(answers[0], memory.catalog.spoken_projects))),
     }
+
+
+def health_page(memory: Memory, request: Request) -> Response:
+    """Return what is in memory, what is held back and why, and how checks and runs ended."""
+    from memory_assets.recall.search.unread import waiting_for_ingest
+
+    current = memory.status()
+    shown: dict[str, Any] = {
+        "totals": totals(current),
+        "agents_wait": waiting_for_ingest(memory),
+        "covered": list(in_words(current["coverage"])),
+        "chroma": list(chroma_notes(current)),
+        "lag": lasting(current["freshness"]["lag_seconds"]),
+        "rules": redactions_by_rule(memory.catalog),
+        "checked": last_checks(memory.data_dir),
+        "grown": {
+            store: sparkline(days, store) for store, days in sizes_by_day(memory.data_dir).items()
+        },
+        "tables": {name: kind.table for name, kind in SEARCH_KINDS.items()},
+        "roots": memory.catalog.sources.project_roots(),
+        **lineage_links(memory),
+    }
+    return page(request, "health.html", found=current, **shown)
+
+
+def audit_page(memory: Memory, request: Request) -> Response:
+    """Return the provenance of an id: the bytes of its transcript, and the runs behind its rows."""
+    answer = memory.ask(AuditRequest(request.path_params["id"]))
+    bars = [
+        span_bar(source["byte_start"] or 0, source["byte_end"] or 0, source["size_read"])
+        for source in answer["sources"]
+    ]
+    runs = {run["run_id"]: run for run in answer["runs"] if run["run_id"]}
+    shown: dict[str, Any] = {
+        "bars": bars,
+        "distinct_runs": list(runs.values()),
+        "roots": memory.catalog.sources.project_roots(),
+        **lineage_links(memory),
+    }
+    return page(request, "audit.html", answer=answer, **shown)
+
+
+def tag_page(memory: Memory, request: Request) -> Response:
+    """Return the sessions that contained a redacted value."""
+    answer = memory.ask(AuditRequest(request.path_params["tag"]))
+    return page(request, "tag.html", answer=answer, roots=memory.catalog.sources.project_roots())

@@ -1,4 +1,5 @@
-"""Projects with their activity, the list of sessions, the timeline, and documents."""
+"""Projects with their activity, the list of sessions, the timeline, documents, and what agents
+wrote: memories, and the conversations that they come from."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.errors import NotFound
+from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.requests.questions import (
     MAX_SESSIONS,
     ExportRequest,
@@ -25,7 +27,7 @@ from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.exports import exported
 from memory_assets.serving.pages.charts import heat_map, stacked_weeks
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
-from memory_assets.serving.pages.rendering import lineage_links, page
+from memory_assets.serving.pages.rendering import lineage_links, lineage_url, page
 from memory_assets.serving.pages.search_page import by_session, shown_hits, turn_address
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ _FILES_AS = {
     "html": ("text/html; charset=utf-8", "html"),
 }
 """Type and ending of a file of each form."""
-_QUIET = timedelta(weeks=13)
+_QUIET_TIME = timedelta(weeks=13)
 """After so long without a turn a chart ends with the last one, which a phone shows first."""
 
 
@@ -55,7 +57,7 @@ def projects_page(memory: Memory, request: Request) -> Response:
     for project in activities:
         turns.update(project.turns_by_day)
     heat = heat_map(turns, last_day(turns), "turns")
-    projects = [_described(project) for project in activities]
+    projects = [_project_as_json(project) for project in activities]
     return page(request, "projects.html", projects=projects, heat=heat)
 
 
@@ -68,7 +70,7 @@ def project_page(memory: Memory, request: Request) -> Response:
     if not activities:
         raise NotFound(f"project {name} has no turns in the keyword index")
     (of,) = activities
-    described = _described(of)
+    described = _project_as_json(of)
     newest = SearchRequest(project=name, kinds=("summaries",), sort="date", n=_SESSIONS)
     last = last_day(of.turns_by_day)
     shown: dict[str, Any] = {
@@ -117,13 +119,13 @@ def timeline_page(memory: Memory, request: Request) -> Response:
     days = _days(memory)
     day = date_of(given["anchor"]) if "anchor" in given else max(days, default=None)
     if not given and day is not None:
-        given = _of_day(day)
+        given = _day_query(day)
     shown: dict[str, Any] = {"answer": None, **_steps(days, day)}
     with refused(shown):
         if given:
             answer = memory.ask(TimelineRequest.given("http", given))
             shown["answer"], shown["notes"] = answer, list(timeline_notes(answer))
-            shown["further"] = list(_further(answer, given))
+            shown["further"] = list(_neighbours_on_timeline(answer, given))
     shown["fields"] = fields(TimelineRequest, request.query_params, listed_values(memory))
     shown["roots"] = memory.catalog.sources.project_roots()
     return page(request, "timeline.html", turn_address=turn_address, **shown)
@@ -146,7 +148,7 @@ def date_of(text: str) -> date | None:
         return None
 
 
-def _of_day(day: date) -> dict[str, str]:
+def _day_query(day: date) -> dict[str, str]:
     return {"anchor": day.isoformat(), "before": "0", "after": "1d", "scope": "all"}
 
 
@@ -161,14 +163,16 @@ def _steps(days: Sequence[date], day: date | None) -> dict[str, Any]:
     )
     near = [("Earlier", earlier[-1:]), ("Later", later[:1]), ("Newest", days[-1:] if later else [])]
     steps = [
-        (f"{name}: {nearest[0]:%a %d %b %Y}", f"/page/timeline?{urlencode(_of_day(nearest[0]))}")
+        (f"{name}: {nearest[0]:%a %d %b %Y}", f"/page/timeline?{urlencode(_day_query(nearest[0]))}")
         for name, nearest in near
         if nearest
     ]
     return {"day": f"{day:%A, %d %B %Y}", "steps": steps}
 
 
-def _further(answer: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _neighbours_on_timeline(
+    answer: Mapping[str, Any], given: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """Yield name and address of what goes on before and after a timeline: the one around its first
     item, and around its last, with some items of that side even if none were asked for."""
     items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
@@ -193,10 +197,10 @@ def last_day(turns: Counter[date]) -> date:
     ago."""
     today = date.today()  # local, as the days are
     newest = max(turns, default=today)
-    return today if today - newest < _QUIET else newest
+    return today if today - newest < _QUIET_TIME else newest
 
 
-def _described(of: ProjectActivity) -> dict[str, Any]:
+def _project_as_json(of: ProjectActivity) -> dict[str, Any]:
     return {
         "project": of.project,
         "name": project_name({"project": of.project, "project_root": of.root}),
@@ -207,3 +211,47 @@ def _described(of: ProjectActivity) -> dict[str, Any]:
         "first": of.first_day,
         "last": of.last_day,
     }
+
+
+def memories_page(memory: Memory, request: Request) -> Response:
+    """Return the memories of agents, to be filtered by type, conversation and project."""
+    from memory_assets.recall.agent_rows import memories
+
+    given = given_arguments(request.query_params)
+    shown = _memories_shown(memory, [])
+    with refused(shown):
+        shown |= _memories_shown(memory, memories(memory, MemoriesRequest.given("http", given)))
+    shown["fields"] = fields(MemoriesRequest, request.query_params)
+    shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
+    return page(request, "memories.html", **shown)
+
+
+def memory_page(memory: Memory, request: Request) -> Response:
+    """Return one memory."""
+    from memory_assets.recall.agent_rows import memory_of
+
+    shown = _memories_shown(memory, [memory_of(memory, request.path_params["id"])])
+    return page(request, "memories.html", fields=[], problem="", **shown)
+
+
+def conversation_page(memory: Memory, request: Request) -> Response:
+    """Return the turns of a conversation, if any were appended, and the memories from it."""
+    from memory_assets.recall.agent_rows import conversation, partition_about
+
+    name = request.path_params["id"]
+    turns, memories = conversation(memory, name)
+    project = (turns or memories)[0]["project"]
+    lineage = lineage_url(memory, "agent_history", partition_about(project))
+    shown = {"turns": turns, **_memories_shown(memory, memories)}
+    return page(request, "conversation.html", name=name, lineage=lineage, **shown)
+
+
+def _memories_shown(memory: Memory, memories: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return memories as templates show them, and the roots that projects are named by."""
+    from memory_assets.recall.agent_rows import partition_about
+
+    shown = [
+        {**row, "lineage": lineage_url(memory, "agent_memory", partition_about(row["project"]))}
+        for row in memories
+    ]
+    return {"memories": shown, "roots": memory.catalog.sources.project_roots()}

@@ -102,13 +102,7 @@ def prose(text: str, query: str = "") -> Markup:
     an attribute."""
     if len(text) > _MOST_CHARACTERS:
         return Markup("<pre>{}</pre>").format(with_tags(text, query))
-    parser = _markdown()
-    tokens = parser.parse(visible(text))
-    for token in tokens:
-        _made_plain(token, query)
-    html = parser.renderer.render(tokens, parser.options, {})
-    # Text is in elements alone, where the renderer escaped it, so that a tag is one of ours.
-    return Markup(_ESCAPED_TAG.sub(lambda tag: tag_link(*tag.groups()), html))
+    return _rendered(_markdown().parse(visible(text)), query)
 
 
 def said_inline(text: str, query: str = "") -> Markup:
@@ -127,11 +121,15 @@ def said_inline(text: str, query: str = "") -> Markup:
         return "" if is_open and stars["half"] else re.sub(r"([*_])", r"\\\1", stars["stars"])
 
     text = _STARS.sub(kept, text)
+    return _rendered(_markdown().parseInline(HEADING.sub("", visible(text))), query)
+
+
+def _rendered(tokens: list[Any], query: str) -> Markup:
     parser = _markdown()
-    tokens = parser.parseInline(HEADING.sub("", visible(text)))
     for token in tokens:
         _made_plain(token, query)
     html = parser.renderer.render(tokens, parser.options, {})
+    # Text is in elements alone, where the renderer escaped it, so that a tag is one of ours.
     return Markup(_ESCAPED_TAG.sub(lambda tag: tag_link(*tag.groups()), html))
 
 

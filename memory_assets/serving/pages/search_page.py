@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _NEWEST = 40
+_NEWEST_SUMMARIES = SearchRequest(kinds=("summaries",), sort="date", n=_NEWEST)
 """Sessions of the side list."""
 _EXCERPT = 420
 _OF_ANY_MEMORY = ("/page/session/", "/page/document/")
@@ -81,7 +82,7 @@ def _answered(
     if given and "q" not in given:  # filters alone: the newest that pass them
         given = {**given, "sort": "date"}
     with refused(shown):
-        asked = SearchRequest.given("http", given) if given else _newest()
+        asked = SearchRequest.given("http", given) if given else _NEWEST_SUMMARIES
         shown["answer"] = memory.search(asked).to_dict()
     del shown["status"]  # the page is there, whatever is wrong with what was typed
     if (answer := shown["answer"]) is None:
@@ -136,10 +137,6 @@ def newest_listed(memory: Memory) -> dict[str, Any]:
 
     newest, of_persons = newest_sessions(memory, _NEWEST)
     return {"newest": newest, "of_persons": of_persons}
-
-
-def _newest() -> SearchRequest:
-    return SearchRequest(kinds=("summaries",), sort="date", n=_NEWEST)
 
 
 def _shown(

@@ -28,17 +28,21 @@ from memory_assets.paths import SHIPPED
 from memory_assets.serving.http_api import AT_ONCE, MAX_BYTES, build_app, status_of
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard, Header
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.pages.agent_pages import conversation_page, memories_page, memory_page
 from memory_assets.serving.pages.login import STATIC_PATH, SignIn
-from memory_assets.serving.pages.origin_pages import audit_page, health_page, tag_page
 from memory_assets.serving.pages.overview_page import (
+    audit_page,
+    health_page,
     overview_page,
     overview_part,
     side_list,
+    tag_page,
     usage_page,
 )
 from memory_assets.serving.pages.project_pages import (
+    conversation_page,
     document_page,
+    memories_page,
+    memory_page,
     project_page,
     projects_page,
     sessions_file,

@@ -1,6 +1,6 @@
-"""The turns that retention cut off conversations: their ids and places in the journal, without a
-text, so that a turn that is appended again is known, and its place is not taken by another; and
-the summaries that name them, which nothing can be made of again."""
+"""The turns that retention cut from conversations: their ids and places without text, so that a
+turn that is appended again is recognised, and its place is not taken by another; and the summaries
+that name them, which cannot be made again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUMMARIES = "cut_summaries"
 
 
 class CutTurns:
-    """The cut turns of a journal. `changing` numbers a change of it for a block."""
+    """The cut turns of a journal. `changing` opens a transaction, and yields its number."""
 
     def __init__(
         self, journal: SqliteStore, changing: Callable[[], AbstractContextManager[int]]
@@ -34,8 +34,7 @@ class CutTurns:
         self._changing = changing
 
     def holds(self, turn: ConversationTurn) -> bool:
-        """Whether this turn was cut off. Its text is not compared: an id that was derived is of
-        one text only.
+        """Whether this turn was cut. Texts are not compared: a derived id belongs to one text.
 
         Raises:
             ConfigurationError: a cut turn has its place, or its id at another place; names both.
@@ -51,9 +50,9 @@ class CutTurns:
                 f"retention has cut; give a new message_id to turn {place} of {name}"
             )
         where = {"conversation_id": name, "turn_index": place}
-        if there := self._journal.find(_TABLE, "message_id", **where):
+        if message := self._journal.find(_TABLE, "message_id", **where):
             raise ConfigurationError(
-                f"turn {place} of conversation {name} is message {there}, which retention has "
+                f"turn {place} of conversation {name} is message {message}, which retention has "
                 f"cut; message {turn.message_id} says something else. Append it as another turn"
             )
         return False
@@ -65,11 +64,11 @@ class CutTurns:
     def summaries(self, conversation_id: str) -> list[HistorySummary]:
         """Return the summaries of a conversation up to the last one that names a cut turn."""
         rows = self._journal.select(_SUMMARIES, "row", "last_turn", conversation_id=conversation_id)
-        return [_summary(row[0]) for row in rows]
+        return [_summary_from_json(row[0]) for row in rows]
 
     def over_before(self, project: str, moment: datetime) -> list[str]:
-        """Return the conversations of a project whose last turn was said before a moment, if
-        others than the user spoke in them; sorted."""
+        """Return the conversations of a project, sorted, that ended before a moment and have turns
+        of others than the user."""
         sql = (
             "SELECT conversation_id FROM turns WHERE project = ? GROUP BY 1"
             " HAVING MAX(ts) < ? AND SUM(role != 'user') > 0 ORDER BY 1"
@@ -84,15 +83,17 @@ class CutTurns:
         summaries: Iterable[HistorySummary],
     ) -> int:
         """Delete these turns of a conversation, note that they were cut, keep the summaries that
-        name them, and return their number. Its last turn counts as changed, so that the
-        conversation is in a state of its own."""
-        of = {"conversation_id": conversation_id}
+        name them, and return the number of turns. The last turn counts as changed, which gives the
+        conversation a new state."""
+        conversation = {"conversation_id": conversation_id}
         removed = 0
         with self._changing() as number:
             for message in message_ids:
-                place = self._journal.find("turns", "turn_index", message_id=message, **of)
+                place = self._journal.find(
+                    "turns", "turn_index", message_id=message, **conversation
+                )
                 if place is not None:
-                    self._journal.put(_TABLE, message_id=message, turn_index=place, **of)
+                    self._journal.put(_TABLE, message_id=message, turn_index=place, **conversation)
                     removed += self._journal.delete("turns", message_id=message)
             self.keep(summaries)
             self._journal.write(
@@ -104,7 +105,7 @@ class CutTurns:
         return removed
 
     def keep(self, summaries: Iterable[HistorySummary]) -> None:
-        """Store summaries that name cut turns, in place of those with their ids."""
+        """Store summaries that name cut turns, replacing those with the same ids."""
         with self._journal.transaction():
             for summary in summaries:
                 require_redacted([summary.text])
@@ -118,12 +119,12 @@ class CutTurns:
                 )
 
     def forget(self, conversation_id: str) -> None:
-        """Delete what is noted of a conversation."""
+        """Delete the cut turns and summaries of a conversation."""
         for table in (_TABLE, _SUMMARIES):
             self._journal.delete(table, conversation_id=conversation_id)
 
 
-def _summary(row: str) -> HistorySummary:
+def _summary_from_json(row: str) -> HistorySummary:
     from memory_assets.agent_memory_models import HistorySummary
 
     values = json.loads(row)

@@ -1,8 +1,8 @@
-"""What agents wrote themselves, in one SQLite file: the turns of conversations, and memories.
+"""The journal of agents, one SQLite file: the turns of their conversations, and memories.
 
-Only redacted text is accepted. What a call has stored is on disk when it returns. The journal is
-the truth of what agents wrote: the lake's tables `agent_history`, `agent_memory` and `memory_trail`
-are exports of it. Its file is copied before they are made (`journal_file.py`).
+Only redacted text is accepted, and is on disk when a call returns. The lake's tables
+`agent_history`, `agent_memory` and `memory_trail` are exports of the journal, whose file is copied
+before each export (`journal_file.py`).
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _MEMORY = tuple(field.name for field in fields(StoredMemory))
 _TRAIL = tuple(field.name for field in fields(TrailEntry))
 _TEXTS = ("entities", "tags", "also")
 _RETRY_SECONDS = 60.0
-"""Within this time, what the same agent says again is one mention."""
+"""Mentions of a memory by the same agent within this time count as one."""
 
 
 def has_journal(data_dir: Path) -> bool:
-    """Whether an agent ever wrote anything here. To open a journal would make one."""
+    """Whether an agent ever wrote anything here; opening the journal would create it."""
     path = data_dir / FILE_NAME
     return not is_lost(path) or copy_of(path).exists()
 
@@ -68,8 +68,8 @@ class AgentJournal(SqliteStore):
     """
 
     def __init__(self, path: Path, *, seconds: float = 30.0) -> None:
-        """Open the journal at a path, or create it; a lock of another process is awaited for
-        `seconds`."""
+        """Open the journal at a path, or create it; wait `seconds` for a lock of another
+        process."""
         make_directory_of(path)
         with sqlite_errors(path, _REMEDY):
             connection = open_journal(path, seconds)
@@ -77,8 +77,8 @@ class AgentJournal(SqliteStore):
         self.cut_turns = CutTurns(self, self._changing)
 
     def append_turn(self, turn: ConversationTurn) -> bool:
-        """Store a turn, and return True; False if it is stored already, or was and retention has
-        cut it. A conversation stays with the project of its first turn.
+        """Store a turn, and return True; False if it is stored already, or retention has cut it. A
+        conversation stays with the project of its first turn.
 
         Raises:
             ConfigurationError: another turn has its place or its id; names both.
@@ -101,16 +101,16 @@ class AgentJournal(SqliteStore):
                     f"{known.conversation_id} already, with this or another text; give a new "
                     f"message_id to turn {turn.turn_index} of {turn.conversation_id}"
                 )
-            if there := self.find("turns", "message_id", **place):
+            if message := self.find("turns", "message_id", **place):
                 raise ConfigurationError(
                     f"turn {turn.turn_index} of conversation {turn.conversation_id} is message "
-                    f"{there}; message {turn.message_id} says something else. Append it as "
+                    f"{message}; message {turn.message_id} says something else. Append it as "
                     f"another turn"
                 )
             if self.cut_turns.holds(turn):
                 return False
-            of = self.project_of(turn.conversation_id)
-            values = {**_as_values(turn), "project": turn.project if of is None else of}
+            owner = self.project_of(turn.conversation_id)
+            values = {**_column_values(turn), "project": turn.project if owner is None else owner}
             self.put("turns", **values, changed=number)
         return True
 
@@ -132,8 +132,8 @@ class AgentJournal(SqliteStore):
         return [_turn(row) for row in self.select("turns", ", ".join(_TURN), "turn_index", **where)]
 
     def turns_after(self, conversation_id: str, changed: int, most: int) -> list[ConversationTurn]:
-        """Return the last turns of a conversation, at most so many, that were written after the
-        change of this number, in order."""
+        """Return the last `most` turns of a conversation that were written after the change with
+        this number, in order."""
         rows = self.rows(
             f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ? AND changed > ?"
             " ORDER BY turn_index DESC LIMIT ?",
@@ -144,7 +144,7 @@ class AgentJournal(SqliteStore):
         return [_turn(row) for row in reversed(rows)]
 
     def unpromoted(self, conversation_id: str) -> list[ConversationTurn]:
-        """Return the turns of a conversation after the one that was noted last, in order."""
+        """Return the turns of a conversation after the last one of `note_promoted`, in order."""
         sql = (
             f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ? AND turn_index > "
             "COALESCE((SELECT turn_index FROM promoted WHERE conversation_id = ?), -1)"
@@ -153,7 +153,7 @@ class AgentJournal(SqliteStore):
         return [_turn(row) for row in self.rows(sql, *(conversation_id,) * 2)]
 
     def note_promoted(self, turn: ConversationTurn) -> None:
-        """Note that the turns of a conversation up to this one were looked at."""
+        """Note that the turns of a conversation up to this one were read for promotion."""
         self.put("promoted", conversation_id=turn.conversation_id, turn_index=turn.turn_index)
 
     def sessions_seen(self, project: str) -> str:
@@ -161,31 +161,31 @@ class AgentJournal(SqliteStore):
         return self.find("promoted_sessions", "state", project=project) or ""
 
     def note_sessions_seen(self, project: str, state: str) -> None:
-        """Note the state of a project's sessions that were looked at; with "" forget it."""
+        """Note the state of a project's sessions that were read for promotion; "" forgets it."""
         if state:
             self.put("promoted_sessions", project=project, state=state)
         else:
             self.delete("promoted_sessions", project=project)
 
     def count(self, conversation_id: str) -> int:
-        """Return the number of turns of a conversation, those that retention cut included."""
-        there = int(self.find("turns", "COUNT(*)", conversation_id=conversation_id) or 0)
-        return there + self.cut_turns.count(conversation_id)
+        """Return the number of turns of a conversation, including cut ones."""
+        stored = int(self.find("turns", "COUNT(*)", conversation_id=conversation_id) or 0)
+        return stored + self.cut_turns.count(conversation_id)
 
     def projects(self) -> list[str]:
-        """Return the projects that something was written about, "" for none, sorted."""
+        """Return the projects of all turns and memories, "" for those about none, sorted."""
         of_each = "SELECT project FROM turns UNION SELECT project FROM memories"
         sql = f"{of_each} UNION SELECT project FROM cut_summaries ORDER BY 1"
         return [row[0] for row in self.rows(sql)]
 
     def state_of(self, project: str) -> int:
-        """Return the number of the last change of what is about a project."""
+        """Return the number of the last change of turns and memories of a project."""
         sql = "SELECT COALESCE(MAX(changed), 0) FROM {} WHERE project = ?"
         return max(int(self.value(sql.format(name), project)) for name in ("turns", "memories"))
 
     def first_change(self, conversation_id: str, memory_id: str) -> datetime | None:
-        """Return when the first of a conversation's turns, or a memory, was written as it is now;
-        None where there is neither."""
+        """Return the earliest last change of a conversation's turns, or of a memory; None if there
+        is neither."""
         sql = (
             "SELECT MIN(changed) FROM (SELECT changed FROM turns WHERE conversation_id = ?"
             " UNION ALL SELECT changed FROM memories WHERE memory_id = ?)"
@@ -195,7 +195,7 @@ class AgentJournal(SqliteStore):
 
     def conversation_states(self, project: str) -> dict[str, str]:
         """Return a state of each conversation of a project, which differs after every change; also
-        of those of which summaries alone are left."""
+        of conversations of which only summaries are left."""
         sql = (
             "SELECT conversation_id, COUNT(*), MAX(changed) FROM turns WHERE project = ?1 GROUP BY"
             " 1 UNION ALL SELECT DISTINCT conversation_id, 0, 0 FROM cut_summaries WHERE"
@@ -208,8 +208,7 @@ class AgentJournal(SqliteStore):
         return dict(self.select("memories", "memory_id, CAST(changed AS TEXT)", project=project))
 
     def put_memories(self, memories: Sequence[StoredMemory]) -> None:
-        """Store memories, in place of those with their ids. One with another text has no vector any
-        more.
+        """Store memories, replacing those with the same ids. A changed text loses its vector.
 
         Raises:
             TypeError: a text is not redacted.
@@ -220,7 +219,7 @@ class AgentJournal(SqliteStore):
             for memory in memories:
                 if self.find("memories", "text", memory_id=memory.memory_id) != memory.text:
                     self.delete("vectors", memory_id=memory.memory_id)
-                self.put("memories", **_as_values(memory), collection="memory", changed=number)
+                self.put("memories", **_column_values(memory), collection="memory", changed=number)
 
     def memories(
         self,
@@ -230,8 +229,8 @@ class AgentJournal(SqliteStore):
         sort: str = "-stored_at",
         archived: bool = True,
     ) -> list[StoredMemory]:
-        """Return the memories whose fields are as `where` says, in the order of
-        a field, descending with a dash before it; `archived`: also those."""
+        """Return the memories that match `where`, sorted by a field, descending if a dash precedes
+        it; with archived ones, unless `archived` is false."""
         conditions, values = ["1"], list[object]()
         if not archived:
             conditions.append("memory_id NOT IN (SELECT memory_id FROM archived)")
@@ -247,33 +246,33 @@ class AgentJournal(SqliteStore):
             *values,
             -1 if limit is None else limit,
         )
-        return [_memory(row) for row in rows]
+        return [_memory_of_row(row) for row in rows]
 
     def archive(self, memory_id: str, why: str) -> None:
-        """Keep a memory out of what is remembered from now on."""
+        """Archive a memory, so that contexts leave it out."""
         self.put("archived", memory_id=memory_id, why=why)
 
     def restore(self, memory_ids: Iterable[str]) -> None:
-        """Take memories back from the archive, as far as they are in it."""
+        """Restore the archived ones among these memories."""
         with self.transaction():
             for name in memory_ids:
                 self.delete("archived", memory_id=name)
 
     def archived(self) -> dict[str, str]:
-        """Return why each archived memory is, by id."""
+        """Return the reason of each archived memory by id."""
         return dict(self.select("archived", "memory_id, why"))
 
     def note(self, entry: TrailEntry) -> None:
-        """Add an entry to the trail of a memory, unless it is what a client says again that was not
-        told whether it was stored."""
+        """Add an entry to the trail of a memory, unless it repeats the last one within a minute, as
+        a client does that got no answer."""
         of = json.dumps(entry.of)
         last = "SELECT who, of, at FROM trail WHERE memory_id = ? ORDER BY rowid DESC LIMIT 1"
         before = self.rows(last, entry.memory_id) if entry.what == "renewed" else []
-        is_again = any(
+        is_repeated = any(
             tuple(row)[:2] == (entry.who, of) and 0 <= entry.at - row[2] < _RETRY_SECONDS
             for row in before
         )
-        if not is_again:
+        if not is_repeated:
             self.put("trail", **{**asdict(entry), "of": of})
 
     def replace_trail(self, memory_id: str, entries: Iterable[TrailEntry]) -> None:
@@ -284,7 +283,7 @@ class AgentJournal(SqliteStore):
                 self.note(entry)
 
     def trail(self, memory_id: str) -> list[TrailEntry]:
-        """Return what happened to a memory, in order."""
+        """Return the trail of a memory, in order."""
         rows = self.select("trail", ", ".join(_TRAIL), "rowid", memory_id=memory_id)
         return [
             TrailEntry(**{**dict(zip(_TRAIL, row, strict=True)), "of": tuple(json.loads(row[4]))})
@@ -324,11 +323,11 @@ class AgentJournal(SqliteStore):
                 self.put("vectors", memory_id=memory_id, embedder_id=embedder_id, vector=blob)
 
     def replace_turns(self, turns: Iterable[ConversationTurn]) -> None:
-        """Store turns with other texts in place of those with their ids."""
+        """Store turns with other texts, replacing those with the same ids."""
         with self._changing() as number:
             for turn in turns:
                 require_redacted([turn.text])
-                self.put("turns", **_as_values(turn), changed=number)
+                self.put("turns", **_column_values(turn), changed=number)
 
     def delete_memories(self, memory_ids: Iterable[str]) -> int:
         """Delete memories, and return their number."""
@@ -362,9 +361,9 @@ class AgentJournal(SqliteStore):
 
     @contextmanager
     def _changing(self) -> Iterator[int]:
-        """Hold the write lock for a block, and return the number of this change: the time in
-        microseconds, or one more than the last where the clock was set back. A number that began
-        at 0 would come again in a journal that replaces a lost one, or is an older copy."""
+        """Hold the write lock for a block, and yield the number of this change: the time in
+        microseconds, or the last number plus one if the clock was set back. Counting from 0 would
+        repeat numbers after a journal was lost or restored from an older copy."""
         now = time.time_ns() // 1_000
         with self.transaction() as connection:
             connection.execute("UPDATE changes SET number = MAX(number + 1, ?)", (now,))
@@ -377,7 +376,7 @@ def _require_column(name: str) -> str:
     return name
 
 
-def _as_values(row: ConversationTurn | StoredMemory) -> dict[str, object]:
+def _column_values(row: ConversationTurn | StoredMemory) -> dict[str, object]:
     values = asdict(row)
     values["ts"] = row.ts.astimezone(UTC).isoformat()
     return {
@@ -392,7 +391,7 @@ def _turn(row: Sequence[Any]) -> ConversationTurn:
     return ConversationTurn(**values)
 
 
-def _memory(row: Sequence[Any]) -> StoredMemory:
+def _memory_of_row(row: Sequence[Any]) -> StoredMemory:
     values = dict(zip(_MEMORY, row, strict=True))
     values |= {"ts": datetime.fromisoformat(values["ts"]), "text": seal(values["text"])}
     for name in _TEXTS:

@@ -1,9 +1,7 @@
-"""The file of the journal of what agents wrote, and its copy: how they are made, opened, and taken
-for each other.
+"""The file of the journal of what agents wrote, and its copy: opening, copying, and restoring them.
 
-The copy is made before anything is exported to the lake, so that it has all that the lake has. A
-journal that is lost is begun again with it by whoever opens it next; one that is damaged is set
-aside for it by `recover_damaged`.
+The copy is made before an export to the lake, so that it has all that the lake has. Opening a lost
+journal restores the copy; `recover_damaged` replaces a damaged one by it.
 """
 
 from __future__ import annotations
@@ -61,36 +59,35 @@ CREATE INDEX IF NOT EXISTS cut_turns_by_place ON cut_turns (conversation_id, tur
 CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
-"""`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
-_OF_CUT_TURNS = """
+"""`changed` is the number of the write, so that a conversation's greatest one tells its state."""
+_CUTS_SCHEMA = """
 CREATE {kind} TABLE IF NOT EXISTS cut_summaries (
     summary_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, project TEXT NOT NULL,
     last_turn INTEGER NOT NULL, row TEXT NOT NULL
 );
 """
-_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'cut_summaries'"
+_HAS_CUT_SUMMARIES = "SELECT 1 FROM sqlite_master WHERE name = 'cut_summaries'"
 
 
 def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
-    """Return a connection to the journal, which is begun with its copy if it was lost; where its
-    directory cannot be written, read-only: to the journal as it is, else to its copy, else to an
-    empty one."""
+    """Return a connection to the journal, restored from its copy if it was lost. If its directory
+    cannot be written: a read-only one to the journal, else to its copy, else to an empty one."""
     for file in (path, copy_of(path)):
         if (reading := connect_read_only(file, seconds)) is not None:
-            if reading.execute(_EXISTS).fetchone() is None:  # of a version before
-                reading.executescript(_OF_CUT_TURNS.format(kind="TEMP"))
+            if reading.execute(_HAS_CUT_SUMMARIES).fetchone() is None:  # of a version before
+                reading.executescript(_CUTS_SCHEMA.format(kind="TEMP"))
             return reading
     if not is_writable(path.parent):
-        nothing = connect(IN_MEMORY)
-        nothing.executescript(f"{_SCHEMA}{_OF_CUT_TURNS.format(kind='')} PRAGMA query_only = 1;")
-        return nothing
-    _begin_with_copy(path)
+        empty = connect(IN_MEMORY)
+        empty.executescript(f"{_SCHEMA}{_CUTS_SCHEMA.format(kind='')} PRAGMA query_only = 1;")
+        return empty
+    _restore_copy(path)
     require_journal(path)
     connection = connect(path, seconds=seconds)
-    if connection.execute(_EXISTS).fetchone() is None:
+    if connection.execute(_HAS_CUT_SUMMARIES).fetchone() is None:
         require_own(path, connection, _SCHEMA)
         connection.execute("PRAGMA journal_mode=WAL")
-        script = f"{_SCHEMA}{_OF_CUT_TURNS.format(kind='')}"
+        script = f"{_SCHEMA}{_CUTS_SCHEMA.format(kind='')}"
         connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
     connection.execute("PRAGMA synchronous=FULL")
     return connection
@@ -102,8 +99,8 @@ def is_lost(path: Path) -> bool:
 
 
 def require_journal(path: Path) -> None:
-    """Refuse to go on without a journal and its copy where the lake has exports of them: those of
-    a journal that begins anew would take their place.
+    """Refuse to begin a new journal while the lake has exports of a lost one, because exports of
+    the new journal would replace them.
 
     Raises:
         StoreError: both are lost; the message says what to do.
@@ -135,8 +132,8 @@ def copied_at(path: Path) -> float | None:
 
 
 def make_copy(path: Path) -> None:
-    """Make the copy of a journal that was written since, in one step. The caller holds the
-    journal's write lock, so that what another process deletes is in no copy that is made later."""
+    """Replace the copy if the journal was written since. The caller holds the journal's write lock,
+    so that rows which another process deletes are in no later copy."""
     log = path.with_name(f"{path.name}-wal")
     times = [file.stat().st_mtime for file in (path, log) if file.exists()]
     if times and (at := copied_at(path)) is not None and at > max(times):
@@ -150,38 +147,36 @@ def make_copy(path: Path) -> None:
 
 
 def remove_copies(path: Path) -> None:
-    """Delete the copy of a journal, what a killed process left of one, and journals that were set
-    aside."""
+    """Delete the copy of a journal, unfinished copies, and journals that were set aside."""
     for kind in ("copy", "staging", "broken-"):
         for file in path.parent.glob(f"{path.name}.{kind}*"):
             file.unlink(missing_ok=True)
 
 
 def damage_of(path: Path) -> str:
-    """Return what is wrong with the file of a journal, "" where nothing is or it is not there. That
-    it is older than a whole copy is wrong, too: its last changes were in a log that SQLite did not
-    take in, as a byte of it changed. Where either's last change is unknown, that is not said."""
+    """Return what is wrong with the file of a journal, "" if nothing is or there is none. Being
+    older than an intact copy is wrong, too: its last changes were in a damaged log, which SQLite
+    ignores."""
     if not path.exists():
         return ""
-    copied = _changes(copy_of(path))  # first: the journal may be written meanwhile
+    copied = _last_change(copy_of(path))  # first: the journal may be written meanwhile
     try:
         with closing(connect(path, mode="ro")) as connection:
             connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-            first = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+            finding = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
     except sqlite3.OperationalError:  # locked, or not to be opened: whoever uses it says so
         return ""
     except sqlite3.DatabaseError as error:
         return str(error)
-    if first != "ok":
-        return first.replace("\n", " ")
-    last = _changes(path)
+    if finding != "ok":
+        return finding.replace("\n", " ")
+    last = _last_change(path)
     is_older = last is not None and copied is not None and last < copied
     return "it lacks changes that its copy has" if is_older and not damage_of(copy_of(path)) else ""
 
 
-def _changes(path: Path) -> int | None:
-    """Return the number of the last change of a journal, or of its copy; None where it cannot be
-    read."""
+def _last_change(path: Path) -> int | None:
+    """Return the number of the last change of a journal or a copy; None if it cannot be read."""
     with (
         suppress(sqlite3.Error, TypeError, ValueError),
         closing(connect(path, mode="ro")) as connection,
@@ -191,12 +186,12 @@ def _changes(path: Path) -> int | None:
 
 
 def recover_damaged(path: Path) -> bool:
-    """Set a damaged journal aside and begin again with its copy, if there is one; return True if
-    that was done, which warnings say: what was written after the copy is in the file that was set
-    aside only. Processes that have the damaged file open must be started again."""
+    """Replace a damaged journal by its copy, if there is one, with warnings, and return whether
+    that was done. Later changes are only in the damaged file, which is kept under another name;
+    processes that have it open must be started again."""
     if not damage_of(path) or not copy_of(path).exists():
         return False
-    with _being_replaced(path):
+    with _replacement_lock(path):
         if wrong := damage_of(path):
             moment = datetime.fromtimestamp(time.time(), UTC).strftime("%Y%m%dT%H%M%SZ")
             aside = path.with_name(f"{path.name}.broken-{moment}")
@@ -204,12 +199,12 @@ def recover_damaged(path: Path) -> bool:
                 if (part := path.with_name(f"{path.name}{end}")).exists():
                     part.replace(aside.with_name(f"{aside.name}{end}"))
             _LOG.warning("%s is damaged (%s), and kept as %s", path, wrong, aside)
-    _begin_with_copy(path)
+    _restore_copy(path)
     return True
 
 
-def _begin_with_copy(path: Path) -> None:
-    """Make a journal that is lost of its copy, if there is one; a warning says so."""
+def _restore_copy(path: Path) -> None:
+    """Restore a lost journal from its copy, if there is one, with a warning."""
     copy = copy_of(path)
     if not is_lost(path) or not copy.exists():
         return
@@ -219,7 +214,7 @@ def _begin_with_copy(path: Path) -> None:
         with closing(connect(staging, mode="rw")) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
 
-    with _being_replaced(path):
+    with _replacement_lock(path):
         if is_lost(path):
             for end in ("-wal", "-shm"):  # a log of the lost file would be applied to this one
                 path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
@@ -229,14 +224,14 @@ def _begin_with_copy(path: Path) -> None:
             )
 
 
-def _being_replaced(path: Path) -> AbstractContextManager[None]:
+def _replacement_lock(path: Path) -> AbstractContextManager[None]:
     busy = f"another process has been recovering {path} for {_LOCK_SECONDS:.0f} s; wait for it"
     return locked(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, busy)
 
 
 def _replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Replace a file by one that is written under another name, readable by its owner only, and is
-    on disk before it has the name. One process does so at a time."""
+    """Replace a file atomically by one that is readable by its owner only. One process may do so at
+    a time."""
     staging = path.with_name(f"{path.name}.staging")
     staging.unlink(missing_ok=True)
     staging.touch(0o600)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 AGENT = "agent-memory"
-"""Stands in the column `agent` of rows that an agent wrote itself; the partition keys begin so."""
+"""The value of the column `agent` in rows that an agent wrote itself; partition keys begin so."""
 MEMORY_HEAD = "memory::"
 """The ids of memories begin so."""
 MESSAGE_HEAD = "message::"
@@ -13,7 +13,7 @@ SUMMARY_HEAD = "history-summary::"
 
 
 def partition_of(project: str) -> str:
-    """Return the partition key of what agents wrote about a project, "" for none."""
+    """Return the partition key of what agents wrote about a project ("": about none)."""
     return f"{AGENT}:{project}" if project else AGENT
 
 

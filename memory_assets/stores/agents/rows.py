@@ -1,4 +1,4 @@
-"""The rows of agent_history and agent_memory, made of what the journal has."""
+"""The rows of agent_history and agent_memory, made from turns and memories of the journal."""
 
 from __future__ import annotations
 

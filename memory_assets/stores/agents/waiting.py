@@ -1,6 +1,6 @@
-"""What was said while the memory could not be written: kept in a file of its own until it can.
+"""Turns and memories that wait in a file until the memory can be written.
 
-The file is in the user's configuration directory, since the data directory is what is away. Only
+The file is in the user's configuration directory, because the data directory is not available. Only
 redacted text is accepted.
 """
 
@@ -19,18 +19,18 @@ from memory_assets.stores.files.shared import cannot_write, locked, replace_text
 
 _LOCK_SECONDS = 10.0
 _TEXTS = ("text", "entities", "tags")
-_MOST = 10_000_000
+_MOST_CHARACTERS = 10_000_000
 """Characters that may wait: a directory that is never writable must not fill the disk."""
 
 
 def waiting_files(data_dir: Path) -> Iterator[Path]:
-    """Yield the files of what waits for the memory of a data directory."""
+    """Yield the files of entries that wait for the memory of a data directory."""
     yield from user_config_dir().glob(f"waiting-{name_of(data_dir)}*")
 
 
 def drop_waiting(data_dir: Path, is_meant: Callable[[dict[str, Any]], bool]) -> int:
-    """Delete what is meant of what waits for a memory, or for another store that its chat uses, and
-    return how many entries it was.
+    """Delete the waiting entries of a memory, or of another store that its chat uses, for which
+    `is_meant` is true, and return their number.
 
     Raises:
         StoreBusy, StoreError: a file cannot be used.
@@ -40,8 +40,8 @@ def drop_waiting(data_dir: Path, is_meant: Callable[[dict[str, Any]], bool]) -> 
 
 
 class Waiting:
-    """What waits for the memory of a data directory, or for another `store` that its chat uses, in
-    the order in which it was said. Processes may share the file.
+    """The entries that wait for the memory of a data directory, or for another `store` that its
+    chat uses, in order. Processes may share the file.
 
     Raises:
         StoreBusy, StoreError: by `keep` and `send`; the file cannot be used.
@@ -54,7 +54,7 @@ class Waiting:
 
     @classmethod
     def at(cls, path: Path) -> Waiting:
-        """Return what waits in a file."""
+        """Return the waiting entries of a file."""
         waiting = cls.__new__(cls)
         waiting._path = path
         return waiting
@@ -69,7 +69,7 @@ class Waiting:
         return len(before) - len(left)
 
     def entries(self) -> list[dict[str, Any]]:
-        """Return what waits.
+        """Return the waiting entries.
 
         Raises:
             StoreDamaged: the file cannot be read.
@@ -80,28 +80,28 @@ class Waiting:
             raise self._damaged() from None
 
     def keep(self, entry: Mapping[str, Any]) -> None:
-        """Add an entry; once more, it is there once.
+        """Add an entry, unless it is there already.
 
         Raises:
             TypeError: a text of it is not redacted.
-            StoreError: more than `_MOST` characters would wait.
+            StoreError: more than `_MOST_CHARACTERS` characters would wait.
         """
         for name in _TEXTS:
-            said = entry.get(name) or ()
-            require_redacted([said] if isinstance(said, str) else said)
+            texts = entry.get(name) or ()
+            require_redacted([texts] if isinstance(texts, str) else texts)
         line = json.dumps(entry)
         with self._locked():
             lines = self._lines()
             if line in lines:
                 return
-            if sum(map(len, lines)) + len(line) > _MOST:
+            if sum(map(len, lines)) + len(line) > _MOST_CHARACTERS:
                 remedy = "See to it that the memory can be written, then run `memory ingest`."
                 raise StoreError(f"{self._path} has all that may wait for the memory. {remedy}")
             self._put([*lines, line])
 
     def send(self, send: Callable[[dict[str, Any]], None]) -> int:
-        """Take out each entry for which `send` returns, in order, and return their number; its
-        first error ends it, and what is left stays."""
+        """Call `send` with each entry, in order, remove those that were sent, and return their
+        number. The first error is raised, and the other entries stay."""
         if not self._path.exists():
             return 0
         with self._locked():

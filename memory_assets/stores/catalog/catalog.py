@@ -26,7 +26,7 @@ _PROJECTS = f"""{STAGES}, made (stage, project) AS (
 )
 SELECT project FROM made WHERE project IS NOT NULL UNION SELECT project FROM sources
 """
-"""Goes from each project of a stage to the next one, too."""
+"""All projects. Like `STAGES` it steps from each project of a stage to the next one."""
 
 
 class Catalog:
@@ -63,9 +63,8 @@ class Catalog:
         return spoken_names(dict.fromkeys(self.projects(), "") | self.sources.project_roots())
 
     def require_key(self, recognised_by: int) -> None:
-        """Note by what the key is recognised under which records are known. Where it is
-        another one than before, every file that is there counts as unread: what was noted
-        under the other key is equal to nothing any more."""
+        """Note a hash of the key of all record ids. If the key changed, every present file counts
+        as unread, because ids under the other key match nothing."""
         before = self._connection.find("identities", "recognised_by")
         if before == recognised_by:
             return
@@ -77,8 +76,8 @@ class Catalog:
                 self._connection.write(unread)
 
     def adopt(self, sources: Iterable[SourceRow], products: Iterable[Product]) -> None:
-        """Insert all of these, or none: files that were not known, counted as gone until
-        they are found, and what was made of them."""
+        """Insert all of these, or none: source files, which count as gone until they are found, and
+        products."""
         with self.transaction():
             for source in sources:
                 self.sources.put(replace(source, gone_at=now()))
@@ -91,8 +90,8 @@ class Catalog:
         products: Iterable[Product],
         own: Collection[str],
     ) -> set[str]:
-        """Make the rows of a project those of another memory's catalogue, but for the stages in
-        `own`, which are made here; return the sessions that went."""
+        """Replace the rows of a project by those of another memory's catalogue, except products of
+        stages in `own`, which are made here; return the removed sessions."""
         theirs = {(product.stage, product.session_id): product for product in products}
         with self.transaction():
             before = {

@@ -1,4 +1,4 @@
-"""The catalogue's connection to SQLite, and what its parts share. It knows no tables."""
+"""The catalogue's connection to SQLite, which its parts share."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ _REMEDY = "If it is damaged, move it away and run `memory ingest`: the lake is a
 
 
 class CatalogConnection(SqliteStore):
-    """One SQLite file, brought to the present schema when it is opened, and the lake beside it to
-    the present files.
+    """One SQLite file. Opening it migrates its schema, and the files of the lake beside it.
 
     Raises:
         StoreBusy, StoreError: it cannot be used, or another process writes the lake that is to be
@@ -51,9 +50,9 @@ class CatalogConnection(SqliteStore):
             own_lake = None
             if version <= _OF_0_3_0 and path != IN_MEMORY:
                 own_lake = _lake_at(path.with_name("lake"))
-            # Its projects first, as writers do, and processes of the version before know the locks.
-            alone = own_lake.all_locked(busy_seconds) if own_lake is not None else nullcontext()
-            with alone, self.transaction():
+            # Projects are locked first, as writers do; the former version knows these locks.
+            locks = own_lake.all_locked(busy_seconds) if own_lake is not None else nullcontext()
+            with locks, self.transaction():
                 for statement in MIGRATIONS[self._version() - OF_0_2_0 :]:
                     connection.execute(statement)
                 if own_lake is not None:
@@ -65,7 +64,7 @@ class CatalogConnection(SqliteStore):
 
 
 def _lake_at(directory: Path) -> Lake | None:
-    """Return the lake in a directory, if there is one; what needs none does not import it."""
+    """Return the lake in a directory, if there is one; it is imported only then."""
     if not directory.is_dir():
         return None
     from memory_assets.stores.lake.lake import Lake

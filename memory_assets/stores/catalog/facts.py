@@ -1,7 +1,6 @@
-"""Facts of source files and products: what the catalogue has about them besides columns.
+"""Facts of source files and products: values without a column, stored as JSON in SQLite.
 
-They are JSON in SQLite. Any key may be missing: each stage writes its own, and products of earlier
-versions have fewer.
+Any key may be missing: each stage writes its own, and products of earlier versions have fewer.
 """
 
 from __future__ import annotations
@@ -30,25 +29,25 @@ class SourceFacts(TypedDict, total=False):
     """Bytes of the lines that a store's session was rendered to."""
     finished: int
     finished_fingerprint: str
-    """Of them those that stay as they are when the session goes on, and their keyed hash."""
+    """The bytes of them that do not change when the session grows, and their keyed hash."""
     first_timestamp: str | None
     last_timestamp: str | None
     project_root: str
     named_session: str | None
-    """The session that most records name as their own: another one in a fork."""
+    """The session that most records name as their own; in a fork, the original one."""
     parent_session: str | None
     opening: Sequence[int] | None
-    """Keyed hash of the main file's first prompt, and the number of its prompts; None if that one
-    is short."""
+    """Keyed hash of the main file's first prompt, and the number of prompts; None if it is
+    short."""
     agent_versions: Sequence[str]
     parts: Sequence[str]
-    """Paths of the files that go on where the file at the row's path ends, in order."""
+    """Paths of the files that continue the file at the row's path, in order."""
     text_bytes: int
-    """Bytes of text in the file that were compared with what the reader made of it."""
+    """Bytes of text in the file, which are compared with the reader's records."""
     text_beyond: int
     """Bytes of them that could not be compared, because the file is too large."""
     text_unexplained: Mapping[str, Sequence[int | str]]
-    """By path of keys that no reader knows: bytes, and the agent's versions that wrote them."""
+    """By unknown path of keys: bytes of text, and the agent's versions that wrote it."""
 
 
 class RecordFacts(TypedDict, total=False):
@@ -67,7 +66,7 @@ class RecordFacts(TypedDict, total=False):
     redactions: int
     personal: int
     withheld: int
-    """Records of which only a tag is left: redacting them took too long, or did not end."""
+    """Records replaced by a tag, because redacting them took too long."""
     dropped: Mapping[str, int]
     retained_blocks: int
 
@@ -81,30 +80,30 @@ class CheckFacts(TypedDict, total=False):
 
 
 class DocumentFacts(TypedDict, total=False):
-    """A document of a workspace: what its file looked like when it was read."""
+    """A document of a workspace: its file when it was read, and its versions."""
 
     size: int
     mtime_ns: int
     fingerprint: str
     """Keyed hash of the content."""
     skipped: str
-    """Why nothing of the file is kept."""
+    """The reason why the file has no rows."""
     domain: str
     """Keyed hash of its service's domain."""
     chunks: int
-    """Chunks of it; its rows are their passages."""
+    """The number of chunks; rows are their passages."""
     by_name: int
     """1 if its passages have the vector of its name (`documents/embedded.py`), else 0."""
     made_with: str
     """The version of what made the rows of a document, session or conversation."""
     known: int
-    """The number of the last known secret that was taken out of it, or is not in it."""
+    """The number of the last known secret that the document was searched for."""
     same_rules: bool
-    """Whether the document before was made with that version, too."""
+    """Whether the former document was made with that version, too."""
 
 
 class ConversationFacts(TypedDict, total=False):
-    """A conversation of an agent: the state of the journal that it was made of."""
+    """A conversation of an agent: its state in the journal."""
 
     journal: str
 
@@ -113,36 +112,37 @@ class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, to
     """The facts of a product of any stage."""
 
     lineage: str | None
-    """The output hash of the last product that did not have all rows of the one before."""
+    """The output hash of the last product that changed or dropped former rows; later ones only
+    added."""
     rules: Mapping[str, int]
     """Redaction audit: findings by rule."""
     turns: int
     asked: int
     typed: int
-    """Chunks and prompts: the turns of a session, of them those that a human began, and those of
-    which a human typed the prompt."""
+    """Chunks and prompts: the numbers of a session's turns, of those that a human began, and of
+    those whose prompt a human typed."""
     turn_states: Sequence[tuple[str, int]]
     """Chunks and prompts of long sessions: a hash of each turn, and the number of its rows."""
     made_of: tuple[str | None, int, str]
-    """Tables made from whole sessions (`pipeline/tables/derive.py`): lineage and number of the
-    records, and the version that made a table of them."""
+    """Deferrable tables (`pipeline/tables/derive.py`): lineage and number of the records, and the
+    version of the code."""
     ended: str | None
     repository: str
     state: str
-    """Session commits: the end of the session, and the repository as it was."""
+    """Session commits: the end of the session, the repository and its state."""
     collection: str
     embedder: str
     """The collection that a session's rows are in, and the embedder that made their vectors."""
     tokens: int
     dollars: float
-    """Session usage: what all turns took, and the price of those that have one."""
+    """Session usage: the tokens of all turns, and the price of those that have one."""
     memory_type: str
-    """A memory that an agent wrote: its type."""
+    """The type of an agent's memory."""
 
 
-class _ParsedLater(Mapping[str, Any]):
-    """A JSON object that is parsed on first access, because most rows of the catalogue are read
-    for their hashes only."""
+class _LazyJson(Mapping[str, Any]):
+    """A JSON object that is parsed on first access, because most products are read for their hashes
+    only."""
 
     __slots__ = ("_text", "_values")
 
@@ -170,12 +170,12 @@ class _ParsedLater(Mapping[str, Any]):
 
 def source_facts(text: str) -> SourceFacts:
     """Return the facts of a source file from what the catalogue keeps."""
-    return cast("SourceFacts", _ParsedLater(text))
+    return cast("SourceFacts", _LazyJson(text))
 
 
 def product_facts(text: str) -> ProductFacts:
     """Return the facts of a product from what the catalogue, or a footer, keeps."""
-    return cast("ProductFacts", _ParsedLater(text))
+    return cast("ProductFacts", _LazyJson(text))
 
 
 def count(facts: SourceFacts | ProductFacts, name: str) -> int:

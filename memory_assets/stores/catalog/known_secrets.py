@@ -1,8 +1,8 @@
 """The known secrets: keyed hashes of secrets found in any session; which sessions were searched for
-them; and what is remembered of each session's redaction.
+them; and the state of each session's redaction.
 
-No plaintext, and nothing that would confirm a guess: only values that nobody can guess
-have such a hash (`redaction/known_secrets.py`).
+Neither plaintext nor anything that would confirm a guess is stored: only values that nobody can
+guess have such a hash (`redaction/known_secrets.py`).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class UncheckedSession:
 
 @dataclass(frozen=True)
 class Redaction:
-    """What redaction made of a session: both products, the secrets it found (rule by keyed hash),
-    that it is free of the known ones up to `through`, what is remembered of it, and the number of
-    rows that were taken from those of before."""
+    """The redaction of a session: both products, the number of the last known secret that it was
+    searched for, the secrets found (rule by keyed hash), the state for the next redaction, and the
+    number of reused rows."""
 
     records: Product
     audit: Product
@@ -61,19 +61,19 @@ class KnownSecrets(CatalogPart):
 
     def __init__(self, connection: CatalogConnection) -> None:
         super().__init__(connection)
-        self._of: dict[str, tuple[int, frozenset[bytes]]] = {}
+        self._hashes_by_rule: dict[str, tuple[int, frozenset[bytes]]] = {}
 
     def rules(self) -> dict[bytes, str]:
         """Return the rules of the known secrets by keyed hash."""
         return {value.hash: value.rule for value in self.since(0)}
 
     def of(self, rule: str) -> frozenset[bytes]:
-        """Return the keyed hashes of the known secrets of one rule, of which none ever goes."""
+        """Return the keyed hashes of the known secrets of one rule, which are never deleted."""
         number = self.last_number()
-        if rule not in self._of or self._of[rule][0] != number:
+        if rule not in self._hashes_by_rule or self._hashes_by_rule[rule][0] != number:
             rows = self._connection.select("known_values", "hash", rule=rule)
-            self._of[rule] = (number, frozenset(row["hash"] for row in rows))
-        return self._of[rule][1]
+            self._hashes_by_rule[rule] = (number, frozenset(row["hash"] for row in rows))
+        return self._hashes_by_rule[rule][1]
 
     def since(self, number: int) -> list[KnownValue]:
         """Return the secrets with higher numbers than this, in order."""
@@ -161,7 +161,7 @@ class KnownSecrets(CatalogPart):
 
 
 class Redactions(CatalogPart):
-    """What is remembered of the redaction of each session: JSON of numbers and keyed hashes
+    """The state of each session's redaction, as JSON of numbers and keyed hashes
     (`pipeline/redact/stored_rows.py`)."""
 
     def __init__(
@@ -179,7 +179,7 @@ class Redactions(CatalogPart):
         return str(state or "")
 
     def put(self, *redactions: Redaction) -> None:
-        """Insert or replace what redaction made of these sessions, all in one transaction."""
+        """Store these redactions in one transaction."""
         with self._connection.transaction():
             for redaction in redactions:
                 key = (redaction.records.project, redaction.records.session_id)

@@ -1,5 +1,5 @@
-"""Products: for each stage and session, the input it was made from and its output. Quarantine: the
-sessions that a stage could not take in, with cause and remedy."""
+"""Products: for each stage and session, hashes of its input and output. Quarantine: the sessions
+that a stage could not process, with cause and remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WITH RECURSIVE stages (stage) AS (
     SELECT (SELECT MIN(stage) FROM products WHERE stage > stages.stage) FROM stages
     WHERE stage IS NOT NULL
 )"""
-"""Begins a query with the stages that have products: it goes from each to the next one, where
+"""Begins a query with the stages that have products: it steps from each to the next one, where
 DISTINCT would read all products."""
 _COLUMNS = [field.name for field in fields(Product)]
 _ALL, _FACTS = ", ".join(_COLUMNS), _COLUMNS.index("facts")
@@ -49,8 +49,8 @@ class Quarantine(CatalogPart):
     """The sessions held back."""
 
     def hold(self, entry: Quarantined) -> None:
-        """Hold a session back at a stage until its input changes; `since` stays as it was
-        while the reason does."""
+        """Hold a session back at a stage until its input changes; `since` changes only with the
+        reason."""
         with self._connection.transaction():
             since = self._connection.find(
                 "quarantine",
@@ -65,7 +65,7 @@ class Quarantine(CatalogPart):
             )
 
     def release(self, project: str, session_id: str, stage: str) -> None:
-        """Take a session out of quarantine at a stage, if it is there."""
+        """Release a session at a stage, if it is quarantined."""
         self._connection.delete("quarantine", project=project, session_id=session_id, stage=stage)
 
     def entries(self, project: str | None = None, stage: str | None = None) -> list[Quarantined]:
@@ -94,7 +94,7 @@ class Products(CatalogPart):
         return {row["session_id"]: _product(row) for row in rows}
 
     def of_partition(self, project: str) -> list[Product]:
-        """Return the products of all stages of a project, but for the checks' own notes."""
+        """Return the products of all stages of a project, without the notes of checks."""
         rows = self._connection.select("products", _ALL, project=project)
         return [_product(row) for row in rows if "/" not in row["stage"]]
 
@@ -124,8 +124,8 @@ class Products(CatalogPart):
     def facts_with(
         self, stage: str, fact: str, project: str | None = None
     ) -> dict[tuple[str, str], ProductFacts]:
-        """Return the facts of the products of a stage that have a certain one, by (project,
-        session), of one project or of all."""
+        """Return the facts of the products of a stage that have this fact, by (project, session),
+        of one project or of all."""
         with_fact = f"SELECT * FROM products WHERE json_extract(facts, '$.{fact}') IS NOT NULL"
         rows = self._connection.select(
             f"({with_fact})", "project, session_id, facts", stage=stage, project=project
@@ -163,7 +163,7 @@ class Products(CatalogPart):
         self._connection.delete("products", stage=stage, project=project, session_id=session_id)
 
     def drop_noted(self, project: str, session_id: str, *stages: str) -> None:
-        """Forget the products of a session at these stages, and which checks it passed."""
+        """Delete the products of a session at these stages, and its passed checks."""
         self._connection.write(
             "DELETE FROM products WHERE project = ? AND session_id = ?"
             " AND (stage LIKE '%/%' OR stage IN (SELECT value FROM json_each(?)))",
@@ -173,13 +173,13 @@ class Products(CatalogPart):
         )
 
     def drop_notes(self, project: str) -> None:
-        """Forget which checks the sessions of a project passed, so that all rows are read again."""
+        """Delete the passed checks of a project, so that all rows are checked again."""
         self._connection.write(
             "DELETE FROM products WHERE project = ? AND stage LIKE '%/%'", project
         )
 
     def outdate(self, stage: str, project: str, session_id: str) -> None:
-        """Let a product be of an input that nothing equals, so that it is made again."""
+        """Give a product an input hash that matches nothing, so that it is made again."""
         self._connection.write(
             "UPDATE products SET input_hash = '' WHERE stage = ? AND project = ?"
             " AND session_id = ?",
@@ -189,13 +189,13 @@ class Products(CatalogPart):
         )
 
     def lake_states(self) -> dict[tuple[str, str], int]:
-        """Return when the files of a stage's table in a project changed last, as it was when they
-        were compared with the products, by (stage, project)."""
+        """Return the time of the last change of a table's files in a project, by (stage, project),
+        as it was when they were compared with the products."""
         rows = self._connection.tuples("SELECT stage, project, changed FROM lake_states")
         return {(stage, project): changed for stage, project, changed in rows}
 
     def note_lake_states(self, project: str, states: Mapping[str, int]) -> None:
-        """Note that files of a project were compared as they were at these times, by stage."""
+        """Note the times of the last change of a project's files, by stage, when compared."""
         with self._connection.transaction():
             for stage, changed in states.items():
                 self._connection.put("lake_states", stage=stage, project=project, changed=changed)
@@ -211,9 +211,9 @@ class Products(CatalogPart):
         return self._connection.value(sql, stage, project) is not None
 
     def totals(self) -> dict[str, dict[str, Any]]:
-        """Return, per stage of the pipeline (the checks' own notes left out): sessions, rows,
-        newest made_at; turns of turn_chunks; redactions, prompts and withheld
-        records of redacted_records; documents of workspace_chunks that are embedded by name."""
+        """Return, per stage (without the notes of checks): sessions, rows, newest made_at; turns of
+        turn_chunks; redactions, prompts and withheld records of redacted_records; documents of
+        workspace_chunks that are embedded by name."""
         counted = "SUM(CASE WHEN stage = '{}' THEN json_extract(facts, '$.{}') END) AS {},"
         rows = self._connection.rows(
             f"{STAGES} SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows,"
@@ -256,8 +256,8 @@ class Products(CatalogPart):
         return {str(row["session_id"]): str(row["project"]) for row in rows}
 
     def sessions_beside(self, session_id: str) -> list[str]:
-        """Return the sessions with records whose ids come right before and after one in order; ""
-        where none does."""
+        """Return the sessions with records whose ids sort right before and after this one, each ""
+        if there is none."""
         return [
             str(self._connection.value(f"SELECT {which} {_OF_TURNS} AND {side}", session_id) or "")
             for which, side in (
@@ -273,8 +273,8 @@ class Products(CatalogPart):
         *,
         stage: str = "turn_chunks",
     ) -> list[tuple[str, str, str | None, str | None]]:
-        """Return the project and id of each session that has rows of a stage, with its first and
-        last time where they are known; of one project or session where it is given."""
+        """Return project and id of each session with rows of a stage, and its first and last time,
+        or None; of one project or session if given."""
         rows = self._connection.rows(
             "SELECT p.project, p.session_id,"
             " MIN(json_extract(s.facts, '$.first_timestamp')),"
@@ -295,7 +295,7 @@ class Products(CatalogPart):
         return self._connection.find("products", "MIN(stage)", stage=stage) is not None
 
     def rows_by_collection(self, stage: str) -> dict[str, int]:
-        """Return how many rows the products of an indexing stage say are in each collection."""
+        """Return the number of rows in each collection by the products of an indexing stage."""
         rows = self._connection.rows(
             "SELECT json_extract(facts, '$.collection') AS name, SUM(rows) AS rows FROM products"
             " WHERE stage = ? GROUP BY 1",
@@ -304,11 +304,11 @@ class Products(CatalogPart):
         return {str(row["name"]): int(row["rows"]) for row in rows}
 
     def forget_project(self, project: str, but: Collection[str] = ()) -> None:
-        """Make every stage of a project count as not done, and release what is held back; the
-        sessions in `but` stay as they are.
+        """Mark every stage of a project as not done, and release its quarantined sessions, except
+        the sessions in `but`.
 
-        The products of redacted_records stay, with an input that nothing equals: where a
-        session's files are gone, they are all there is to make the rest from.
+        The products of redacted_records stay, with an input hash that matches nothing: if a
+        session's files are gone, its other tables can only be made from them.
         """
         where = "project = ? AND session_id NOT IN (SELECT value FROM json_each(?))"
         of_them = project, json.dumps(list(but))
@@ -320,8 +320,7 @@ class Products(CatalogPart):
 
 
 def _product(row: sqlite3.Row) -> Product:
-    """Return the product of a row of `_ALL`, by position: a third of the time, of which a run of a
-    large workspace spends much."""
+    """Return the product of a row of `_ALL`, by position, which takes a third of the time."""
     values: list[Any] = list(row)
     values[_FACTS] = product_facts(values[_FACTS])
     return Product(*values)

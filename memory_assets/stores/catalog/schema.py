@@ -69,10 +69,10 @@ yet.
 `known_values`: keyed hashes of secrets, numbered as they were first found. They outlive
 the session that they were found in (`first_session` is blanked when that is forgotten): the
 hash alone keeps the value out of other sessions.
-`known_checked`: through which number a session's records are free of them, and whether
-one was found in them since (`holds`), so that they are to be redacted again.
+`known_checked`: the number of the last secret that a session's records were searched for, and
+whether one was found (`holds`), so that they must be redacted again.
 `vector_places`: the session's file that has a vector, by a keyed hash of its text and embedder.
-`identities`: what the key is recognised by under which records are known.
+`identities`: a hash of the key of all record ids.
 """
 
 MIGRATIONS = (
@@ -147,8 +147,8 @@ SOURCE_FACTS = ", ".join(SOURCE_COLUMNS)
 
 @dataclass(frozen=True)
 class Product:
-    """One session at one stage: what it was made from and what came out. `run_id` is the
-    Dagster run that made it, "" outside Dagster."""
+    """The output of one stage for one session: hashes of its input and output. `run_id` is the run
+    that made it, "" outside of runs."""
 
     stage: str
     project: str
@@ -164,9 +164,8 @@ class Product:
 
 @dataclass(frozen=True)
 class Quarantined:
-    """A session that was held back at a stage: why, and what to do about it, in words that
-    never quote text. It is tried again when its input is not `input_hash` any more; by every
-    run if that is empty."""
+    """A session that is held back at a stage: reason and remedy, which never quote text. It is
+    tried again when its input hash differs from `input_hash`; by every run if that is empty."""
 
     project: str
     session_id: str

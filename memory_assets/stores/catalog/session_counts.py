@@ -1,4 +1,4 @@
-"""How many sessions a memory has, and who asked in them: decided here for every screen."""
+"""The numbers of sessions by who prompted them: decided here for every screen."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Literal
 from memory_assets.stores.catalog.catalog import Catalog
 
 Whose = Literal["persons", "programs", "without_turn", "waiting"]
-"""Who asked in a session: `persons`, if a person typed a prompt or handed over a plan; `programs`,
-if only programs and agents did; nobody, if it has no turn (a title, a warm-up, a copy of another
-session's beginning). It is `waiting` while nothing was made of it: it is held back, or the ingest
-was stopped."""
+"""Who prompted a session: `persons`, if a person typed a prompt or handed over a plan; `programs`,
+if only programs and agents did; `without_turn`: it has no turn (a title, a warm-up, a copy of
+another session's beginning); `waiting`: it has no rows yet (quarantined, or the ingest was
+stopped)."""
 
 
 @dataclass(frozen=True)
 class CountedSession:
-    """A session whose file was read or that is on record, whose it is, and how many prompts of
-    persons it has. What it copied from another session is not counted again."""
+    """A session in the catalogue, who prompted it, and the number of prompts of persons, without
+    those that it copied from another session."""
 
     project: str
     session_id: str
@@ -52,8 +52,8 @@ class SessionCounts:
         )
 
     def shares(self) -> str:
-        """Return what they are, in words that add up: `190 of persons, 16 of programs, 10 without
-        a turn`; "" if all are of persons."""
+        """Return the counts in words: `190 of persons, 16 of programs, 10 without a turn`; "" if
+        all are of persons."""
         if self.persons == self.total:
             return ""
         shares = {

@@ -25,7 +25,7 @@ def source_key(row: SourceRow) -> SourceKey:
 
 
 class Sources(CatalogPart):
-    """The source files: what each looked like when it was read, and its records."""
+    """The source files as they were when they were read, and their records."""
 
     def rows(self, project: str | None = None) -> list[SourceRow]:
         """Return the known source files, of one project or of all, in a fixed order;
@@ -65,7 +65,7 @@ class Sources(CatalogPart):
         return [str(rows[0]["path"]) if rows else path, *parts]
 
     def _rows_with(self, path: str) -> Sequence[sqlite3.Row]:
-        """Return the row of the source that a file is, or else is a further part of."""
+        """Return the row of the source whose file this is, or one of whose further parts."""
         select = "SELECT path, project, facts FROM sources WHERE"
         rows = self._connection.rows(f"{select} path = ? LIMIT 1", path)
         return rows or self._connection.rows(f"{select} {_HAS_PART} LIMIT 1", path)
@@ -104,12 +104,12 @@ class Sources(CatalogPart):
         return replace(row, records=self.records(source_key(row)))
 
     def containers(self) -> dict[str, str]:
-        """Return the token of each container in which nothing differed from the ledger."""
+        """Return the token of each container that agreed with the ledger."""
         rows = self._connection.rows("SELECT path, token FROM containers")
         return {str(row[0]): str(row[1]) for row in rows}
 
     def note_container(self, path: str, token: str) -> None:
-        """Note that a container has this token, and nothing in it differs from the ledger."""
+        """Note that a container with this token agrees with the ledger."""
         self._connection.put("containers", path=path, token=token)
 
     def records(self, key: SourceKey) -> bytes:
@@ -129,8 +129,7 @@ class Sources(CatalogPart):
                 put("source_records", **_columns(key), first=0, records=records)
 
     def not_compared(self, project: str) -> list[SourceKey]:
-        """Return the main files of a project with records that were not compared with those of
-        others yet."""
+        """Return the main files of a project that were not compared with others yet."""
         rows = self._connection.rows(
             "SELECT agent, project, session_id, agent_id FROM sources"
             " WHERE project = ? AND agent_id = '' AND shares IS NULL",

@@ -12,19 +12,19 @@ from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.schema import SourceRow
 
 UNEXPLAINED_SHARE = 0.001
-"""The share of a session's text at places that no reader knows from which it is a warning."""
+"""The share of a session's text in unknown places above which there is a warning."""
 _SHOWN = 3
 
 
 @dataclass
 class TextAccount:
-    """Bytes of text: all, those not compared because files are too large (`beyond`), and those at
-    places that no reader knows, by path of keys with the agent's versions. By session (project,
-    id) its text and what is unexplained of it. `uncounted` files were read by an earlier version,
-    without an account. `kinds` counts the records, and the parts of them, of kinds that no reader
-    knows, by kind; the text of an unknown tag ("tag/...") is on record all the same. `strange` are
-    the paths of transcripts that gave no prompt and of whose text most is unexplained, or that gave
-    nothing and have lines that are no JSON objects."""
+    """Bytes of text: all, those not compared because files are too large (`beyond`), and those in
+    places that no reader knows (`unexplained`, by path of keys, with the agent's versions).
+    `sessions`: text and unexplained text by (project, id). `uncounted` files were read by an
+    earlier version, without an account. `kinds` counts records, and parts of records, of unknown
+    kinds; the text of an unknown tag ("tag/...") is stored all the same. `strange` are the paths of
+    transcripts that gave no prompt and of whose text most is unexplained, or that gave nothing and
+    have lines that are no JSON objects."""
 
     text: int = 0
     beyond: int = 0
@@ -41,7 +41,7 @@ class TextAccount:
 
     @property
     def over(self) -> int:
-        """Sessions with a larger share of them than `UNEXPLAINED_SHARE`."""
+        """The number of sessions with a larger unexplained share than `UNEXPLAINED_SHARE`."""
         return sum(size > UNEXPLAINED_SHARE * text for text, size in self.sessions.values())
 
     def places(self, most: int) -> str:
@@ -55,21 +55,21 @@ class TextAccount:
 
     def sentence(self) -> str:
         """Return what is missing, as one line; "" if nothing is."""
-        told = []
+        lines = []
         if self.missing:
             number = sum(size > 0 for _, size in self.sessions.values())
-            told.append(
+            lines.append(
                 f"{_amount(self.missing)} of text in {number} session{'s' * (number != 1)} are in "
                 f"places that no reader knows: {self.places(_SHOWN)}"
             )
         if self.beyond:
-            told.append(f"{_amount(self.beyond)} of text in large transcripts were not compared")
+            lines.append(f"{_amount(self.beyond)} of text in large transcripts were not compared")
         if self.uncounted:
-            told.append(
+            lines.append(
                 f"{self.uncounted} transcript{'s' * (self.uncounted != 1)} read without an account "
                 "of their text: run `memory ingest`"
             )
-        return "; ".join(told)
+        return "; ".join(lines)
 
     def kinds_sentence(self) -> str:
         """Return which kinds of records no reader knows, as one line; "" if there are none."""

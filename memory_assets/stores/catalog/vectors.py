@@ -1,6 +1,5 @@
-"""Vectors: the incarnation of each collection they are in; the place of each text's vector in the
-lake, so that no text is embedded twice, neither when a session grows nor in another one; and the
-vectors of documents' texts that have gone."""
+"""Vectors: the incarnation of each collection; the place of each text's vector in the lake, so that
+no text is embedded twice; and kept vectors of texts that documents no longer have."""
 
 from __future__ import annotations
 
@@ -10,14 +9,14 @@ from typing import NamedTuple
 
 from memory_assets.stores.catalog.connection import CatalogPart
 
-_AT_ONCE = 500
+_HASHES_A_QUERY = 500
 _KEPT_SECONDS = 30 * 86_400.0
 _MOST_KEPT = 40_000
 """Of 1.5 kB each."""
 
 
 class VectorPlace(NamedTuple):
-    """The session's file that holds a vector: of which table, project and session."""
+    """The table, project and session whose file has a vector."""
 
     stage: str
     project: str
@@ -50,11 +49,11 @@ class VectorPlaces(CatalogPart):
     def places(self, hashes: Iterable[bytes]) -> dict[bytes, VectorPlace]:
         """Return the known places of these vectors by hash."""
         places = dict[bytes, VectorPlace]()
-        for some in _in_parts(hashes):
+        for batch in _batches(hashes):
             rows = self._connection.rows(
                 "SELECT hash, stage, project, session_id FROM vector_places"
-                f" WHERE hash IN ({','.join('?' * len(some))})",
-                *some,
+                f" WHERE hash IN ({','.join('?' * len(batch))})",
+                *batch,
             )
             places.update({key: VectorPlace(*place) for key, *place in rows})
         return places
@@ -64,7 +63,7 @@ class VectorPlaces(CatalogPart):
         with self._connection.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO vector_places VALUES (?,?,?,?)",
-                [(known, *place) for known in hashes],
+                [(key, *place) for key in hashes],
             )
 
 
@@ -81,27 +80,27 @@ class KeptVectors(CatalogPart):
         with self._connection.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO kept_vectors VALUES (?,?,?,?,?,?)",
-                [(known, *about, vector, time.time()) for known, vector in vectors.items()],
+                [(key, *about, vector, time.time()) for key, vector in vectors.items()],
             )
 
     def vectors(self, hashes: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return those of these vectors that are kept, by hash."""
+        """Return the kept ones among these vectors, by hash."""
         kept: dict[bytes, bytes] = {}
-        for some in _in_parts(hashes):
-            marks = ",".join("?" * len(some))
+        for batch in _batches(hashes):
+            marks = ",".join("?" * len(batch))
             kept |= self._connection.rows(
-                f"SELECT hash, vector FROM kept_vectors WHERE hash IN ({marks})", *some
+                f"SELECT hash, vector FROM kept_vectors WHERE hash IN ({marks})", *batch
             )
         return kept
 
     def sessions(self) -> set[tuple[str, str]]:
-        """Return project and id of every document that vectors are kept of."""
+        """Return project and id of every document with kept vectors."""
         rows = self._connection.rows("SELECT DISTINCT project, session_id FROM kept_vectors")
         return {(str(project), str(session_id)) for project, session_id in rows}
 
     def expire(self, project: str, version: str) -> None:
-        """Delete the vectors of a project whose texts were redacted by other rules, and of all
-        projects the old ones, and the oldest above a number."""
+        """Delete a project's vectors of texts redacted under other versions, and of all projects
+        the old ones, and the oldest beyond `_MOST_KEPT`."""
         with self._connection.transaction() as connection:
             connection.execute(
                 "DELETE FROM kept_vectors WHERE project = ? AND version != ?", (project, version)
@@ -113,7 +112,7 @@ class KeptVectors(CatalogPart):
             )
 
 
-def _in_parts(hashes: Iterable[bytes]) -> Iterator[list[bytes]]:
+def _batches(hashes: Iterable[bytes]) -> Iterator[list[bytes]]:
     keys = list(hashes)
-    for start in range(0, len(keys), _AT_ONCE):
-        yield keys[start : start + _AT_ONCE]
+    for start in range(0, len(keys), _HASHES_A_QUERY):
+        yield keys[start : start + _HASHES_A_QUERY]

@@ -20,38 +20,38 @@ import orjson
 from memory_assets.errors import StoreError, StoreUnanswering
 from memory_assets.http.client import HttpServer, NoAnswer
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.vector_store import server_address, what_failed
+from memory_assets.stores.vector_store import failure_message, server_address
 
 _LOG = logging.getLogger(__name__)
 _API = "/api/v2"
 _DATABASE = "/tenants/default_tenant/databases/default_database"
 _NO_ANSWER_FROM = 300
-"""The status from which on there is no answer: a redirection is none."""
+"""The lowest status that is an error; redirections are errors, too."""
 _NO_ACCESS = (401, 403)
 _FAULT = "InternalError"
 PORTS = (8000, 443)
-"""Where a URL names no port: of http, and of https."""
+"""The default ports of http and https."""
 _ANSWER_SECONDS = 30.0
 """How long a request may take. One of 1,000 rows takes half a second."""
 
 
 _PAUSE_SECONDS = 60.0
-"""How long a process does not ask again a server that twice did not answer in time: an ingest has
-many requests, and would wait for each."""
-_late_at: dict[str, float] = {}
-"""When that was, by data directory or URL; of a monotonic clock."""
+"""How long a process does not ask a server again that did not answer in time twice; else an ingest
+would wait for each of many requests."""
+_timed_out_at: dict[str, float] = {}
+"""The time of that by data directory or URL, on the monotonic clock."""
 
 
 def ask_again(data_dir: Path) -> None:
-    """Let the local server be asked again: its files are other ones."""
-    _late_at.pop(str(data_dir), None)
+    """Let the local server be asked again, because its files were replaced."""
+    _timed_out_at.pop(str(data_dir), None)
 
 
 class ChromaRefused(StoreError):
-    """Chroma answered with an error; `name` is what it calls it."""
+    """Chroma answered with an error; `name` is Chroma's name of it."""
 
     def __init__(self, url: str, name: str) -> None:
-        super().__init__(what_failed("Chroma", url, name))
+        super().__init__(failure_message("Chroma", url, name))
         self.name = name
 
 
@@ -96,10 +96,10 @@ class ChromaClient:
             StoreUnanswering: nothing answers.
             StoreError: it cannot be started.
         """
-        self._require_answers()
+        self._require_responsive()
         before = (self.url, self._token)
         if self._is_local:
-            with self._lateness_noted():
+            with self._note_timeouts():
                 endpoint = chroma_server.ensure_running(
                     self._data_dir, self._idle_seconds, whole=self._whole
                 )
@@ -111,12 +111,12 @@ class ChromaClient:
                 self._token,
                 _ANSWER_SECONDS,
             )
-            with chroma_errors(self.url), self._lateness_noted():
-                self._answer("GET", _DATABASE, None)
+            with chroma_errors(self.url), self._note_timeouts():
+                self._send_once("GET", _DATABASE, None)
 
     def request(self, method: str, path: str, body: Any = None, *, once: bool = False) -> Any:
         """Return the answer to a request about the default database, as `send` does. If a local
-        server fails at it, another one is asked, unless `once` says that it is to be raised."""
+        server fails, a new one is asked; with `once` the error is raised."""
         try:
             return self.send(method, _DATABASE + path, body)
         except ChromaRefused as error:
@@ -131,48 +131,48 @@ class ChromaClient:
         Raises:
             NotFoundError: it names something that does not exist.
             ChromaRefused: it is refused.
-            StoreUnanswering: there is no answer, of a local server that was started anew neither.
+            StoreUnanswering: there is no answer, not even of a restarted local server.
             StoreError: anything else went wrong.
         """
         content = orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY) if body else None
-        self._require_answers()
+        self._require_responsive()
         with chroma_errors(self.url):
             try:
-                return self._answer(method, path, content)
+                return self._send_once(method, path, content)
             except NoAnswer as error:
                 if error.late:
                     self.end_server(f"did not answer for {_ANSWER_SECONDS:.0f} s")
                 self.find_server()
-                with self._lateness_noted():
-                    return self._answer(method, path, content)
+                with self._note_timeouts():
+                    return self._send_once(method, path, content)
 
     def end_server(self, what: str) -> None:
-        """End the local server, which did `what`, unless somebody else ended it: after one failing
-        write in its database it may wait for itself for ever (chromadb 1.5.9). The next request
-        starts another."""
+        """End the local server, which did `what`, unless it has ended: after one failing write in
+        its database it may wait for itself for ever (chromadb 1.5.9). The next request starts a new
+        one."""
         if self._is_local and chroma_server.stop(self._data_dir, process=self._process):
             _LOG.warning("Chroma %s; its server was ended, and another one is asked", what)
 
     @property
-    def _place(self) -> str:
+    def _server_key(self) -> str:
         return str(self._data_dir) if self._is_local else self.url
 
     @contextmanager
-    def _lateness_noted(self) -> Iterator[None]:
-        """Note for a while that this server does not answer in time, if it does not in a block."""
+    def _note_timeouts(self) -> Iterator[None]:
+        """Note the time if the server does not answer in time during a block."""
         try:
             yield
         except (NoAnswer, StoreUnanswering) as error:
             if not isinstance(error, NoAnswer) or error.late:
-                _late_at[self._place] = time.monotonic()
+                _timed_out_at[self._server_key] = time.monotonic()
             raise
 
-    def _require_answers(self) -> None:
-        """Raise `StoreUnanswering` where this server was awaited in vain a moment ago."""
-        if time.monotonic() - _late_at.get(self._place, -math.inf) < _PAUSE_SECONDS:
-            raise StoreUnanswering(what_failed("Chroma", self.url, "no answer in time"))
+    def _require_responsive(self) -> None:
+        """Raise `StoreUnanswering` if this server did not answer in time a moment ago."""
+        if time.monotonic() - _timed_out_at.get(self._server_key, -math.inf) < _PAUSE_SECONDS:
+            raise StoreUnanswering(failure_message("Chroma", self.url, "no answer in time"))
 
-    def _answer(self, method: str, path: str, content: bytes | None) -> Any:
+    def _send_once(self, method: str, path: str, content: bytes | None) -> Any:
         assert self._server is not None
         status, answer = self._server.send(method, path, content)
         if status < _NO_ANSWER_FROM:
@@ -196,6 +196,6 @@ def chroma_errors(url: str) -> Iterator[None]:
     try:
         yield
     except NoAnswer as error:
-        raise StoreUnanswering(what_failed("Chroma", url, str(error))) from None
+        raise StoreUnanswering(failure_message("Chroma", url, str(error))) from None
     except ValueError as error:
-        raise StoreError(what_failed("Chroma", url, type(error).__name__)) from None
+        raise StoreError(failure_message("Chroma", url, type(error).__name__)) from None

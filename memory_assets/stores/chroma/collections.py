@@ -25,25 +25,25 @@ from memory_assets.stores.vector_store import (
     Vector,
     VectorStore,
     Where,
-    brought_up_to_date,
     not_found,
     unit,
+    update_versions,
 )
 
 _READ_BATCH = 5_000
 _REPLACEMENT, _REPLACED = ".replacement", ".replaced"
-_WRONG = ("InvalidArgumentError", "InvalidDimensionException")
-"""Errors of a request, which another try does not help."""
+_INVALID_REQUESTS = ("InvalidArgumentError", "InvalidDimensionException")
+"""Errors of invalid requests, which are not tried again."""
 _TRIES = 3
 """A call may meet a swap and a restart; more than both at once is an error."""
 _CONFIGURATION = {"hnsw": {"space": "cosine"}, "embedding_function": {"type": "legacy"}}
-"""Of the collections that we make: cosine, and vectors that their writers bring along."""
+"""The configuration of new collections: cosine space, and vectors from their writers."""
 _EVERYTHING = ["documents", "metadatas", "embeddings"]
 
 
 class ChromaStore(ChromaClient, VectorStore):
     """The collections of one Chroma: at a URL, or of a data directory's own server. With a
-    `prefix`, those alone whose stored names begin with it; they are called without it."""
+    `prefix`, only collections whose stored names begin with it, which are named without it here."""
 
     def __init__(
         self,
@@ -61,13 +61,13 @@ class ChromaStore(ChromaClient, VectorStore):
 
     def names(self) -> list[str]:
         """Return the names of all collections, sorted. One that is being swapped is there."""
-        there = self._stored()
+        stored_now = self._stored()
         return sorted(
-            {name.removesuffix(_REPLACED) for name in there if not name.endswith(_REPLACEMENT)}
+            {name.removesuffix(_REPLACED) for name in stored_now if not name.endswith(_REPLACEMENT)}
         )
 
     def _stored(self) -> dict[str, Mapping[str, Any]]:
-        """Return what Chroma has on each collection, by its name without the prefix."""
+        """Return Chroma's description of each collection, by its name without the prefix."""
         collections = {
             str(collection["name"]): collection
             for collection in self.request("GET", "/collections")
@@ -86,23 +86,22 @@ class ChromaStore(ChromaClient, VectorStore):
         Raises:
             StoreMismatch: its vectors are of another family of embedders.
         """
-        there = self._put_back(name)
-        if name in there:
-            opened = ChromaCollection(self, name, there[name])
+        stored_now = self._undo_swap(name)
+        if name in stored_now:
+            opened = ChromaCollection(self, name, stored_now[name])
         else:
-            opened = self._created(name, vars(versions), get_or_create=True)
-        opened.may_have_leftovers = not there.keys().isdisjoint(_leftovers(name))
-        brought_up_to_date(opened, versions)
+            opened = self._create(name, vars(versions), get_or_create=True)
+        opened.may_have_leftovers = not stored_now.keys().isdisjoint(_leftovers(name))
+        update_versions(opened, versions)
         return opened
 
     def get(self, name: str) -> ChromaCollection:
         """Return a collection for reading, ours or another program's; raise `NotFound` if there is
         none of that name."""
-        return ChromaCollection(self, name, self.described(name))
+        return ChromaCollection(self, name, self.describe(name))
 
-    def described(self, name: str) -> Mapping[str, Any]:
-        """Return what Chroma has on the collection of a name, or on the one that is about to be
-        replaced."""
+    def describe(self, name: str) -> Mapping[str, Any]:
+        """Return Chroma's description of the collection of a name, also during a swap."""
         for stored in (name, f"{name}{_REPLACED}", name):
             with suppress(NotFoundError):
                 description: Mapping[str, Any] = self.request("GET", self._path(stored))
@@ -114,10 +113,10 @@ class ChromaStore(ChromaClient, VectorStore):
         for stored in {name, f"{name}{_REPLACED}"} & self._stored().keys():
             self._delete(stored)
 
-    def _created(
+    def _create(
         self, name: str, metadata: Mapping[str, Any], *, get_or_create: bool = False
     ) -> ChromaCollection:
-        """Return a new collection, of an incarnation of its own, or the one that has the name."""
+        """Return a new collection, with a new incarnation, or the existing one of the name."""
         body = {
             "name": self._prefix + name,
             "metadata": {**metadata, "incarnation": uuid.uuid4().hex},
@@ -134,13 +133,13 @@ class ChromaStore(ChromaClient, VectorStore):
         collection_id = self.request("GET", self._path(stored))["id"]
         self.request("PUT", f"/collections/{collection_id}", {"new_name": self._prefix + name})
 
-    def _put_back(self, name: str) -> dict[str, Mapping[str, Any]]:
-        """Undo an interrupted swap, and return what is stored then."""
-        there, old = self._stored(), f"{name}{_REPLACED}"
-        if name not in there and old in there:
+    def _undo_swap(self, name: str) -> dict[str, Mapping[str, Any]]:
+        """Undo an interrupted swap, and return the stored collections."""
+        stored_now, old = self._stored(), f"{name}{_REPLACED}"
+        if name not in stored_now and old in stored_now:
             self._rename(old, name)
-            there[name] = there.pop(old)
-        return there
+            stored_now[name] = stored_now.pop(old)
+        return stored_now
 
     def begin_replacement(
         self, name: str, versions: CollectionVersions | None = None
@@ -148,12 +147,12 @@ class ChromaStore(ChromaClient, VectorStore):
         """Return an empty collection that `replace` can put in the place of `name`."""
         metadata = vars(versions) if versions else self.get(name).metadata
         self.drop_leftovers(name)
-        return self._created(f"{name}{_REPLACEMENT}", metadata)
+        return self._create(f"{name}{_REPLACEMENT}", metadata)
 
     def drop_leftovers(self, name: str) -> None:
         """Delete the replacement of `name` that an interrupted rebuild left."""
-        there = self._put_back(name)
-        for leftover in _leftovers(name) & there.keys():
+        stored_now = self._undo_swap(name)
+        for leftover in _leftovers(name) & stored_now.keys():
             self._delete(leftover)
 
     def replace(self, name: str) -> None:
@@ -167,28 +166,27 @@ class ChromaStore(ChromaClient, VectorStore):
 
 
 class ChromaCollection(Collection):
-    """One Chroma collection; ours are of cosine space, with our ids. It may be swapped for another:
-    the next call finds what has its name then."""
+    """One Chroma collection. After a swap, calls go to the new collection of its name."""
 
-    def __init__(self, store: ChromaStore, name: str, described: Mapping[str, Any]) -> None:
+    def __init__(self, store: ChromaStore, name: str, describe: Mapping[str, Any]) -> None:
         self._store = store
         self.name = name
-        self._described = described
+        self._described = describe
 
     def ask(self, method: str, **arguments: Any) -> Any:
         """Return the answer to `count`, `get`, `query`, `upsert` or `delete`."""
-        for left in reversed(range(_TRIES)):
+        for tries_left in reversed(range(_TRIES)):
             path = f"/collections/{self._described['id']}/{method}"
             try:
-                asked = "POST" if arguments else "GET"
-                return self._store.request(asked, path, arguments, once=True)
+                http_method = "POST" if arguments else "GET"
+                return self._store.request(http_method, path, arguments, once=True)
             except ChromaRefused as error:
-                if error.name in _WRONG or not left:
+                if error.name in _INVALID_REQUESTS or not tries_left:
                     raise
                 name = error.name
-            # swapped or deleted during the call, which Chroma reports as internal; or a fault of
-            # the server, after which the next request may hang
-            before, self._described = self._described, self._store.described(self.name)
+            # It was swapped or deleted during the call, or the server failed, and the next request
+            # may hang.
+            before, self._described = self._described, self._store.describe(self.name)
             if before["id"] == self._described["id"]:
                 self._store.end_server(f"failed ({name})")
         raise AssertionError("the last try returns or raises")
@@ -215,7 +213,7 @@ class ChromaCollection(Collection):
         """Return the number of rows."""
         rows = int(self.ask("count"))
         if not rows:  # or it was just replaced by another one of this name
-            self._described = self._store.described(self.name)
+            self._described = self._store.describe(self.name)
             rows = int(self.ask("count"))
         return rows
 
@@ -271,7 +269,7 @@ class ChromaCollection(Collection):
 
 
 def _leftovers(name: str) -> set[str]:
-    """Return the names under which an interrupted rebuild of a collection may leave something."""
+    """Return the names that an interrupted rebuild of a collection may leave."""
     return {f"{name}{_REPLACEMENT}", f"{name}{_REPLACED}"}
 
 

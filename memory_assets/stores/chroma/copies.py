@@ -3,14 +3,13 @@ and rows. Vectors are copied, not embedded.
 
 `rewrite_files`: a row that was deleted through Chroma stays in its files: in the HNSW files of its
 collection, in the queue, in free pages and in full-text pages. Seen with chromadb 1.5.9: HNSW files
-even end in whatever the server's memory held when they were written. So all that is left, ours and
-others', is given to a second server, which never saw the row, and its directory takes the place of
-the first one's.
+even end in whatever the server's memory held when they were written. So all collections are copied
+to a second server, which never saw the row, and its directory replaces that of the first one.
 
-`recover_others`: of files that were set aside as damaged, our collections are made again from the
-lake; those of other programs may be nowhere else. So those that can be read are copied into the
-present Chroma, from a server on a copy of the files, and the others are named. A file in the
-directory that was set aside says what became of them.
+`recover_others`: when damaged files are set aside, our collections are made again from the lake,
+but those of other programs may exist nowhere else. So the readable ones are copied into the present
+Chroma, from a server on a copy of the files, and the others are listed in a file in the directory
+that was set aside.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ _SCRATCH = "chroma.recovered"
 _LOCK = "chroma.recovered.lock"
 _LOCK_SECONDS = 1.0
 _KEPT = 2
-"""Directories that are kept, to find out what damaged them, though nothing is only there."""
-_BEING_COPIED = ".recovered"
-"""Ends the name of a copy that is not complete yet."""
+"""Directories that are kept to find out what damaged them, though they have no only copy."""
+_INCOMPLETE = ".recovered"
+"""The suffix of the name of an incomplete copy."""
 _OURS = "incarnation"
 """A key of the metadata of each collection of ours."""
 
@@ -69,11 +68,11 @@ def rewrite_files(data_dir: Path, progress: Callable[[str], None]) -> None:
         _discard(data_dir / BESIDE)
         server.ensure_running(data_dir, _IDLE_SECONDS)  # which writes to the database
         with closing(connect(data_dir / server.DATABASE, mode="ro")) as database:
-            before = _committed(database)
+            before = _write_counter(database)
             _copy(data_dir, database, progress)
             server.stop(data_dir / BESIDE)
             with server.closed_files(data_dir) as directory:
-                if _committed(database) == before:
+                if _write_counter(database) == before:
                     files.swap(directory, data_dir / BESIDE / directory.name)
                     _discard(data_dir / BESIDE)
                     return
@@ -84,7 +83,7 @@ def rewrite_files(data_dir: Path, progress: Callable[[str], None]) -> None:
     )
 
 
-def _committed(database: sqlite3.Connection) -> int:
+def _write_counter(database: sqlite3.Connection) -> int:
     """Return a number that changes with every write to the database."""
     return int(database.execute("PRAGMA data_version").fetchone()[0])
 
@@ -141,9 +140,9 @@ def copy_collection(
 
 
 def recover_others(data_dir: Path) -> list[str]:
-    """Copy collections of others from directories that were set aside to the local Chroma, and
-    return their names. Costs one listing of the data directory if there is nothing to do; killed
-    at any moment, the next call completes it.
+    """Copy collections of other programs from directories that were set aside to the local Chroma,
+    and return their names. Costs one listing of the data directory if there is nothing to do; after
+    a kill the next call completes it.
 
     Raises:
         StoreBusy: another process is at it.
@@ -156,7 +155,7 @@ def recover_others(data_dir: Path) -> list[str]:
     with locked(data_dir / _LOCK, _LOCK_SECONDS, busy):
         for aside in set_aside_directories(data_dir):
             if others_in(aside) is None:
-                recovery = _recovered(data_dir, aside)
+                recovery = _recover_directory(data_dir, aside)
                 replace_text(aside / OTHERS_FILE, json.dumps(asdict(recovery)))
                 copied += recovery.copied
         for old in [
@@ -168,23 +167,23 @@ def recover_others(data_dir: Path) -> list[str]:
     return copied
 
 
-def _recovered(data_dir: Path, aside: Path) -> Others:
-    if not (aside / DATABASE).exists():  # names and texts were there: nothing is left to read
+def _recover_directory(data_dir: Path, aside: Path) -> Others:
+    if not (aside / DATABASE).exists():  # which had names and texts
         return Others()
     try:
-        theirs = _names(aside)
+        other = _names(aside)
     except sqlite3.Error:
         return Others(only_here=None)
-    if not theirs:
+    if not other:
         return Others()
     scratch = data_dir / _SCRATCH
     _discard(scratch)
     shutil.copytree(aside, scratch / "chroma")
     try:
-        copied = [their for their in theirs if _copied(data_dir, scratch, their)]
+        copied = [their for their in other if _copy_recovered(data_dir, scratch, their)]
     finally:
         _discard(scratch)
-    left = [name for *where, name in theirs if (*where, name) not in copied]
+    left = [name for *where, name in other if (*where, name) not in copied]
     return Others([name for _, _, name in copied], left)
 
 
@@ -199,9 +198,9 @@ def _names(aside: Path) -> list[tuple[str, str, str]]:
         ).fetchall()
 
 
-def _copied(data_dir: Path, scratch: Path, theirs: tuple[str, str, str]) -> bool:
+def _copy_recovered(data_dir: Path, scratch: Path, other: tuple[str, str, str]) -> bool:
     """Copy one collection, and return True if the local Chroma has all its rows."""
-    tenant, database, name = theirs
+    tenant, database, name = other
     where = collections_path(tenant, database)
     try:  # a server may die of damaged files: the next collection starts another
         old = _server(scratch, whole=False)
@@ -217,7 +216,7 @@ def _copied(data_dir: Path, scratch: Path, theirs: tuple[str, str, str]) -> bool
     there = {str(entry["name"]): entry for entry in new.send("GET", where)}
     if name in there:
         return bool(new.send("GET", f"{where}/{there[name]['id']}/count") == rows)
-    staged = f"{name}{_BEING_COPIED}"
+    staged = f"{name}{_INCOMPLETE}"
     if staged in there:
         new.send("DELETE", f"{where}/{staged}")
     try:

@@ -44,7 +44,7 @@ def damage(directory: Path, *, thoroughly: bool = False) -> str | None:
     database = directory / DATABASE
     if not database.exists():
         return f"{DATABASE} is missing" if directory.exists() and _segments(directory) else None
-    wrong = _wrong_with_database(database)
+    wrong = _database_damage(database)
     if wrong is not None:
         return wrong
     try:
@@ -57,7 +57,7 @@ def damage(directory: Path, *, thoroughly: bool = False) -> str | None:
     except sqlite3.Error as error:
         return f"{DATABASE} cannot be read ({type(error).__name__})"
     for (segment,) in persisted:
-        wrong = _wrong_with_segment(directory / segment)
+        wrong = _segment_damage(directory / segment)
         if wrong is not None:
             return f"the vectors' index {segment}: {wrong}"
     return None
@@ -67,7 +67,7 @@ def _segments(directory: Path) -> list[Path]:
     return [path for path in directory.iterdir() if _UUID.fullmatch(path.name)]
 
 
-def _wrong_with_database(database: Path) -> str | None:
+def _database_damage(database: Path) -> str | None:
     with database.open("rb") as file:
         header = file.read(100)
     size = database.stat().st_size
@@ -82,7 +82,7 @@ def _wrong_with_database(database: Path) -> str | None:
     return None
 
 
-def _wrong_with_segment(segment: Path) -> str | None:
+def _segment_damage(segment: Path) -> str | None:
     if not segment.is_dir():
         return "its directory is missing"
     try:
@@ -132,7 +132,7 @@ class Others:
 
 
 def others_in(aside: Path) -> Others | None:
-    """Return what became of the collections of others in a directory that was set aside; None if
+    """Return the collections of other programs in a directory that was set aside; None if
     `recover_others` has not looked yet."""
     try:
         return Others(**json.loads((aside / OTHERS_FILE).read_text()))
@@ -141,8 +141,7 @@ def others_in(aside: Path) -> Others | None:
 
 
 def is_deletable(aside: Path) -> bool:
-    """Return True if a directory that was set aside is known to have no collection that is only
-    there."""
+    """Return whether a directory that was set aside is known to have no only copy."""
     others = others_in(aside)
     return others is not None and others.only_here == []
 

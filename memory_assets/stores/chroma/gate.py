@@ -64,12 +64,12 @@ class RustServer:
         """
         deadline = time.monotonic() + seconds
         while True:
-            listener = _listener()
+            listener = _find_listener()
             # Chroma listens once to see whether the port is free and stops, then listens again:
             # the first listener found may be gone, so that connecting is tried again.
             with contextlib.suppress(OSError, http.client.HTTPException):
                 if listener is not None:
-                    opened = [_connected(listener[1]) for _ in range(_CONNECTIONS)]
+                    opened = [_open_connection(listener[1]) for _ in range(_CONNECTIONS)]
                     break
             if time.monotonic() > deadline:
                 raise ServerGone("Chroma does not listen")
@@ -104,7 +104,7 @@ class RustServer:
             time.sleep(0.01)
 
 
-def _connected(port: int) -> http.client.HTTPConnection:
+def _open_connection(port: int) -> http.client.HTTPConnection:
     """Return a connection over which the server has answered."""
     connection = http.client.HTTPConnection(LOOPBACK, port)
     connection.connect()
@@ -128,7 +128,7 @@ def _sockets() -> Iterator[tuple[int, socket.socket]]:
             candidate.detach()
 
 
-def _listener() -> tuple[int, int] | None:
+def _find_listener() -> tuple[int, int] | None:
     """Return descriptor and port of the TCP socket on which this process listens, or None."""
     for descriptor, candidate in _sockets():
         with contextlib.suppress(OSError):  # Chroma may have closed it in this moment
@@ -144,7 +144,7 @@ def _close_port(port: int, ours: Set[int]) -> None:
     The server keeps its descriptor, which no longer leads to a socket: it waits on it for
     ever, and costs nothing.
     """
-    listener = _listener()
+    listener = _find_listener()
     if listener is None or listener[1] != port:
         raise ServerGone("Chroma stopped listening")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -233,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
             return 403, "AuthorizationError", "web pages are refused"
         if not _PATH.fullmatch(self.path):
             return 400, "InvalidArgumentError", "the address is not a path"
-        if self.path != _OPEN_PATH and not self._is_known():
+        if self.path != _OPEN_PATH and not self._has_token():
             return 401, "AuthError", "send the token: Authorization: Bearer TOKEN"
         if length is None:
             return 411, "InvalidArgumentError", "send the body with one Content-Length"
@@ -241,13 +241,13 @@ class _Handler(BaseHTTPRequestHandler):
             return 413, "InvalidArgumentError", f"a request may have {_MAX_BODY} bytes"
         return None
 
-    def _is_known(self) -> bool:
+    def _has_token(self) -> bool:
         """Whether the request has the token, in a form that Chroma's clients send: a bearer
         token, `X-Chroma-Token`, or the password of Basic authentication."""
-        given = self.headers.get("x-chroma-token")
-        if given is None:
-            given = token_of(self.headers.get("authorization", ""))
-        return hmac.compare_digest(given.strip().encode(), self.server.token.encode())
+        token = self.headers.get("x-chroma-token")
+        if token is None:
+            token = token_of(self.headers.get("authorization", ""))
+        return hmac.compare_digest(token.strip().encode(), self.server.token.encode())
 
     def _forward(self, connection: http.client.HTTPConnection, body: bytes) -> None:
         """Send a request to Chroma, and its answer to the client piece by piece.
@@ -262,13 +262,13 @@ class _Handler(BaseHTTPRequestHandler):
         piece = response.read(_PIECE if length is not None else None)
         closes = self.close_connection  # as the client wants it, and HTTP/1.0 has it
         answer = _head(response, length or str(len(piece)), closes=closes) + piece
-        gone = False
+        client_gone = False
         while answer:
-            if not gone:
+            if not client_gone:
                 try:
                     self.wfile.write(answer)
                 except OSError:
-                    gone = self.close_connection = True
+                    client_gone = self.close_connection = True
             answer = response.read(_PIECE)
 
     def _answer_error(self, status: int, name: str, message: str) -> None:

@@ -29,7 +29,7 @@ _POLL_SECONDS = 1.0
 _FINISH_SECONDS = 5.0
 
 
-def _bound(data_dir: Path) -> socket.socket:
+def _bind(data_dir: Path) -> socket.socket:
     """Return a socket bound to the port that this directory's server had last, so that clients
     that know it find it again, or to a free one if that is taken."""
     bound = socket.socket()
@@ -94,7 +94,7 @@ def _open_gate(data_dir: Path, secret: str, rust: RustServer) -> None:
     """Serve the public port once the Rust server answers, and write the endpoint file."""
     try:
         rust.connect(chroma_server.START_SECONDS)
-        gate = Gate(_bound(data_dir), secret, rust)
+        gate = Gate(_bind(data_dir), secret, rust)
         endpoint = chroma_server.Endpoint(os.getpid(), gate.socket.getsockname()[1], guarded=True)
         replace_text(data_dir / chroma_server.ENDPOINT, json.dumps(asdict(endpoint)))
         gate.serve_forever()

@@ -29,7 +29,7 @@ from pathlib import Path
 from memory_assets.errors import StoreDamaged, StoreError, StoreUnanswering
 from memory_assets.private_files import create_once
 from memory_assets.stores.chroma import files as chroma_files
-from memory_assets.stores.files.shared import is_locked, locked, state_of_holder
+from memory_assets.stores.files.shared import holder_state, is_locked, locked
 from memory_assets.stores.files.sqlite import connect
 
 _LOG = logging.getLogger(__name__)
@@ -45,18 +45,18 @@ _CLOSED = "chroma.closed.lock"
 DATABASE = Path("chroma") / "chroma.sqlite3"
 START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
-"""How long a server has to end by itself; one whose requests hang waits for them for ever."""
+"""How long a server may take to end by itself; with a hanging request it never does."""
 _LOG_CHARACTERS = 300
 _CLOSED_SECONDS = 600.0
 PROCESS = "memory_assets.stores.chroma.process"
 _PROCESSES = {PROCESS, "memory_assets.stores.chroma.server"}
-"""The modules that are the server process; the second one in versions without a gate."""
+"""The modules of server processes; the second one is of versions without a gate."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where the server of a data directory listens. One that an earlier version started is
-    not guarded: it answers without a token."""
+    """The address of the server of a data directory. A server of an earlier version is not
+    `guarded`: it answers without a token."""
 
     pid: int
     port: int
@@ -70,15 +70,13 @@ class Endpoint:
 
 def running(data_dir: Path) -> Endpoint | None:
     """Return the endpoint of this directory's server, or None when none answers."""
-    endpoint = state_of_holder(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
+    endpoint = holder_state(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
     return endpoint if endpoint is not None and _answers(endpoint) else None
 
 
 def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -> Endpoint:
     """Return the endpoint of this directory's server, starting it if there is none; with
-    `whole=False`, on damaged files as well.
-
-    One that lives and does not answer is ended for another.
+    `whole=False`, on damaged files as well. A server that does not answer is replaced.
 
     Raises:
         StoreDamaged: its files are damaged; they were set aside.
@@ -87,7 +85,7 @@ def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -
     """
     endpoint = running(data_dir)
     if endpoint is None or not endpoint.guarded:
-        with _starters_wait(data_dir):
+        with _block_starts(data_dir):
             endpoint = running(data_dir)
             if endpoint is not None and not endpoint.guarded:  # of an older version
                 stop(data_dir)
@@ -95,7 +93,7 @@ def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -
             if endpoint is None and whole:
                 _require_whole_files(data_dir)
             if endpoint is None and is_locked(data_dir / LOCK):
-                endpoint = _awaited(data_dir)
+                endpoint = _wait_for_answer(data_dir)
             endpoint = endpoint or _start(data_dir, idle_seconds)
     touch(data_dir)
     return endpoint
@@ -134,7 +132,7 @@ def closed_files(data_dir: Path) -> Iterator[Path]:
         StoreError: the server does not stop.
     """
     unanswering = f"a process that does not answer owns {data_dir / 'chroma'}"
-    with _starters_wait(data_dir):
+    with _block_starts(data_dir):
         stop(data_dir)
         with locked(data_dir / LOCK, START_SECONDS, unanswering):
             (data_dir / _LOG_FILE).unlink(missing_ok=True)
@@ -142,7 +140,7 @@ def closed_files(data_dir: Path) -> Iterator[Path]:
             yield data_dir / "chroma"
 
 
-def _starters_wait(data_dir: Path) -> AbstractContextManager[None]:
+def _block_starts(data_dir: Path) -> AbstractContextManager[None]:
     """Keep other processes from starting a server for a block."""
     return locked(
         data_dir / _CLOSED,
@@ -153,13 +151,13 @@ def _starters_wait(data_dir: Path) -> AbstractContextManager[None]:
 
 
 def touch(data_dir: Path) -> None:
-    """Tell the server that somebody uses it, which puts its idle stop off."""
+    """Note a use of the server, which postpones its idle stop."""
     (data_dir / LAST_USE).touch()
 
 
-def _awaited(data_dir: Path) -> Endpoint | None:
-    """Return the endpoint of a server that lives and did not answer just now, when it does; None
-    where it ended, or was ended because it does not."""
+def _wait_for_answer(data_dir: Path) -> Endpoint | None:
+    """Wait until a live server answers, and return its endpoint; None if it ended, or was ended
+    because it does not answer."""
     deadline = time.monotonic() + 2 * _STOP_SECONDS
     while is_locked(data_dir / LOCK) and time.monotonic() < deadline:
         if (endpoint := running(data_dir)) is not None:
@@ -171,16 +169,18 @@ def _awaited(data_dir: Path) -> Endpoint | None:
 
 
 def is_wedged(data_dir: Path) -> bool:
-    """Whether a server lives that does not answer, or keeps its database from being written for
-    seconds: after one failed write in it, chromadb 1.5.9 may wait for itself for ever."""
+    """Whether a live server does not answer, or blocks writes to its database for seconds: after
+    one failed write, chromadb 1.5.9 may wait for itself for ever."""
     if not is_locked(data_dir / LOCK):
         return False
     if running(data_dir) is None:
         return True
-    with contextlib.closing(connect(data_dir / DATABASE, seconds=_STOP_SECONDS, mode="rw")) as held:
+    with contextlib.closing(
+        connect(data_dir / DATABASE, seconds=_STOP_SECONDS, mode="rw")
+    ) as database:
         try:
-            held.execute("BEGIN IMMEDIATE")
-            held.execute("ROLLBACK")
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("ROLLBACK")
         except sqlite3.OperationalError:
             return True
     return False
@@ -193,7 +193,7 @@ def stop(data_dir: Path, *, process: int | None = None) -> bool:
     Raises:
         StoreError: it does not stop, or the endpoint file names another process.
     """
-    endpoint = state_of_holder(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
+    endpoint = holder_state(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
     if endpoint is None or process not in (None, endpoint.pid):
         return False
     if not _is_server_of(endpoint.pid, data_dir):
@@ -204,9 +204,9 @@ def stop(data_dir: Path, *, process: int | None = None) -> bool:
             f"server of this directory. End the process that has {data_dir / LOCK} open, then "
             "run the command again."
         )
-    for sent in (signal.SIGTERM, signal.SIGKILL):
+    for kill_signal in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
-            os.kill(endpoint.pid, sent)
+            os.kill(endpoint.pid, kill_signal)
         deadline = time.monotonic() + _STOP_SECONDS
         while time.monotonic() < deadline:
             if not is_locked(data_dir / LOCK):
@@ -253,7 +253,7 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
     log = data_dir / _LOG_FILE
     # -P: the working directory is the data directory, from which nothing may be imported.
     command = [sys.executable, "-P", "-m", PROCESS, str(data_dir.resolve()), str(idle_seconds)]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CHROMA_")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("CHROMA_")}
     log.unlink(missing_ok=True)  # it may be a link to another file
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -263,7 +263,7 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
             stderr=output,
             start_new_session=True,
             cwd=data_dir,
-            env={**kept, "RUST_LOG": "error"},
+            env={**environment, "RUST_LOG": "error"},
         )
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
@@ -279,7 +279,7 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
             break
         time.sleep(0.02)
     ended = process.poll() is not None
-    how = _ending(process, log)
+    how = _exit_message(process, log)
     process.kill()  # none that nobody knows of stays
     process.wait()
     raise (StoreError if ended else StoreUnanswering)(
@@ -289,18 +289,21 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
     )
 
 
-def _ending(process: subprocess.Popen[bytes], log: Path) -> str:
+def _exit_message(process: subprocess.Popen[bytes], log: Path) -> str:
     """Return how a server that did not start ended, and the last line of its log, for a message."""
     code = process.poll()
     how = f"no answer in {START_SECONDS:.0f} s" if code is None else f"it ended with code {code}"
     lines = log.read_text("utf-8", "replace").split("\n") if log.exists() else []
-    said = [line.strip() for line in lines if line.strip()]
-    return f"{how}; {log} ends with: {said[-1][:_LOG_CHARACTERS]}" if said else f"{how}; see {log}"
+    printed = [line.strip() for line in lines if line.strip()]
+    return (
+        f"{how}; {log} ends with: {printed[-1][:_LOG_CHARACTERS]}"
+        if printed
+        else f"{how}; see {log}"
+    )
 
 
 def _require_whole_files(data_dir: Path) -> None:
-    """Move damaged files away, whoever comes first, and put right what an interrupted swap
-    left; the caller keeps other starters out."""
+    """Finish an interrupted swap, and set damaged files aside; the caller blocks other starters."""
     if is_locked(data_dir / LOCK):
         return
     directory = data_dir / "chroma"

@@ -1,9 +1,9 @@
 """The stores of agents' history and memory over the tools of chroma-mcp 0.2.6.
 
 chroma-mcp embeds texts itself: with our model, where `memory chroma --stage-model` was called.
-It has no lock, no order and no upsert. So writers hold a lock file of their machine, rows are put
-in order here, and what is there is compared before it is added or updated. Each write may be
-repeated: it ends with the same rows.
+It has no lock, no order and no upsert. So writers hold a lock file of their machine, rows are
+sorted here, and compared with the stored ones before they are added or updated. Writes are
+idempotent.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ def condition(where: Where) -> dict[str, Any] | None:
 
 
 HISTORY, MEMORY = "history", "memory"
-_NAMED_BEFORE = "agents."
-"""Names of collections began so in version 0.3, after the tenant's name."""
+_PREFIX_OF_0_3 = "agents."
+"""The prefix of collection names in version 0.3, after the tenant's name."""
 _NO_COLLECTIONS = "__NO_COLLECTIONS_FOUND__"
 _MISSING, _EXISTS = "does not exist", "already exist"
-"""Parts of chroma-mcp's messages; nothing else of a message is looked at or passed on."""
+"""Parts of chroma-mcp's error messages; the rest of a message is neither used nor passed on."""
 _COSINE = {"hnsw:space": "cosine"}
 """Without it a collection measures squared distances."""
 _LOCK_SECONDS = 30.0
@@ -159,7 +159,7 @@ class ChromaMcpVectorStoreAdapter:
         require_redacted([text])
         if k < 1:
             return []
-        page = self._one(
+        page = self._call_json(
             "chroma_query_documents",
             MEMORY,
             query_texts=[str(text)],
@@ -168,8 +168,8 @@ class ChromaMcpVectorStoreAdapter:
         )
         columns = (page["metadatas"][0], page["documents"][0], page["distances"][0])
         memories = [
-            Found(memory_from(metadata, said), round(1 - distance, 6))
-            for metadata, said, distance in zip(*columns, strict=True)
+            Found(memory_from(metadata, text), round(1 - distance, 6))
+            for metadata, text, distance in zip(*columns, strict=True)
         ]
         return sorted(memories, key=lambda one: (-one.similarity, one.memory.memory_id))
 
@@ -198,21 +198,21 @@ class ChromaMcpVectorStoreAdapter:
         where = {"$or": [{"message_id": turn.message_id}, both]}
         row = (f"{turn.conversation_id}:{turn.turn_index}", metadata_of(turn), str(turn.text))
         with self.exclusive():
-            if self._is_known(turn, where):
+            if self._is_stored(turn, where):
                 return False
             try:
                 self._call("chroma_add_documents", HISTORY, **_columns([row]))
             except _AlreadyThere:
-                if not self._is_known(turn, where):
+                if not self._is_stored(turn, where):
                     raise StoreError(f"turn {row[0]} is there and is not found") from None
         return True
 
-    def _is_known(self, turn: ConversationTurn, where: Mapping[str, Any]) -> bool:
+    def _is_stored(self, turn: ConversationTurn, where: Mapping[str, Any]) -> bool:
         known = [
             turn_from(metadata, text) for _, metadata, text in self._rows(HISTORY, where=where)
         ]
         for earlier in known:
-            if _said(earlier) != _said(turn):
+            if _identity_of(earlier) != _identity_of(turn):
                 raise ConfigurationError(
                     f"message {earlier.message_id} is turn {earlier.turn_index} of conversation "
                     f"{earlier.conversation_id}, so that message {turn.message_id} cannot be turn "
@@ -237,17 +237,19 @@ class ChromaMcpVectorStoreAdapter:
     def count(self, conversation_id: str) -> int:
         """Return the number of turns of a conversation."""
         where = _from_turn(conversation_id, 0)
-        page = self._one("chroma_get_documents", HISTORY, where=where, include=[])
+        page = self._call_json("chroma_get_documents", HISTORY, where=where, include=[])
         return len(page["ids"])
 
     def _last_turn(self, conversation_id: str) -> int:
-        """Return the greatest place of a conversation, -1 of an unknown one. chroma-mcp cannot
-        order rows, so it is asked whether there are any from a place on: some 2 log2(n) times, and
-        twice where the end is known from the last time."""
+        """Return the greatest turn index of a conversation, -1 if it has none. chroma-mcp cannot
+        order rows, so it is asked whether there are any from an index on: some 2 log2(n) times, or
+        twice if the end is known from the last call."""
 
         def has_from(place: int) -> bool:
             where = _from_turn(conversation_id, place)
-            page = self._one("chroma_get_documents", HISTORY, where=where, include=[], limit=1)
+            page = self._call_json(
+                "chroma_get_documents", HISTORY, where=where, include=[], limit=1
+            )
             return bool(page["ids"])
 
         low = self._last_turns.get(conversation_id, 0)  # the end is here or later, if anything is
@@ -270,9 +272,9 @@ class ChromaMcpVectorStoreAdapter:
         """Add rows, and update those that are there with another text or other metadata."""
         ids = [row_id for row_id, _, _ in rows]
         for _ in range(2):
-            there = {row[0]: row for row in self._rows(MEMORY, ids)}
-            new = [row for row in rows if row[0] not in there]
-            changed = [row for row in rows if row[0] in there and there[row[0]] != row]
+            stored = {row[0]: row for row in self._rows(MEMORY, ids)}
+            new = [row for row in rows if row[0] not in stored]
+            changed = [row for row in rows if row[0] in stored and stored[row[0]] != row]
             try:
                 if new:
                     self._call("chroma_add_documents", MEMORY, **_columns(new))
@@ -283,14 +285,14 @@ class ChromaMcpVectorStoreAdapter:
             return
         raise StoreError(f"memories of {self._prefix}{MEMORY} are there and are not found")
 
-    def _rows(self, collection: str, ids: list[str] | None = None, **asked: Any) -> list[_Row]:
+    def _rows(self, collection: str, ids: list[str] | None = None, **conditions: Any) -> list[_Row]:
         if ids is not None and not ids:
             return []
-        page = self._one("chroma_get_documents", collection, ids=ids, **asked)
+        page = self._call_json("chroma_get_documents", collection, ids=ids, **conditions)
         columns = (page[name] or [] for name in ("ids", "metadatas", "documents"))
         return list(zip(*columns, strict=True))
 
-    def _one(self, tool: str, collection: str, **arguments: Any) -> Mapping[str, Any]:
+    def _call_json(self, tool: str, collection: str, **arguments: Any) -> Mapping[str, Any]:
         """Return the one JSON object that a tool answers with."""
         try:
             page = json.loads(self._call(tool, collection, **arguments)[0])
@@ -304,36 +306,38 @@ class ChromaMcpVectorStoreAdapter:
         """Return the texts that a tool answers with. A collection that is missing is created, and
         the tool called once more."""
         try:
-            return self._called(tool, collection, arguments)
+            return self._call_once(tool, collection, arguments)
         except _MissingCollection:
             with suppress(_AlreadyThere):  # another writer was first
-                self._make(collection)
+                self._create_collection(collection)
         try:
-            return self._called(tool, collection, arguments)
+            return self._call_once(tool, collection, arguments)
         except _MissingCollection:
             name = f"{self._prefix}{collection}"
             raise StoreError(f"collection {name} is deleted again and again") from None
 
-    def _make(self, collection: str) -> None:
-        """Rename the collection to what it is called now, or create it."""
+    def _create_collection(self, collection: str) -> None:
+        """Rename the collection of version 0.3, or create one."""
         try:
             name = {"new_name": f"{self._prefix}{collection}"}
-            self._called("chroma_modify_collection", f"{_NAMED_BEFORE}{collection}", name)
+            self._call_once("chroma_modify_collection", f"{_PREFIX_OF_0_3}{collection}", name)
         except _MissingCollection:
-            self._called("chroma_create_collection", collection, {"metadata": _COSINE})
+            self._call_once("chroma_create_collection", collection, {"metadata": _COSINE})
 
-    def _called(self, tool: str, collection: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        given = {name: value for name, value in arguments.items() if value is not None}
+    def _call_once(
+        self, tool: str, collection: str, arguments: Mapping[str, Any]
+    ) -> tuple[str, ...]:
+        parameters = {name: value for name, value in arguments.items() if value is not None}
         name = f"{self._prefix}{collection}"
         if collection:
-            given["collection_name"] = name
-        answer = self._session.call(tool, given)
+            parameters["collection_name"] = name
+        answer = self._session.call(tool, parameters)
         if not answer.failed:
             return answer.texts
-        said = " ".join(answer.texts)
-        if collection and f"[{name}] {_MISSING}" in said:
+        message = " ".join(answer.texts)
+        if collection and f"[{name}] {_MISSING}" in message:
             raise _MissingCollection
-        if _EXISTS in said:
+        if _EXISTS in message:
             raise _AlreadyThere
         raise StoreError(
             f"{tool} of chroma-mcp failed{f' on {name}' if collection else ''}. See that Chroma "
@@ -345,7 +349,7 @@ def _from_turn(conversation_id: str, place: int) -> dict[str, Any]:
     return {"$and": [{"conversation_id": conversation_id}, {"turn_index": {"$gte": place}}]}
 
 
-def _said(turn: ConversationTurn) -> tuple[str, str, int, str, str]:
+def _identity_of(turn: ConversationTurn) -> tuple[str, str, int, str, str]:
     return (turn.message_id, turn.conversation_id, turn.turn_index, turn.role, str(turn.text))
 
 

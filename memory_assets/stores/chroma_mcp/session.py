@@ -55,7 +55,7 @@ class McpSession:
         """Take a server; an answer is awaited for `seconds`."""
         self._server = server
         self._seconds = seconds
-        self._live: _Live | None = None
+        self._live: _LiveSession | None = None
         self._lock = RLock()
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
@@ -67,7 +67,7 @@ class McpSession:
         """
         for _ in range(2):
             live = None
-            with suppress(*_silences()):
+            with suppress(*_no_answer_errors()):
                 live = self._opened()
                 return live.call(tool, arguments)
             self._drop(live)
@@ -81,13 +81,13 @@ class McpSession:
         """End the session, and the server's process if it was started here."""
         self._drop(self._live)
 
-    def _opened(self) -> _Live:
+    def _opened(self) -> _LiveSession:
         with self._lock:
             if self._live is None:
-                self._live = _Live(self._server, self._seconds)
+                self._live = _LiveSession(self._server, self._seconds)
             return self._live
 
-    def _drop(self, live: _Live | None) -> None:
+    def _drop(self, live: _LiveSession | None) -> None:
         """End a session, unless another thread did so already."""
         with self._lock:
             if live is None or live is not self._live:
@@ -96,8 +96,8 @@ class McpSession:
         live.close()
 
 
-class _Live:
-    """One session, in its thread, from when the server has answered the first time."""
+class _LiveSession:
+    """One session in its thread; it is made when the server has answered."""
 
     def __init__(self, server: str | ServerProcess, seconds: float) -> None:
         self._server = server
@@ -120,7 +120,7 @@ class _Live:
                 self._ready.set_exception(ConnectionError())
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """Return the answer of a tool; raises what `_silences` lists."""
+        """Return the answer of a tool; raises what `_no_answer_errors` lists."""
 
         async def answer() -> ToolAnswer:
             result = await self._client.call_tool(tool, dict(arguments))
@@ -149,13 +149,13 @@ def _client(server: str | ServerProcess, seconds: float, log: TextIO) -> Client:
     if isinstance(server, str):
         return Client(server, mode="legacy", read_timeout_seconds=seconds)
     command, *arguments = server.command
-    given = dict(server.environment)
-    started = StdioServerParameters(command=command, args=arguments, env=given)
+    environment = dict(server.environment)
+    started = StdioServerParameters(command=command, args=arguments, env=environment)
     transport = stdio_client(started, errlog=log)
     return Client(transport, mode="legacy", read_timeout_seconds=seconds)
 
 
-def _silences() -> tuple[type[BaseException], ...]:
+def _no_answer_errors() -> tuple[type[BaseException], ...]:
     """Return the errors that say that a server gave no answer."""
     import anyio
     import httpx2

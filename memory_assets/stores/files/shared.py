@@ -1,4 +1,4 @@
-"""Files that several processes use: locks, and texts that are replaced whole.
+"""Files that several processes use: locks, and atomic replacement of texts.
 
 The operating system releases a lock when its process ends, however it ends.
 """
@@ -17,7 +17,7 @@ from memory_assets.errors import StoreBusy, StoreError, StoreReadOnly
 
 _State = TypeVar("_State")
 REPLICA_FILE = "replica.json"
-"""There in the data directory of a shard that was pulled (`stores/shard/replicas.py`)."""
+"""Marks the data directory of a shard that was pulled (`stores/shard/replicas.py`)."""
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -46,7 +46,7 @@ def locked(path: Path, seconds: float, busy: str) -> Iterator[None]:
 
 
 def cannot_write(path: Path, error: OSError) -> StoreError:
-    """Return the error of a command that has to write where that is impossible."""
+    """Return the error of a command that cannot write a file."""
     kind = StoreReadOnly if error.errno in _FORBIDDEN else StoreError
     return kind(
         f"cannot write {path}: {error.strerror or type(error).__name__}. What is there can be "
@@ -55,8 +55,7 @@ def cannot_write(path: Path, error: OSError) -> StoreError:
 
 
 def is_writable(directory: Path) -> bool:
-    """Whether files can be made in a directory; of one that is missing, in that in which it would
-    be made."""
+    """Whether files can be created in a directory, or the directory itself."""
     while not directory.exists() and directory != directory.parent:
         directory = directory.parent
     effective = os.access in os.supports_effective_ids
@@ -64,8 +63,8 @@ def is_writable(directory: Path) -> bool:
 
 
 def require_writable(directory: Path, why: str) -> None:
-    """Raise `StoreReadOnly` if a data directory cannot be written; `why` is a sentence that says
-    what would have to."""
+    """Raise `StoreReadOnly` if a data directory cannot be written; `why` is a sentence on what
+    needs to write."""
     if not is_writable(directory):
         raise StoreReadOnly(
             f"cannot write in {directory}, which is read-only here. {why} What is there can be "
@@ -97,9 +96,9 @@ def is_locked(path: Path) -> bool:
         return False
 
 
-def state_of_holder(path: Path, lock: Path, kind: Callable[..., _State]) -> _State | None:
-    """Return what the process that holds a lock has written to a JSON file, as a `kind`; None
-    where no process holds it, or the file is missing or not one of these. Usually costs one failed
+def holder_state(path: Path, lock: Path, kind: Callable[..., _State]) -> _State | None:
+    """Return the state that the holder of a lock has written to a JSON file, as a `kind`; None if
+    no process holds the lock, or the file is missing or not of this kind. Usually costs one failed
     open."""
     try:
         values = json.loads(path.read_text("utf-8"))
@@ -109,8 +108,8 @@ def state_of_holder(path: Path, lock: Path, kind: Callable[..., _State]) -> _Sta
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replace a file in one step, so that no reader finds half of the text. One process writes it
-    at a time, so that what a killed one leaves is overwritten by the next."""
+    """Replace a file atomically. One process writes it at a time, so that the next one overwrites
+    the staging file of a killed one."""
     staging = path.with_name(f"{path.name}.staging")
     staging.write_text(text, "utf-8")
     staging.replace(path)

@@ -115,8 +115,8 @@ def make_directory_of(path: Path) -> None:
 
 
 class SqliteStore:
-    """A store in one SQLite file. Threads of a process may share it. Errors of SQLite are raised
-    as errors of this project, with what to do (`remedy`).
+    """A store in one SQLite file, for several threads. Errors of SQLite are raised as errors of
+    this project, with a `remedy`.
 
     Raises:
         StoreBusy, StoreError: by each method; the file cannot be used.
@@ -217,11 +217,11 @@ def transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iter
 
 
 def _commit(connection: sqlite3.Connection) -> None:
-    """Commit, or raise an error after which the transaction did not happen, or which has the note
-    that this is not known.
+    """Commit, or raise an error: the transaction did not happen, or the error has a note that this
+    is not known.
 
-    Where all of it was written to the log, and only bringing the log to the disk failed, whoever
-    opens the database next would find it whole. Another write takes its place in the log.
+    If the log was written and only flushing it to the disk failed, the next process to open the
+    database would find the transaction. So another write replaces it in the log.
     """
     try:
         connection.execute("COMMIT")
@@ -258,9 +258,9 @@ def sqlite_errors(
                 f"cannot write {path}: the disk is full. It is not damaged: free space, then run "
                 f"the command again.{unknown}"
             ) from error
-        said = "a text is damaged" if "decode" in str(error) else error  # or it would be quoted
+        message = "a text is damaged" if "decode" in str(error) else error  # or it would be quoted
         name = type(error).__name__
-        raise StoreError(f"cannot use {path} ({name}: {said}). {remedy}{unknown}") from error
+        raise StoreError(f"cannot use {path} ({name}: {message}). {remedy}{unknown}") from error
 
 
 @contextmanager

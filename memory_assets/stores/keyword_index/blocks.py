@@ -130,5 +130,5 @@ def file_mark(path: str) -> str:
 
 
 def file_name_mark(path: str) -> str:
-    """Return how the mark of every file of that name begins."""
+    """Return the common prefix of the marks of all files of that name."""
     return f"file={normalize('NFC', path.rpartition('/')[2])}\x01"

@@ -18,8 +18,8 @@ from memory_assets.stores.keyword_index.index import REMEDY, KeywordIndex
 FILE_NAME = "keywords.db"
 _CACHE_KIB = 16_384
 _CHECKPOINT_PAGES = 4_096
-"""SQLite's own 2 MiB of cache and 1,000 pages before a checkpoint have a transaction write
-its pages again and again: the postings of 64 rows are on a thousand of them."""
+"""With SQLite's defaults, 2 MiB of cache and a checkpoint after 1,000 pages, a transaction writes
+its pages repeatedly: the postings of 64 rows are on a thousand pages."""
 _LAYOUT = "2"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -47,8 +47,8 @@ CREATE TABLE IF NOT EXISTS new_postings (
 CREATE TABLE IF NOT EXISTS terms_of_blocks (block INTEGER PRIMARY KEY, terms TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS digests (block INTEGER PRIMARY KEY, digest TEXT NOT NULL);
 """
-"""`rows.row` is block * 64 + position in it. `terms_of_blocks` is what to delete with one.
-`digests` tells of a block whether it is as it was written, which SQLite does not."""
+"""`rows.row` is block * 64 + position in it. `terms_of_blocks` has the postings to delete with a
+block, `digests` a hash of each block as it was written."""
 
 
 def open_for_writing(path: Path) -> KeywordIndex:
@@ -60,12 +60,12 @@ def open_for_writing(path: Path) -> KeywordIndex:
     """
     with sqlite_errors(path, REMEDY):
         try:
-            return _opened(path)
+            return _open(path)
         except sqlite3.OperationalError:
             raise
         except (sqlite3.DatabaseError, _OtherLayout):
             discard(path)
-        return _opened(path)
+        return _open(path)
 
 
 def open_for_reading(path: Path) -> KeywordIndex:
@@ -99,7 +99,7 @@ class _OtherLayout(Exception):
     """The file was laid out by another version."""
 
 
-def _opened(path: Path) -> KeywordIndex:
+def _open(path: Path) -> KeywordIndex:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = connect(path)
     if path.is_symlink():  # what was laid out by an earlier version has other tables

@@ -32,8 +32,8 @@ REMEDY = "If it is damaged, move it away and run `memory ingest`: it is made fro
 
 _TABLES = ("new_postings", "postings")
 _NEW_POSTINGS = 100_000
-"""Postings that may wait in the first table. Of a large table a commit changes a page for nearly
-each of its terms; this one has 600 pages at most."""
+"""Postings that may wait in the first table, which has 600 pages at most. In the large table a
+commit changes a page for nearly each term."""
 _TERMS_WITH = " UNION ".join(
     f"""
 SELECT * FROM (WITH RECURSIVE found (term) AS (
@@ -114,13 +114,13 @@ class KeywordIndex:
         for block, rows in self._file.select(
             "blocks", "block, rows", "place", kind=kind, project=project, session_id=session_id
         ):
-            held = self._file.rows(
+            stored = self._file.rows(
                 "SELECT row_hash FROM rows WHERE row >= ? AND row < ? ORDER BY row",
                 block * BLOCK_ROWS,
                 (block + 1) * BLOCK_ROWS,
             )
             last = at + rows == len(row_hashes)
-            same = [row_hash for (row_hash,) in held] == list(row_hashes[at : at + rows])
+            same = [row_hash for (row_hash,) in stored] == list(row_hashes[at : at + rows])
             if not same or (rows < BLOCK_ROWS and not last):
                 break
             kept.append(block)
@@ -137,17 +137,17 @@ class KeywordIndex:
         rows: Sequence[KeywordRow],
         embedder_id: str,
     ) -> None:
-        """Make a session's rows the kept blocks and these rows after them, in one transaction.
+        """Replace a session's rows by the `kept` blocks and these rows, in one transaction.
 
         Raises:
             TypeError: a text is not redacted.
         """
         require_redacted([row.text for row in rows])
         with self.together() as connection:
-            there = self._file.select(
+            existing = self._file.select(
                 "blocks", "block", kind=kind, project=project, session_id=session_id
             )
-            self._drop(sorted({block for (block,) in there} - set(kept)))
+            self._drop(sorted({block for (block,) in existing} - set(kept)))
             for at in range(0, len(rows), BLOCK_ROWS):
                 place = len(kept) + at // BLOCK_ROWS
                 where = (kind, project, session_id, agent, place)
@@ -156,7 +156,7 @@ class KeywordIndex:
 
     @contextmanager
     def together(self) -> Iterator[sqlite3.Connection]:
-        """Make what is written within a block one transaction: seen at once, or not at all."""
+        """Make all writes within a block one transaction."""
         with self._file.lock:
             outermost = not self._file.connection.in_transaction
             with self._file.transaction() as connection:
@@ -205,8 +205,8 @@ class KeywordIndex:
         return ids
 
     def changed(self, blocks: Iterable[int]) -> set[int]:
-        """Return those of these blocks whose rows are not as they were written; of blocks that an
-        earlier version wrote nobody knows."""
+        """Return the blocks whose rows are not as they were written, which is unknown for blocks of
+        earlier versions."""
         if not self._file.value("SELECT 1 FROM sqlite_master WHERE name = 'digests'"):
             return set()
         noted = self._file.rows(
@@ -345,7 +345,7 @@ class KeywordIndex:
             self._file.write("DELETE FROM rows WHERE row >= ? AND row < ?", first, end)
 
     def _write_postings(self) -> None:
-        """Write the postings of all that was added, term after term: the same pages of a table
+        """Write the postings of all added blocks in order of terms, so that each page is written
         once a transaction. Many go straight to the large table."""
         if not self._postings:
             return

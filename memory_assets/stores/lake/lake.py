@@ -2,10 +2,9 @@
 
     <lake>/<table>/project=<project>/segment+<number>.parquet   sessions (`segments.py`)
 
-Where a session is makes no difference to those who read it here; `Lake` accepts and returns
-redacted text only: a row with a plain `str` where its model says `RedactedText` is refused before
-anything is written. Of many sessions small ones are collected and written together (`Batch`):
-until `publish` they are nowhere on disk, and no product may be noted.
+`Lake` accepts and returns redacted text only: a row with a plain `str` where its model says
+`RedactedText` is refused before anything is written. `Batch` collects small sessions and writes
+them together; until `publish` they are not on disk, and their products must not be noted.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class Lake:
         if not directory.is_dir():
             return []
         names = (entry.name for entry in os.scandir(directory) if entry.is_dir())
-        partitions = (_project_of(directory / name) for name in names if _PARTITION_PREFIX in name)
+        partitions = (_project_in(directory / name) for name in names if _PARTITION_PREFIX in name)
         return sorted(project for project in partitions if project is not None)
 
     def all_projects(self) -> list[str]:
@@ -172,7 +171,7 @@ class Lake:
         try:
             return rows_from_arrow(table, rows)
         except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
-            raise _of_other_columns(table, project) from error
+            raise _columns_error(table, project) from error
 
     def read_texts(
         self, table: Table, project: str, session_id: str
@@ -184,8 +183,8 @@ class Lake:
     def read_contexts(
         self, table: Table, project: str, session_id: str
     ) -> dict[str, tuple[int, RedactedText]]:
-        """Return by content hash how many characters of the texts of a session are embedded, and
-        with what; empty for a table whose texts are embedded whole and alone."""
+        """Return, by content hash of a session's texts, the number of characters that are embedded,
+        and their context; {} for a table whose texts are embedded whole and alone."""
         if "context" not in table.schema.names:
             return {}
         rows = self.read(table, project, session_id, ["content_hash", "embedded", "context"])
@@ -227,7 +226,7 @@ class Lake:
         try:
             alike = [conformed(part, schema).cast(schema) for part in parts]
         except (pa.ArrowException, ValueError) as error:
-            raise _of_other_columns(table, project) from error
+            raise _columns_error(table, project) from error
         return pa.concat_tables(alike) if alike else schema.empty_table()
 
     def select(
@@ -238,8 +237,8 @@ class Lake:
         pick: Callable[[pa.Table], pa.Array[Any]] | None,
         columns: list[str] | None = None,
     ) -> list[pa.Table]:
-        """Return the rows of a project that `pick` chooses, file by file and so much faster than
-        session by session; see `Partition.select`."""
+        """Return the rows of a project that `pick` chooses, file by file, which is much faster than
+        by session; see `Partition.select`."""
         return self.partition(table, project).select(among, pick, columns)
 
     def unordered(self, table: Table, project: str, columns: list[str]) -> Iterator[dict[str, Any]]:
@@ -252,8 +251,8 @@ class Lake:
         self.partition(table, project).remove(session_ids)
 
     def remove_sessions(self, project: str, session_ids: Collection[str]) -> int:
-        """Remove sessions from every table that has a directory here, and what killed writers
-        left; return how many files had them."""
+        """Remove sessions from all tables, and unfinished files of killed writers; return the
+        number of files that had them."""
         return sum(partition.remove(session_ids) for partition in self._partitions_of(project))
 
     @contextmanager
@@ -275,14 +274,15 @@ class Lake:
             yield
 
     def move_own_files(self) -> None:
-        """Move what versions up to 0.3.0 wrote, for who holds all locks; raises `DamagedFile`."""
+        """Move files of versions up to 0.3.0 into segments; the caller holds all locks. Raises
+        `DamagedFile`."""
         for table in TABLES.values():
             for project in self.projects(table):
                 move_own_files(self.partition(table, project))
 
     def remove_project(self, project: str) -> None:
-        """Remove a project's directories, whatever is in them, and its lock. Of one that is a link
-        only the link goes: what else is where it leads is not ours."""
+        """Remove a project's directories with all files, and its lock. If a directory is a link,
+        only the link is removed."""
         for directory in self._directories_of(project):
             if directory.is_symlink():
                 directory.unlink()
@@ -294,7 +294,7 @@ class Lake:
         return sorted(self.root.glob(f"*/{glob.escape(_PARTITION_PREFIX + encoded(project))}"))
 
     def _partitions_of(self, project: str) -> Iterator[Partition]:
-        """Yield the partitions of a project, to remove from: those of unknown tables, too."""
+        """Yield the partitions of a project for removal, also those of unknown tables."""
         for directory in self._directories_of(project):
             table = Table(directory.parent.name, object)
             yield Partition(directory, table, project, self._cache)
@@ -308,8 +308,8 @@ class Lake:
         self.partition(table, project).publish({session_id: amended})
 
 
-def _project_of(directory: Path) -> str | None:
-    """Return whose directory this is; None if nothing was written to it yet."""
+def _project_in(directory: Path) -> str | None:
+    """Return the project of a directory; None if nothing was written to it yet."""
     name = directory.name.removeprefix(_PARTITION_PREFIX)
     if HASHED not in name:
         return unquote(name)
@@ -319,7 +319,7 @@ def _project_of(directory: Path) -> str | None:
         return None
 
 
-def _of_other_columns(table: Table, project: str) -> StoreError:
+def _columns_error(table: Table, project: str) -> StoreError:
     return StoreError(
         f"{table.name} of {project} has rows with other columns, of a version before or damaged; "
         f"run `memory ingest --full --project={project}`"
@@ -342,7 +342,7 @@ def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:
 SMALL_SESSION_BYTES = 1 << 20
 """Bytes in memory up to which a session shares a segment; about a quarter of it on disk."""
 _MOST_SECONDS = 5.0
-"""Time after which collected sessions are published, so that an interruption loses little work."""
+"""Time after which collected sessions are published, to bound the work that a kill loses."""
 
 
 class Batch:

@@ -24,44 +24,44 @@ from memory_assets.stores.lake.segments import SEGMENT, Packed
 _SUFFIX = ".parquet"
 _TAIL_SUFFIX = ".tail.parquet"
 _GENERATION, _TAIL_OF, _KEEP = "generation", "tail_of", "keep"
-_OF_THE_FILE = frozenset({"ARROW:schema", _GENERATION, _TAIL_OF, _KEEP, "cut"})
-"""In the footers of such files, what says nothing of the session."""
+_FILE_KEYS = frozenset({"ARROW:schema", _GENERATION, _TAIL_OF, _KEEP, "cut"})
+"""Footer keys of such files that describe the file, not the session."""
 _SESSION_OF_FILE = "session_of_file"
 
 
 def move_own_files(partition: Partition) -> None:
-    """Move those of a partition, for who holds the project's lock.
+    """Move the own files of a partition into segments; the caller holds the project's lock.
 
     Raises:
-        DamagedFile: one is not readable; it is to be moved away, and the rest is moved then.
+        DamagedFile: one is not readable; move it away, then call again.
     """
     files = sorted(partition.directory.glob(f"[!.]*{_SUFFIX}"))
     tails = [path for path in files if path.name.endswith(_TAIL_SUFFIX)]
     for own in files:
         if own not in tails and not SEGMENT.fullmatch(own.name):
             with reading(own, partition.project):
-                session = _session(own)
+                session = _read_session(own)
             partition.move(session)
             own.unlink()
     for tail in tails:
         tail.unlink()
 
 
-def _session(path: Path) -> Packed:
-    """Return the session of such a file, with what its tail has in place of its last rows."""
-    rows, footer = _whole(path)
+def _read_session(path: Path) -> Packed:
+    """Return the session of such a file, its last rows replaced by those of its tail."""
+    rows, footer = _read_file(path)
     session_id = footer.pop(_SESSION_OF_FILE, "") or unquote(path.name.removesuffix(_SUFFIX))
     tail = path.with_name(path.name.removesuffix(_SUFFIX) + _TAIL_SUFFIX)
     if tail.exists():
-        added, of_tail = _whole(tail)
+        added, of_tail = _read_file(tail)
         if of_tail.get(_TAIL_OF) == (footer.get(_GENERATION) or footer.get(OUTPUT_HASH)):
             rows = pa.concat_tables([rows.slice(0, int(of_tail[_KEEP])), added])
             footer = of_tail
-    of_session = {key: value for key, value in footer.items() if key not in _OF_THE_FILE}
+    of_session = {key: value for key, value in footer.items() if key not in _FILE_KEYS}
     return Packed(session_id, secrets.token_hex(8), of_session, [rows])
 
 
-def _whole(path: Path) -> tuple[pa.Table, dict[str, str]]:
+def _read_file(path: Path) -> tuple[pa.Table, dict[str, str]]:
     with pa.OSFile(str(path), "rb") as opened:
         file = pq.ParquetFile(opened, page_checksum_verification=True)
         return bare(file.read(use_threads=False)), footer_of(file.metadata)

@@ -1,4 +1,4 @@
-"""One Parquet file of the lake: how it is written, and how rows of it are read."""
+"""Writing and reading one Parquet file of the lake."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SessionRows:
 
 @contextmanager
 def staged(path: Path) -> Iterator[Path]:
-    """Give the name of a file to write before it replaces `path`; it is removed if it does not."""
+    """Yield the name of a file to write before it replaces `path`; it is removed afterwards."""
     staging = path.with_name(f".{path.name}.{os.getpid()}.staging")
     try:
         yield staging
@@ -103,12 +103,12 @@ def write_file(
 
 @cache
 def _encoding(schema: pa.Schema) -> dict[str, Any]:
-    """Return how columns are written: long ones, which are most of a file, with zstd, all else
-    with snappy and by dictionary, without statistics, which no reader of one session's file uses.
-    Pages have checksums, so that a byte that changed on the disk is an error and no other text.
+    """Return the encoding of columns: long ones, which are most of a file, with zstd, others with
+    snappy and dictionaries, without statistics, which no reader of one session uses. Page checksums
+    turn a byte that changed on the disk into an error.
 
-    Most sessions are small: what zstd sets up for each column, and two bounds of each, took
-    nearly half the time of writing and reading such a file, and a third of its bytes.
+    Most sessions are small: zstd and statistics of all columns took nearly half the time of writing
+    and reading their files, and a third of the bytes.
     """
     leaves = column_names(schema)
     return {

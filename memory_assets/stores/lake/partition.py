@@ -1,9 +1,8 @@
 """The files of one table of one project, and where a session's rows are among them.
 
-A session's rows are in the newest segment that lists it. So whatever is written takes effect by one
-rename. Then the writer removes what it replaced: a session that is elsewhere now is taken out of
-segments. What a killed writer left undone is noticed by the next one, which finds the partition
-marked as untidy, and readers never notice it.
+A session's rows are in the newest segment that lists it. So a write takes effect by one rename;
+then the writer removes replaced sessions from older segments. A killed writer leaves the partition
+marked as untidy, so that the next writer finishes its work; readers do not notice.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ SMALL_BYTES = 1 << 18
 _MOST_SMALL_FILES = 16
 _UNTIDY = ".untidy"
 NAME = ".project"
-"""The file in a directory with a hashed name that has the whole one."""
+"""The file with the whole name of the project, in a directory with a hashed name."""
 _MOST_CHARACTERS = 247
 """Characters of an encoded name. File systems allow 255, of which we add up to 8 (`project=`)."""
 _BEGINNING = 60
@@ -62,12 +61,12 @@ class Partition:
         self._cache = cache
 
     def entries(self) -> dict[str, Entry]:
-        """Return what is known of each session's rows without reading them."""
-        return self._of_one_state(lambda held, files: held, _all_entries)
+        """Return the entry of each session: where its rows are, and their footer."""
+        return self._read_consistently(lambda all_segments, files: all_segments, _all_entries)
 
     def size(self) -> int:
         """Return the bytes of the files."""
-        return sum(identity[2] for _, identity in segments.listed(self.directory))
+        return sum(identity[2] for _, identity in segments.list_segments(self.directory))
 
     def changed(self) -> int:
         """Return when a file was added or removed last, in nanoseconds since 1970."""
@@ -75,29 +74,29 @@ class Partition:
             return self.directory.stat().st_mtime_ns
         return 0
 
-    def _of_one_state(
+    def _read_consistently(
         self,
         opened: Callable[[Sequence[Segment], ExitStack], _Opened],
         read: Callable[[_Opened], _Answer],
     ) -> _Answer:
-        """Return what is read of what is `opened` of all segments, newest first, while no session
-        moved between them: files stay readable once they are open, so that nobody who writes
-        meanwhile matters to what is read. The stack closes them."""
+        """Open all segments, newest first, by `opened`, and return what `read` returns. Opening is
+        repeated until no segment changed meanwhile; open files stay readable while others write.
+        The stack closes them."""
         for _ in range(_TRIES):
-            state = self._state()
+            state = self._listing()
             with ExitStack() as files, suppress(FileNotFoundError):
                 sources = opened([self._segment(place) for place in state[1]], files)
-                if state == self._state():
+                if state == self._listing():
                     return read(sources)
-        raise self._moving()
+        raise self._changing_error()
 
-    def _moving(self) -> StoreError:
+    def _changing_error(self) -> StoreError:
         return StoreError(f"{self.directory} keeps changing; try again")
 
-    def _state(self, *, known: bool = False) -> tuple[int, list[tuple[Path, Identity]]]:
-        """Return when a segment was added or removed last, and the segments, newest first: a
-        directory that is listed meanwhile may seem to lack both the old and the new one. `known`:
-        those of the last listing, if nothing was since."""
+    def _listing(self, *, known: bool = False) -> tuple[int, list[tuple[Path, Identity]]]:
+        """Return when a segment was added or removed last, and the segments, newest first. `known`:
+        the last listing may be returned if the directory did not change. A listing made during a
+        change may lack both the old and the new segment."""
         return self._cache.listing(self.directory, known=known)
 
     def file(self, session_id: str) -> Path | None:
@@ -115,7 +114,7 @@ class Partition:
         """
         before = None
         for attempt in range(_TRIES):
-            state = self._state(known=not attempt)
+            state = self._listing(known=not attempt)
             try:
                 for place in state[1]:
                     segment = self._segment(place)
@@ -123,7 +122,7 @@ class Partition:
                         return self._cache.rows(segment, session_id, files)
             except FileNotFoundError:
                 continue  # a writer replaced it
-            if state == before or not state[0]:  # it was not on its way from one file to another
+            if state == before or not state[0]:  # no session was being moved
                 break
             before = state
         raise FileNotFoundError(self.directory)
@@ -134,9 +133,9 @@ class Partition:
         pick: Callable[[pa.Table], pa.Array[Any]] | None,
         columns: list[str] | None = None,
     ) -> list[pa.Table]:
-        """Return rows of all sessions, in no order: those whose numbers `pick` returns of each row
-        group (None: all). It is given the columns `among`; all `columns` are read of groups with
-        such rows."""
+        """Return rows of all sessions, unordered. `pick` gets the columns `among` of each row
+        group, and returns the numbers of its rows to return (None: all); the other `columns` are
+        read only from groups with such rows."""
 
         def picked(extents: Sequence[tuple[Path, Extent]]) -> list[pa.Table]:
             tables = []
@@ -150,20 +149,24 @@ class Partition:
                             tables.append(rows.take(numbers))
             return tables
 
-        return self._of_one_state(lambda held, files: [*self._extents(held, files)], picked)
+        return self._read_consistently(
+            lambda all_segments, files: [*self._extents(all_segments, files)], picked
+        )
 
     def read(self, columns: list[str] | None = None) -> list[pa.Table]:
         """Return the rows of all sessions, in the order of their ids; each file is opened once."""
 
-        def opened(held: Sequence[Segment], files: ExitStack) -> list[tuple[Segment, Extent]]:
+        def opened(
+            all_segments: Sequence[Segment], files: ExitStack
+        ) -> list[tuple[Segment, Extent]]:
             wholes = []
-            for segment in held:
+            for segment in all_segments:
                 with reading(segment.path, self.project):
                     whole = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
                 wholes.append((segment, whole))
             return wholes
 
-        def of_all(wholes: Sequence[tuple[Segment, Extent]]) -> list[pa.Table]:
+        def read_all(wholes: Sequence[tuple[Segment, Extent]]) -> list[pa.Table]:
             parts: dict[str, list[pa.Table]] = {}
             for segment, whole in wholes:
                 with reading(segment.path, self.project):
@@ -172,12 +175,12 @@ class Partition:
                         parts.setdefault(session_id, list(rows))
             return [part for session_id in sorted(parts) for part in parts[session_id]]
 
-        return self._of_one_state(opened, of_all)
+        return self._read_consistently(opened, read_all)
 
     def runs_of(self, session_ids: Collection[str]) -> Iterator[tuple[dict[str, int], pa.Table]]:
-        """Yield the rows of sessions, those that lie side by side in a segment together: how many
-        each has, in their order, and the rows. For who holds the project's lock, so that nobody
-        moves them meanwhile; a session without rows is left out.
+        """Yield the rows of sessions, with those of neighbours in a segment together: the number of
+        rows by session, in order, and the rows. Sessions without rows are left out. The caller
+        holds the project's lock, so that nobody moves them.
 
         Raises:
             DamagedFile: a segment that may have them is not readable.
@@ -185,7 +188,7 @@ class Partition:
         """
         left = set(session_ids)
         try:
-            for place in self._state()[1]:
+            for place in self._listing()[1]:
                 if not left:
                     return
                 segment = self._segment(place)
@@ -196,13 +199,15 @@ class Partition:
                     yield segment.lengths(begin, end), rows
                 left -= segment.entries.keys()
         except FileNotFoundError as error:
-            raise self._moving() from error
+            raise self._changing_error() from error
 
-    def _extents(self, held: Sequence[Segment], files: ExitStack) -> Iterator[tuple[Path, Extent]]:
-        """Yield the rows of all sessions with the file that they are in, those of a file together
-        as far as no newer one has them."""
+    def _extents(
+        self, all_segments: Sequence[Segment], files: ExitStack
+    ) -> Iterator[tuple[Path, Extent]]:
+        """Yield file and rows of all sessions, in runs of neighbours; rows that a newer file
+        replaces are left out."""
         newer: set[str] = set()
-        for segment in held:
+        for segment in all_segments:
             for begin, end in segments.runs_without(segment, newer):
                 with reading(segment.path, self.project):
                     extent = self._cache.extent(segment, begin, end - begin, files)
@@ -210,17 +215,16 @@ class Partition:
             newer |= segment.entries.keys()
 
     def publish(self, sessions: Mapping[str, ArrowRows]) -> None:
-        """Replace the rows of sessions by those in one new segment; a session without rows is
-        removed."""
+        """Replace the rows of sessions, in one new segment; a session without rows is removed."""
         packed = [
-            Packed(name, _new_stamp(), rows.footer, rows.parts)
+            Packed(name, secrets.token_hex(8), rows.footer, rows.parts)
             for name, rows in sorted(sessions.items())
             if rows.parts
         ]
         self._replace(sessions.keys(), packed)
 
     def remove(self, session_ids: Collection[str]) -> int:
-        """Remove sessions, and what killed writers left; return how many files had them."""
+        """Remove sessions, and unfinished files; return the number of files that had them."""
         if not self.directory.is_dir():
             return 0
         with self._changing(self.directory):
@@ -230,7 +234,9 @@ class Partition:
     def compact(self) -> None:
         """Pack small segments together, if there are many of them. Neither rows nor stamps
         change."""
-        small = [place for place in segments.listed(self.directory) if place[1][2] <= SMALL_BYTES]
+        small = [
+            place for place in segments.list_segments(self.directory) if place[1][2] <= SMALL_BYTES
+        ]
         if len(small) <= _MOST_SMALL_FILES:
             return
         moved: list[Packed] = []
@@ -243,7 +249,7 @@ class Partition:
             self._replace({packed.session_id for packed in moved}, moved)
 
     def move(self, session: Packed) -> None:
-        """Replace the rows of a session by these, of whatever columns."""
+        """Replace the rows of a session by these, which may have other columns."""
         self._replace({session.session_id}, [session], session.parts[0].schema)
 
     def tidy(self) -> None:
@@ -255,7 +261,7 @@ class Partition:
     def _tidy(self) -> None:
         self._remove_leftovers()
         elsewhere: set[str] = set()
-        for place in segments.listed(self.directory):
+        for place in segments.list_segments(self.directory):
             segment = self._segment(place)
             self._rewrite(segment, elsewhere)
             elsewhere |= segment.entries.keys()
@@ -276,7 +282,7 @@ class Partition:
 
     def _drop_from_segments(self, session_ids: Set[str], but: Path | None = None) -> int:
         """Rewrite the segments that list any of these sessions without them; return how many."""
-        places = [place for place in segments.listed(self.directory) if place[0] != but]
+        places = [place for place in segments.list_segments(self.directory) if place[0] != but]
         return sum(self._rewrite(self._segment(place), session_ids) for place in places)
 
     def _rewrite(self, segment: Segment, without: Set[str]) -> bool:
@@ -310,7 +316,7 @@ class Partition:
 
     @contextmanager
     def _changing(self, path: Path) -> Iterator[None]:
-        """Mark the partition as untidy for the block, after tidying what another writer left;
+        """Mark the partition as untidy for the block, after finishing the work of a killed writer;
         translate errors of writing `path`."""
         with writing(path, self.project):
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -324,7 +330,7 @@ class Partition:
             try:
                 yield
             except Exception:
-                with suppress(Exception):  # what failed is told; the next writer tidies
+                with suppress(Exception):  # the first error is raised; the next writer tidies
                     self._tidy()
                     mark.unlink()
                 raise
@@ -369,10 +375,10 @@ def writing(path: Path, project: str) -> Iterator[None]:
         ) from error
 
 
-def _all_entries(held: Sequence[Segment]) -> dict[str, Entry]:
+def _all_entries(all_segments: Sequence[Segment]) -> dict[str, Entry]:
     """Return the entry of each session in segments, newest first."""
     entries: dict[str, Entry] = {}
-    for segment in reversed(held):
+    for segment in reversed(all_segments):
         entries |= segment.entries
     return entries
 
@@ -387,14 +393,10 @@ def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:
     return DamagedFile(f"{path} is damaged ({type(error).__name__}). {mended_by}")
 
 
-def _new_stamp() -> str:
-    return secrets.token_hex(8)
-
-
 def encoded(name: str) -> str:
-    """Return a name as that of a directory or file: percent-encoded where needed; if that is too
-    long, its beginning, `@` (which is encoded in all others) and a hash. None begins or ends with a
-    dot, or is what Windows keeps for a device."""
+    """Return a name for a directory or file: percent-encoded where needed; if it is too long, its
+    beginning, `@` (which others have encoded) and a hash. It neither begins nor ends with a dot,
+    and is no device name of Windows."""
     quoted = quote(name, safe="")
     if quoted.endswith("."):
         quoted = f"{quoted[:-1]}%2E"

@@ -1,4 +1,4 @@
-"""Rows of the lake: from a table's model to Arrow and back. Free text is redacted both ways."""
+"""Rows of the lake: from a table's model to Arrow and back, with redacted text only."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FileFacts:
 
 @dataclasses.dataclass(frozen=True)
 class ArrowRows:
-    """A session's rows of a table as they are to be written, with their footer."""
+    """A session's rows of a table, ready to be written, with their footer."""
 
     parts: Sequence[pa.Table]
     footer: Mapping[str, str]
@@ -50,7 +50,7 @@ class ArrowRows:
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-    """Rows that the lake has already, so that they are redacted, as Arrow has them."""
+    """Rows in Arrow that were read from the lake, and so are redacted."""
 
     rows: pa.Table
 
@@ -70,7 +70,7 @@ def arrow_rows(
     """
     content = blake2b(digest_size=16)
     parts: list[pa.Table] = []
-    for part in regrouped(_parts(table, rows, extra or {})):
+    for part in regrouped(_arrow_parts(table, rows, extra or {})):
         whole = part.combine_chunks()  # equal rows give equal bytes, however they came here
         _add_content(content, table, whole)
         parts.append(whole)
@@ -78,7 +78,7 @@ def arrow_rows(
     return ArrowRows(parts, {**(footer or {}), OUTPUT_HASH: facts.output_hash}, facts)
 
 
-def _parts(
+def _arrow_parts(
     table: Table, rows: Iterable[Any], extra: Mapping[str, Sequence[object]]
 ) -> Iterator[pa.Table]:
     written = 0
@@ -109,16 +109,16 @@ def _parts(
 def regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Yield the rows of these tables in tables of `BATCH_ROWS`, one for each row group."""
     waiting: list[pa.Table] = []
-    held = 0
+    waiting_rows = 0
     for part in parts:
-        while held + len(part) >= BATCH_ROWS:
-            room = BATCH_ROWS - held
+        while waiting_rows + len(part) >= BATCH_ROWS:
+            room = BATCH_ROWS - waiting_rows
             waiting.append(part.slice(0, room).replace_schema_metadata(None))
             yield pa.concat_tables(waiting)
-            part, waiting, held = part.slice(room), [], 0
+            part, waiting, waiting_rows = part.slice(room), [], 0
         if len(part):
             waiting.append(part.replace_schema_metadata(None))
-            held += len(part)
+            waiting_rows += len(part)
     if waiting:
         yield pa.concat_tables(waiting)
 

@@ -1,7 +1,7 @@
 """The lake's tables: their Arrow schemas, made of the models of their rows.
 
-The fields of a model (`models.py`) say what a table holds; the Parquet files, the Dagster
-column schema and the checks all follow from them. What is expected of a table's rows is data, too.
+The fields of a model (`models.py`) are the columns of a table; Parquet files, Dagster's column
+schema and the checks follow from them.
 """
 
 from __future__ import annotations
@@ -155,6 +155,6 @@ class Expectations:
 
     @property
     def version(self) -> str:
-        """Changes with what is expected: what passed before is then looked at again."""
+        """A hash of the expectations; when it changes, all rows are checked again."""
         said = repr((self.unique, dict(self.bounds), dict(self.one_of), self.ordered))
         return blake2b(said.encode(), digest_size=16).hexdigest()

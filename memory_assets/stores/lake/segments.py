@@ -3,10 +3,10 @@
     segment+<number>.parquet   sessions as contiguous row ranges, in row groups of a batch each
 
 Most sessions are small, and opening, writing and renaming a file costs more than their rows. The
-footer has a directory: which rows are whose, with the footer metadata of each session, and a
-checksum of that and of the names of columns; pages have their own. A segment is never changed, only
-replaced by atomic rename or removed. It names the time that it has as a file, so that what another
-program changed is noticed: then its sessions have other stamps, wherever they are moved.
+footer has a directory: the rows and the footer metadata of each session, and a checksum of it and
+of the column names; pages have their own. A segment is never changed, only replaced by atomic
+rename or removed. The footer has the file's modification time, so that a change by another program
+is noticed: then its sessions get other stamps.
 """
 
 from __future__ import annotations
@@ -42,23 +42,22 @@ from memory_assets.stores.lake.rows import OUTPUT_HASH, FileFacts
 
 SEGMENT = re.compile(r"segment\+(?P<number>\d+)\.parquet")
 HASHED = "@"
-"""In a name of which only the beginning is left, before a hash; it is encoded in all others."""
+"""Precedes the hash in a shortened name; other names have it encoded."""
 _SESSIONS = "sessions"
 _WRITTEN = "written_ns"
 _CHECKSUM = "checksum"
 _MOST_DIRECTORIES = 64
 _MOST_SEGMENTS = 2_048
-"""Segments whose directories are kept, of some 20 kB each: a project of many long sessions has
-hundreds, and with fewer than it has every session would read them all again."""
+"""Cached directories of segments, of some 20 kB each. A project of many long sessions has hundreds,
+and a smaller cache would read all of them again for every session."""
 _MOST_DECODED_BYTES = 24 << 20
 """Bytes of decoded row groups that are kept: several sessions of one are read in a row."""
 
 _SECOND_NS = 1_000_000_000
 _STEPS_NS = _SECOND_NS // 10
 _COARSE_STEPS_NS = 3 * _SECOND_NS
-"""Time after which a directory's modification time tells that nothing was added or removed since.
-File systems count it in steps of some milliseconds, or of one or two seconds: then it is a whole
-number of them."""
+"""Age from which a directory's modification time proves that nothing was added or removed since.
+File systems record it in steps of milliseconds, or of one or two whole seconds."""
 
 Identity = tuple[int, int, int]
 """Inode, modification time and size of a file."""
@@ -66,8 +65,8 @@ Identity = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a session's rows are in a segment. `stamp` changes when they are written, and not
-    when they are moved from file to file; `footer` has what describes the session."""
+    """A session's rows in a segment. `stamp` changes when they are written, not when they are moved
+    to another file; `footer` has metadata of the session."""
 
     first: int
     rows: int
@@ -101,7 +100,7 @@ class Segment:
     entries: Mapping[str, Entry]
 
     def lengths(self, begin: int, end: int) -> dict[str, int]:
-        """Return how many rows each session has that is in these, in their order."""
+        """Return the numbers of rows of the sessions within these rows, in order."""
         return {
             name: entry.rows
             for name, entry in self.entries.items()
@@ -110,8 +109,7 @@ class Segment:
 
 
 class SegmentCache:
-    """The directories and decoded row groups of the segments that were read last; for several
-    threads."""
+    """Caches directories and decoded row groups of segments; for several threads."""
 
     def __init__(self) -> None:
         self._segments: OrderedDict[Path, Segment] = OrderedDict()
@@ -123,9 +121,9 @@ class SegmentCache:
     def listing(
         self, directory: Path, *, known: bool = True
     ) -> tuple[int, list[tuple[Path, Identity]]]:
-        """Return when a file was added to a directory or removed last, 0 if it is not there, and
-        its segments, newest first: those `known`, if nothing was since. What was changed in place
-        is not noticed by that, but by who opens it."""
+        """Return when a file was last added to a directory or removed, 0 without the directory, and
+        its segments, newest first. `known`: the last listing may be returned if nothing was added
+        or removed since; changes in place are noticed when a file is opened."""
         try:
             changed = directory.stat().st_mtime_ns
         except FileNotFoundError:
@@ -135,7 +133,7 @@ class SegmentCache:
         if before is not None and before[0] == changed:
             return before
         age = time.time_ns() - changed
-        current = changed, listed(directory)
+        current = changed, list_segments(directory)
         if age > (_STEPS_NS if changed % _SECOND_NS else _COARSE_STEPS_NS):
             with self._lock:
                 self._listings[directory] = current
@@ -176,7 +174,7 @@ class SegmentCache:
         return SessionRows(segment.path, extent, facts, entry.footer)
 
     def extent(self, segment: Segment, first: int, rows: int, files: ExitStack) -> Extent:
-        """Return rows of a segment, whosever they are; `files` closes it."""
+        """Return a range of rows of a segment; `files` closes it."""
         file = _open(segment.path, segment.identity, files)
         read_group = partial(self._group, segment, file)
         return Extent(segment.groups, read_group, first, rows)
@@ -184,7 +182,7 @@ class SegmentCache:
     def _group(
         self, segment: Segment, file: pa.OSFile, number: int, columns: list[str] | None
     ) -> pa.Table:
-        """Return a row group, decoded once for the sessions that are read one after another."""
+        """Return a row group, which is cached for the next session of it."""
         wanted = None if columns is None else tuple(columns)
         for names in (None, wanted):
             key = (segment.path, segment.identity, number, names)
@@ -204,7 +202,7 @@ class SegmentCache:
         return group
 
 
-def listed(directory: Path) -> list[tuple[Path, Identity]]:
+def list_segments(directory: Path) -> list[tuple[Path, Identity]]:
     """Return the segments of a directory, newest first; none if it is not there."""
     segments: list[tuple[int, os.DirEntry[str]]] = []
     try:
@@ -220,7 +218,7 @@ def listed(directory: Path) -> list[tuple[Path, Identity]]:
 
 def next_path(directory: Path) -> Path:
     """Return the path of a segment newer than all there are."""
-    names = (SEGMENT.fullmatch(path.name) for path, _ in listed(directory))
+    names = (SEGMENT.fullmatch(path.name) for path, _ in list_segments(directory))
     newest = next((int(name["number"]) for name in names if name is not None), 0)
     return directory / f"segment+{newest + 1}.parquet"
 
@@ -228,7 +226,7 @@ def next_path(directory: Path) -> Path:
 def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> None:
     """Write a segment of these sessions to `path`, which is a new one."""
     directory = [
-        _listed_as(session.session_id, sum(map(len, session.parts)), session.stamp, session.footer)
+        _entry(session.session_id, sum(map(len, session.parts)), session.stamp, session.footer)
         for session in sessions
     ]
     parts = (part for session in sessions for part in session.parts)
@@ -236,10 +234,10 @@ def write(path: Path, schema: pa.Schema, sessions: Sequence[Packed]) -> None:
 
 
 def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
-    """Replace a segment of several sessions by one without these. Neighbours that stay are moved
-    as one."""
+    """Replace a segment by one without these sessions; runs of remaining neighbours are copied
+    whole."""
     directory = [
-        _listed_as(name, entry.rows, entry.stamp, entry.footer)
+        _entry(name, entry.rows, entry.stamp, entry.footer)
         for name, entry in segment.entries.items()
         if name not in session_ids
     ]
@@ -255,8 +253,8 @@ def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
 
 
 def runs_without(segment: Segment, session_ids: Set[str]) -> list[tuple[int, int]]:
-    """Return begin and end of the runs of rows in a segment that are not of these sessions; of one
-    without rows, as versions up to 0.3.0 listed them, there is none."""
+    """Return begin and end of the runs of rows in a segment that are not of these sessions.
+    (Versions up to 0.3.0 also listed sessions without rows.)"""
     runs: list[tuple[int, int]] = []
     for name, entry in segment.entries.items():
         if entry.rows and name not in session_ids:
@@ -266,9 +264,7 @@ def runs_without(segment: Segment, session_ids: Set[str]) -> list[tuple[int, int
     return runs
 
 
-def _listed_as(
-    session_id: str, rows: int, stamp: str, footer: Mapping[str, str]
-) -> dict[str, object]:
+def _entry(session_id: str, rows: int, stamp: str, footer: Mapping[str, str]) -> dict[str, object]:
     """Return a session's entry in a directory, as it is written."""
     return {"session_id": session_id, "rows": rows, "stamp": stamp, "footer": footer}
 
@@ -303,19 +299,21 @@ def _identity(status: os.stat_result) -> Identity:
 
 
 def _entries(metadata: pq.FileMetaData, identity: Identity) -> dict[str, Entry]:
-    """Return the directory of a segment. Where the file is not as it was written, or is of a
-    version that did not note it, the stamps say which file they are of."""
+    """Return the directory of a segment. If the file was changed since it was written, or its
+    footer has no time, the file's time and size are added to the stamps."""
     entries: dict[str, Entry] = {}
     first = 0
     footer, (_, changed, size) = footer_of(metadata), identity
     checksum = footer.get(_CHECKSUM)  # versions up to 0.3.0 wrote none
     if checksum is not None and checksum != _checksum(footer, names_in(metadata)):
         raise pa.ArrowInvalid("its directory or the names of its columns changed")
-    more = "" if footer.get(_WRITTEN) == str(changed) else f"~{changed}:{size}"
+    suffix = "" if footer.get(_WRITTEN) == str(changed) else f"~{changed}:{size}"
     try:
-        for load in json.loads(footer[_SESSIONS]):
-            entry = Entry(first, load["rows"], load["stamp"] + more, load["footer"])
-            entries[load["session_id"]] = entry
+        for listed_entry in json.loads(footer[_SESSIONS]):
+            entry = Entry(
+                first, listed_entry["rows"], listed_entry["stamp"] + suffix, listed_entry["footer"]
+            )
+            entries[listed_entry["session_id"]] = entry
             first += entry.rows
     except (KeyError, TypeError, ValueError) as error:
         raise pa.ArrowInvalid("its directory cannot be read") from error

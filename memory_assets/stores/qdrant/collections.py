@@ -35,28 +35,28 @@ from memory_assets.stores.vector_store import (
     Vector,
     VectorStore,
     Where,
-    brought_up_to_date,
+    failure_message,
     not_found,
     server_address,
     unit,
-    what_failed,
+    update_versions,
 )
 
 _READ_BATCH = 5_000
 _POINTS = uuid.UUID("6d656d6f-7279-5f61-b373-657473000000")
 """The namespace of the ids of points."""
 _FIRST = "first"
-"""Ends the name of a stored collection that did not replace another: two processes that make it at
-once make the same one."""
+"""The suffix of a stored collection that did not replace another, so that two processes which
+create it at the same time create the same one."""
 _INDEXED = ("project", "session_id")
-"""The metadata that rows are listed by; a server keeps an index of them."""
+"""The metadata by which rows are filtered; a server has an index of them."""
 _CONFLICT = 409
 _Answer = TypeVar("_Answer")
 
 
 class QdrantStore(VectorStore):
     """The collections of the qdrant at `url`, or of a directory, which one process can have open.
-    With a `prefix`, those alone whose names there begin with it; they are called without it.
+    With a `prefix`, only collections whose names there begin with it, which are named without it.
 
     Raises:
         ConfigurationError: the package qdrant-client is not installed.
@@ -86,7 +86,7 @@ class QdrantStore(VectorStore):
             return ask(self._client)
 
     def stored_as(self, name: str) -> str:
-        """Return what a collection is stored as just now; a name of none is one itself."""
+        """Return the present stored name of a collection; a stored name itself is returned."""
         return self._aliases().get(name, name)
 
     def _aliases(self) -> dict[str, str]:
@@ -101,7 +101,7 @@ class QdrantStore(VectorStore):
         }
 
     def _stored(self, name: str) -> set[str]:
-        """Return all that is stored of a collection: what has its name, and replacements."""
+        """Return the stored names of a collection and of its replacements."""
         existing = self.call(lambda client: client.get_collections()).collections
         own = re.compile(rf"{re.escape(self._prefix + name)}\.(?:{_FIRST}|[0-9a-f]{{32}})")
         return {collection.name for collection in existing if own.fullmatch(collection.name)}
@@ -113,12 +113,12 @@ class QdrantStore(VectorStore):
     def open(self, name: str, versions: CollectionVersions) -> Collection:
         """Return a collection for writing; it is created when it is not there."""
         if name not in self._aliases():
-            first = self._first(name)
+            first = self._first_stored(name)
             if first not in self._stored(name):
                 self._create(first, vars(versions))
-            self._point(name, first)
+            self._point_alias(name, first)
         opened = _Collection(self, name, self._prefix + name)
-        brought_up_to_date(opened, versions)
+        update_versions(opened, versions)
         return opened
 
     def get(self, name: str) -> Collection:
@@ -131,7 +131,7 @@ class QdrantStore(VectorStore):
         """Delete a collection, if it is there."""
         stored = self._aliases().get(name)
         if stored is not None:
-            self._point(name, None)
+            self._point_alias(name, None)
             self._delete(stored)
 
     def begin_replacement(
@@ -145,20 +145,20 @@ class QdrantStore(VectorStore):
         return _Collection(self, stored, stored)
 
     def drop_leftovers(self, name: str) -> None:
-        """Delete what is stored of a collection beside what has its name."""
-        current = self._aliases().get(name, self._first(name))
+        """Delete all stored versions of a collection but the present one."""
+        current = self._aliases().get(name, self._first_stored(name))
         for leftover in self._stored(name) - {current}:
             self._delete(leftover)
 
     def replace(self, name: str) -> None:
-        """Have the name mean the replacement, by one request, and delete what it meant before."""
+        """Point the name to the replacement, by one request, and delete the old collection."""
         old = self._aliases().get(name)
-        (new,) = self._stored(name) - {old, self._first(name)}
-        self._point(name, new)
+        (new,) = self._stored(name) - {old, self._first_stored(name)}
+        self._point_alias(name, new)
         if old is not None:
             self._delete(old)
 
-    def _first(self, name: str) -> str:
+    def _first_stored(self, name: str) -> str:
         return f"{self._prefix}{name}.{_FIRST}"
 
     def _create(self, stored: str, metadata: Mapping[str, Any]) -> None:
@@ -182,8 +182,8 @@ class QdrantStore(VectorStore):
 
         self.call(create)
 
-    def _point(self, name: str, stored: str | None) -> None:
-        """Have a name mean a stored collection from now on, or none."""
+    def _point_alias(self, name: str, stored: str | None) -> None:
+        """Point a name to a stored collection, or delete the name (None)."""
         from qdrant_client import models
 
         steps: list[Any] = []
@@ -299,7 +299,7 @@ def _document(point: Any) -> Document:
 
 
 def _filter(where: Mapping[str, Any]) -> Any:
-    """Return a filter of ours as qdrant has it.
+    """Return a filter (`Where`) as a filter of qdrant.
 
     Raises:
         ConfigurationError: it compares otherwise than by `$and`, `$ne` and `$in`.
@@ -317,15 +317,15 @@ def _filter(where: Mapping[str, Any]) -> Any:
                     must_not += fewer
                 continue
             field = f"metadata.{key}"
-            ((how, wanted),) = (value if isinstance(value, dict) else {"$eq": value}).items()
-            if how == "$in":
+            ((operator, wanted),) = (value if isinstance(value, dict) else {"$eq": value}).items()
+            if operator == "$in":
                 any_of = models.MatchAny(any=list(wanted))
                 must.append(models.FieldCondition(key=field, match=any_of))
-            elif how in ("$eq", "$ne"):
+            elif operator in ("$eq", "$ne"):
                 match = models.FieldCondition(key=field, match=models.MatchValue(value=wanted))
-                (must if how == "$eq" else must_not).append(match)
+                (must if operator == "$eq" else must_not).append(match)
             else:
-                raise ConfigurationError(f"qdrant is not asked for rows by {how!r}")
+                raise ConfigurationError(f"qdrant is not asked for rows by {operator!r}")
         return must, must_not
 
     must, must_not = conditions(where)
@@ -363,16 +363,16 @@ def qdrant_errors(url: str) -> Iterator[None]:
             ) from None
     except ResponseHandlingException as error:  # refused, broken, or not in time
         name = type(error.source).__name__
-        raise StoreUnanswering(what_failed("qdrant", url, name)) from None
+        raise StoreUnanswering(failure_message("qdrant", url, name)) from None
     except (QdrantException, ValueError, RuntimeError, OSError) as error:
         name = type(error).__name__
     else:
         return
-    raise StoreError(what_failed("qdrant", url, name)) from None
+    raise StoreError(failure_message("qdrant", url, name)) from None
 
 
 def connected(url: str, api_key: str | None) -> tuple[Any, AbstractContextManager[Any]]:
-    """Return a client, and what one thread at a time may hold: a server needs no such lock."""
+    """Return a client, and the lock to hold for its calls; a server needs none."""
     try:
         import qdrant_client
     except ImportError:

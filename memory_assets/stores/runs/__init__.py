@@ -1,2 +1,2 @@
-"""The runs that made what is on record: what they are called, the ledger of them, and what came of
-them for Dagster's catalogue. Without Dagster, which takes a second to import."""
+"""The runs that made the products: their names, their ledger, and their events for Dagster's
+history; without Dagster, which takes a second to import."""

@@ -1,5 +1,5 @@
-"""What came of an asset of a partition, for Dagster's catalogue: plain values, which the command
-line can note without importing Dagster (`ledger.py`)."""
+"""Materializations and check results as plain values, which the command line can note for Dagster
+without importing it (`ledger.py`)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ _PATH = "path"
 
 @dataclass(frozen=True)
 class Materialization:
-    """The partition of a project was materialized, or an asset without partitions (None), by code
-    of a version; `data_version` is that of what came out."""
+    """An asset was materialized for a project's partition (None: it has no partitions)."""
 
     project: str | None
     asset: str

@@ -1,8 +1,8 @@
-"""The runs that made what is on record, of Dagster and of the command line: those under way, how
-they ended, what they made, and what Dagster's catalogue has not been told yet.
+"""The ledger of the runs, of Dagster and of the command line, that made the products: runs under
+way, how runs ended, what they made, and events that Dagster has not recorded yet.
 
-A file of its own, because neither the lake nor a lost catalogue could restore it. It has no text,
-and of names those of projects and of sessions that a check held back.
+It has a file of its own, because neither the lake nor a lost catalogue could restore it. It has no
+text, and only names of projects and of sessions that a check held back.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ UNKNOWN = "UNKNOWN"
 """Status of a run that Dagster had forgotten before it was noted."""
 SUCCESS, FAILURE, CANCELED, STARTED = "SUCCESS", "FAILURE", "CANCELED", "STARTED"
 ENDED = (SUCCESS, FAILURE, CANCELED)
-"""Statuses of runs, as Dagster calls them, and those of which have ended."""
+"""The statuses of ended runs, in Dagster's names."""
 FAILED = "failed"
-"""How a check ended that did not pass and is no warning."""
+"""The outcome of a check that failed and is no warning."""
 KEPT, PRUNED = "kept", "pruned"
-"""Whether Dagster has a run of its own still; neither for runs of the command line."""
+"""Whether Dagster still has its run; runs of the command line have neither value."""
 _REMEDY = "move it away: audits then lack what it said of runs that were pruned"
 _READER_SECONDS = 1.0
-"""How long who only reads waits for a lock."""
+"""How long a reader waits for a lock."""
 _LISTED = 5
 _DAYS = 7
 _SCHEMA = """
@@ -72,19 +72,19 @@ CREATE TABLE IF NOT EXISTS unreported (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sizes (day TEXT PRIMARY KEY, bytes TEXT NOT NULL) WITHOUT ROWID;
 """
-"""`runs` have ended, `begun` are those of which that is not noted. `made`: what a run made of a
-project's partition of an asset, with which versions, and how its checks ended (JSON). `unreported`:
-what the command line made that Dagster has not been told, the newest event of each partition of an
-asset and of each check. `sizes`: the bytes of each store on a day (JSON)."""
+"""`runs` are ended runs, `begun` those without a noted end. `made`: the assets of a partition that
+a run made, with versions of the code and outcomes of checks (JSON). `unreported`: the newest event,
+of each asset's partition and of each check, that Dagster has not recorded yet. `sizes`: the bytes
+of each store on a day (JSON)."""
 _ADDED = {"partition": "''", "history": "'unknown'"}
 """Columns of `runs` that earlier versions lack, with their default."""
 
 
 @dataclass(frozen=True)
 class EndedRun:
-    """A run that has ended; times are ISO 8601, UTC, "" where unknown. `partition`: the one that it
-    was for; "" for several or none. `history`: `KEPT`, `PRUNED`, "unknown", or "" of a run that was
-    never Dagster's."""
+    """A run that has ended; times are ISO 8601, UTC, "" if unknown. `partition`: its only
+    partition, "" for several or none. `history`: `KEPT`, `PRUNED`, "unknown", or "" for runs of the
+    command line."""
 
     run_id: str
     job: str = ""
@@ -97,7 +97,7 @@ class EndedRun:
 
 @dataclass(frozen=True)
 class BegunRun:
-    """A run that has begun, for these partitions; `process` is "" when it has left it."""
+    """A run that has begun, for these partitions; `process` is "" once it has left its process."""
 
     run_id: str
     job: str
@@ -114,7 +114,7 @@ class BegunRun:
 
 @dataclass(frozen=True)
 class MadeByRun:
-    """What a run made of an asset of a project: the versions of the code, and each check's result:
+    """The versions of the code with which a run made an asset, and the outcome of each check:
     "passed", "warning" or "failed"."""
 
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class MadeByRun:
 
 @dataclass(frozen=True)
 class Unreported:
-    """An event that Dagster has not been told: what a run did, and when, in Unix seconds."""
+    """An event of a run that Dagster has not recorded yet, and its time in Unix seconds."""
 
     run_id: str
     at: float
@@ -131,7 +131,7 @@ class Unreported:
 
 
 class RunLedger(SqliteStore):
-    """The runs behind the products on record. A lock of another process is awaited for `seconds`.
+    """The ledger of runs. `seconds`: how long to wait for a lock of another process.
 
     Raises:
         StoreBusy, StoreError: the file cannot be used.
@@ -141,19 +141,19 @@ class RunLedger(SqliteStore):
         connection = open_shared(path, _SCHEMA, _REMEDY, seconds=seconds)
         super().__init__(path, connection, _REMEDY)
         try:
-            self._bring_up_to_date()
+            self._add_missing_columns()
         except BaseException:
             self.close()
             raise
 
-    def _bring_up_to_date(self) -> None:
-        if self._lacking():
+    def _add_missing_columns(self) -> None:
+        if self._missing_columns():
             with self.transaction() as connection:
-                for name in sorted(self._lacking()):
+                for name in sorted(self._missing_columns()):
                     column = f"{name} TEXT NOT NULL DEFAULT {_ADDED[name]}"
                     connection.execute(f"ALTER TABLE runs ADD COLUMN {column}")
 
-    def _lacking(self) -> set[str]:
+    def _missing_columns(self) -> set[str]:
         """Return the columns that a file of an earlier version lacks."""
         return _ADDED.keys() - {row[1] for row in self.rows("PRAGMA table_info(runs)")}
 
@@ -172,11 +172,11 @@ class RunLedger(SqliteStore):
         )
 
     def note_left(self, run_id: str) -> None:
-        """Note that a run has left its process: how it ended is to be asked of Dagster."""
+        """Note that a run has left its process; Dagster knows how it ended."""
         self.write("UPDATE begun SET process = '' WHERE run_id = ?", run_id)
 
     def begun(self, run_id: str | None = None) -> list[BegunRun]:
-        """Return the runs, or one, of which it is not noted how they ended."""
+        """Return the runs without a noted end, or the one with this id."""
         columns = "run_id, job, partitions, process, started_at, history"
         rows = self.tuples(f"SELECT {columns} FROM begun WHERE run_id = ifnull(?, run_id)", run_id)
         return [BegunRun(run, job, json.loads(names), *others) for run, job, names, *others in rows]
@@ -186,7 +186,7 @@ class RunLedger(SqliteStore):
         return {name for run in self.begun() if run.is_under_way for name in run.partitions}
 
     def fail_dead_runs(self) -> None:
-        """Note that the command line's runs have failed whose process is gone."""
+        """Note the command line's runs whose process is gone as failed."""
         for run in self.begun():
             if not run.history and not run.is_under_way:
                 self.note_ended(ended(run, FAILURE))
@@ -199,7 +199,7 @@ class RunLedger(SqliteStore):
         versions: Mapping[str, str],
         checks: Mapping[str, str],
     ) -> None:
-        """Note what a run made of a partition; it replaces what the run noted of it before."""
+        """Note the versions and checks with which a run made an asset, replacing earlier notes."""
         about: dict[str, Any] = {"run_id": run_id, "project": project, "asset": asset}
         self.put("made", **about, versions=json.dumps(versions), checks=json.dumps(checks))
 
@@ -210,12 +210,12 @@ class RunLedger(SqliteStore):
             self.put("runs", **vars(run))
 
     def note_pruned(self, run_id: str) -> None:
-        """Note that Dagster has a run no more."""
+        """Note that Dagster's history no longer has a run."""
         self.write("UPDATE runs SET history = ? WHERE run_id = ?", PRUNED, run_id)
 
     def not_ended(self, run_ids: Iterable[str]) -> set[str]:
-        """Return those of some runs, of all that have begun and of all that are noted to have made
-        anything, of which it is not noted how they ended; not the command line's own."""
+        """Return Dagster's runs without a noted end, among these, those that have begun, and those
+        that made an asset."""
         begun = {run.run_id: run for run in self.begun()}
         known = {*run_ids, *begun, *(str(row[0]) for row in self.select("made", "DISTINCT run_id"))}
         own = {run.run_id for run in begun.values() if not run.history}
@@ -223,29 +223,31 @@ class RunLedger(SqliteStore):
 
     def ended(self, run_id: str) -> EndedRun | None:
         """Return how a run ended; None if that is not noted."""
-        rows = self.tuples(f"SELECT {_OF_RUN} FROM runs WHERE run_id = ?", run_id)
+        rows = self.tuples(f"SELECT {_RUN_COLUMNS} FROM runs WHERE run_id = ?", run_id)
         return EndedRun(*rows[0]) if rows else None
 
     def last_runs(self) -> dict[str, Any]:
-        """Return the last runs that ended and the failed ones of a week, newest first; without
-        those that Dagster keeps its own records by. The last one is what was asked for, and not the
-        look for known secrets that follows it."""
+        """Return the last runs that ended and the failed ones of a week, newest first, without jobs
+        that only maintain Dagster's history. `last` prefers other jobs to the search for known
+        secrets, which follows them."""
         since = iso_time(time.time() - _DAYS * 86_400)
-        newest = f"SELECT {_OF_RUN} FROM runs WHERE ended_at > ? AND status LIKE ?"
+        newest = f"SELECT {_RUN_COLUMNS} FROM runs WHERE ended_at > ? AND status LIKE ?"
         newest += f" AND job NOT IN ('{RECORD_JOB}', '{PRUNE_JOB}') ORDER BY ended_at DESC"
         last = [EndedRun(*row) for row in self.tuples(f"{newest} LIMIT {_LISTED}", "", "%")]
         failed = [EndedRun(*row) for row in self.tuples(newest, since, FAILURE)]
         return {
-            "last": _shown(min(last, key=lambda run: run.job == RECHECK_JOB)) if last else None,
-            "ended": [_shown(run) for run in last],
+            "last": _status_values(min(last, key=lambda run: run.job == RECHECK_JOB))
+            if last
+            else None,
+            "ended": [_status_values(run) for run in last],
             "failed_in_7_days": len(failed),
-            "failed": [_shown(run) for run in failed[:_LISTED]],
+            "failed": [_status_values(run) for run in failed[:_LISTED]],
             "under_way": sum(run.is_under_way for run in self.begun()),
         }
 
     def failing(self) -> list[str]:
-        """Return the partitions whose last ingest that was not cancelled failed, "" for several;
-        without those that a later one has gone through."""
+        """Return the partitions whose last ingest failed, "" for several; cancelled ones do not
+        count, nor those after which a run of the same partitions succeeded."""
         newest = f"""
             WITH newest AS (
                 SELECT partition, status, MAX(ended_at) AS at FROM runs
@@ -260,7 +262,8 @@ class RunLedger(SqliteStore):
         return [str(partition) for (partition,) in self.tuples(newest, FAILURE, SUCCESS)]
 
     def made(self, run_id: str, project: str, asset: str) -> MadeByRun:
-        """Return what a run made of a partition; empty if nothing is noted."""
+        """Return the versions and checks with which a run made an asset; empty if none are
+        noted."""
         about = {"run_id": run_id, "project": project, "asset": asset}
         rows = self.select("made", "versions, checks", **about)
         return MadeByRun(*map(json.loads, rows[0])) if rows else MadeByRun()
@@ -276,18 +279,18 @@ class RunLedger(SqliteStore):
         return {(str(row[0]), str(row[1])): parsed[row[2]] for row in rows}
 
     def note_unreported(self, events: Iterable[Unreported]) -> None:
-        """Note events for Dagster; each replaces what waits of the same partition and check. What
-        is older than that is not noted."""
+        """Note events for Dagster; each replaces an older one of the same partition, asset and
+        check."""
         rows = [
             (
-                entry.event.project or "",
-                entry.event.asset,
-                entry.event.check if isinstance(entry.event, Evaluation) else "",
-                entry.run_id,
-                entry.at,
-                to_json(entry.event),
+                unreported.event.project or "",
+                unreported.event.asset,
+                unreported.event.check if isinstance(unreported.event, Evaluation) else "",
+                unreported.run_id,
+                unreported.at,
+                to_json(unreported.event),
             )
-            for entry in events
+            for unreported in events
         ]
         with self.transaction() as connection:
             connection.executemany(
@@ -298,9 +301,8 @@ class RunLedger(SqliteStore):
             )
 
     def unreported_partitions(self) -> dict[str, bool]:
-        """Return the partitions of which Dagster has not been told all, those that wait longest
-        first; "" for assets without partitions. The value says whether only runs that succeeded
-        wait."""
+        """Return the partitions with unreported events, those that wait longest first ("": assets
+        without partitions), and whether all these events are of runs that succeeded."""
         rows = self.rows(
             "SELECT unreported.partition, MIN(runs.status IS 'SUCCESS') FROM unreported"
             " LEFT JOIN runs USING (run_id) GROUP BY 1 ORDER BY MIN(at), 1"
@@ -308,12 +310,12 @@ class RunLedger(SqliteStore):
         return {str(name): bool(whole) for name, whole in rows}
 
     def unreported(self, partition: str) -> list[Unreported]:
-        """Return what Dagster has not been told of a partition."""
+        """Return the unreported events of a partition."""
         rows = self.select("unreported", "run_id, at, event", partition=partition)
         return [Unreported(run_id, at, from_json(event)) for run_id, at, event in rows]
 
     def note_reported(self, partition: str, events: Iterable[Unreported]) -> None:
-        """Note that Dagster has been told these events of a partition."""
+        """Note that Dagster has recorded these events of a partition."""
         with self.transaction() as connection:
             connection.executemany(
                 "DELETE FROM unreported WHERE partition = ? AND run_id = ? AND at = ?",
@@ -321,7 +323,7 @@ class RunLedger(SqliteStore):
             )
 
     def note_sizes(self, day: str, sizes: Mapping[str, int]) -> None:
-        """Note the bytes of each store on a day, ISO 8601, in place of what is noted."""
+        """Note the bytes of each store on a day (ISO 8601), replacing earlier ones."""
         self.put("sizes", day=day, bytes=json.dumps(sizes))
 
     def sizes(self) -> dict[str, dict[str, int]]:
@@ -329,9 +331,9 @@ class RunLedger(SqliteStore):
         return {str(day): json.loads(noted) for day, noted in self.select("sizes", order="day")}
 
     def keep_only(self, live: Collection[tuple[str, str]]) -> None:
-        """Delete the ended runs that made nothing of what is on record: `live` are the (project,
-        run) of all products. The last runs stay, and those that failed in a week; what a check that
-        failed was noted with is kept until it has run again."""
+        """Delete the ended runs that made no present product; `live` has the (project, run) of all
+        products. The last runs stay, those that failed within a week, and failed checks until they
+        have run again."""
         since = iso_time(time.time() - _DAYS * 86_400)
         with self.transaction() as connection:
             connection.execute("CREATE TEMP TABLE live (project TEXT, run_id TEXT)")
@@ -355,8 +357,8 @@ class RunLedger(SqliteStore):
             connection.execute("DROP TABLE live")
 
     def forget(self, projects: Collection[str], session_ids: Collection[str] = ()) -> None:
-        """Delete projects by name, and what names a session, and rewrite the file, so that no byte
-        of it has the name."""
+        """Delete these projects, and events that name these sessions, and rewrite the file, so that
+        it has no byte of the names."""
         with self.transaction() as connection:
             for name in sorted(projects):
                 connection.execute("DELETE FROM made WHERE project = ?", (name,))
@@ -374,7 +376,7 @@ class RunLedger(SqliteStore):
         compact(self.path)
 
 
-_OF_RUN = "run_id, job, status, started_at, ended_at, partition, history"
+_RUN_COLUMNS = "run_id, job, status, started_at, ended_at, partition, history"
 
 
 def ended(run: BegunRun, status: str) -> EndedRun:
@@ -399,7 +401,7 @@ def ledger_of(data_dir: Path) -> RunLedger:
     return RunLedger(IN_MEMORY)
 
 
-def _shown(run: EndedRun) -> dict[str, Any]:
+def _status_values(run: EndedRun) -> dict[str, Any]:
     """Return a run as `memory status` shows it."""
     shown = asdict(run)
     started, over = shown.pop("started_at"), datetime.fromisoformat(run.ended_at)

@@ -1,4 +1,4 @@
-"""What runs are called, and how their tags and configuration name the projects they are for."""
+"""Names of jobs, tags and partitions, and the projects in the tags and configuration of a run."""
 
 from __future__ import annotations
 

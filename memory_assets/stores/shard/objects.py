@@ -1,8 +1,8 @@
-"""Where the objects of shards are: a directory, or a bucket of S3, with one contract.
+"""The object stores of shards: a directory, or a bucket of S3, with one contract.
 
-An object is created under a key that had none, and never changed. So creation is the one thing that
-has to be atomic: link(2) in a directory, which fails where the name is taken, also over NFS, and
-needs no lock that a killed process or a file server could lose; `If-None-Match: *` in S3.
+An object is created under a new key, and never changed. So only creation must be atomic: by link(2)
+in a directory, which fails for an existing name, also over NFS, and needs no lock that a killed
+process or a file server could lose; by `If-None-Match: *` in S3.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Objects(Protocol):
         """Delete objects; those that are not there are ignored."""
 
     def is_away(self) -> bool:
-        """Whether nothing is there because the store may be elsewhere, as the empty directory at
-        which a share is not mounted."""
+        """Whether the store is empty and may be elsewhere, as the directory of a share that is not
+        mounted."""
 
 
 def open_objects(url: str) -> Objects:
@@ -72,10 +72,9 @@ def open_objects(url: str) -> Objects:
 
 
 class DirectoryObjects:
-    """Objects as files below a directory, which machines may share. Who may read the directory may
-    read what is below it, whatever the umask of the process. Links below it, which somebody else
-    may have put there, lead nowhere: with one among its parts a key is refused, and as an object
-    one is not listed."""
+    """Objects as files below a directory, which machines may share. Whoever may read the directory
+    may read the files, whatever the umask of the process. Links below it, which somebody else may
+    have put there, are not followed: keys through them are refused, and they are not listed."""
 
     def __init__(self, root: Path) -> None:
         self.url = str(root)
@@ -88,8 +87,8 @@ class DirectoryObjects:
         with self._errors(key):
             for _ in range(_TRIES):
                 try:
-                    mode = self._made(path.parent)
-                    return _linked(staging, path, content, mode & 0o666)
+                    mode = self._make_directory(path.parent)
+                    return _link_new_file(staging, path, content, mode & 0o666)
                 except FileNotFoundError:  # a sweep removed the directory, which was empty
                     continue
             raise StoreError(f"{path.parent} is removed again and again; try again")
@@ -110,9 +109,9 @@ class DirectoryObjects:
         with self._errors(prefix):
             if self._root.exists():
                 os.scandir(self._root).close()  # `rglob` passes over what cannot be read
-            below = (path for path in self._path(prefix).rglob("*") if path.is_file())
-            own = (path for path in below if not path.is_symlink())
-            return sorted(path.relative_to(self._root).as_posix() for path in own)
+            paths = (path for path in self._path(prefix).rglob("*") if path.is_file())
+            files = (path for path in paths if not path.is_symlink())
+            return sorted(path.relative_to(self._root).as_posix() for path in files)
 
     def folders(self, prefix: str) -> list[str]:
         """Return the directories in a directory."""
@@ -148,7 +147,7 @@ class DirectoryObjects:
                 raise StoreError(f"cannot use {path}: links in a shard are not followed")
         return path
 
-    def _made(self, directory: Path) -> int:
+    def _make_directory(self, directory: Path) -> int:
         """Make a directory that is missing, with the mode of the root, and return that mode."""
         self._root.mkdir(parents=True, exist_ok=True)
         mode = self._root.stat().st_mode
@@ -167,7 +166,7 @@ class DirectoryObjects:
             raise StoreError(f"cannot use {self._root / key}: {reason}") from error
 
 
-def _linked(staging: Path, path: Path, content: bytes, mode: int) -> bool:
+def _link_new_file(staging: Path, path: Path, content: bytes, mode: int) -> bool:
     try:
         with staging.open("xb") as file:
             file.write(content)

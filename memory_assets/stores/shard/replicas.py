@@ -1,6 +1,5 @@
-"""The shards that were brought to this machine: each is a data directory of its own, to be searched
-and never to be written but by the next `memory pull`.
-"""
+"""Replicas: shards that were pulled to this machine. Each is a data directory for searches, which
+only `memory pull` writes."""
 
 from __future__ import annotations
 
@@ -24,9 +23,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9.]+")
 
 @dataclass
 class Replica:
-    """A shard as it is on this machine. `manifests` has the key of each project's manifest, `files`
-    that of each file of a project, `forgotten` the sessions that its head names as forgotten;
-    `head`: the id of that head, "" while it is not known that all of it is here."""
+    """A shard on this machine. `manifests` has the key of each project's manifest, `files` the key
+    of each file of a project, `forgotten` the sessions that its head names as forgotten; `head`:
+    the id of that head, "" until all of it is known to be here."""
 
     directory: Path
     url: str
@@ -38,7 +37,7 @@ class Replica:
     forgotten: list[str] = field(default_factory=list)
 
     def note(self) -> None:
-        """Note it in its directory."""
+        """Write the replica's state to its directory."""
         values = {**asdict(self), "directory": None}
         replace_text(self.directory / REPLICA_FILE, json.dumps(values))
 
@@ -56,7 +55,7 @@ def replica_at(data_dir: Path, url: str) -> Replica:
 
 
 def replicas_of(data_dir: Path, below: str = "") -> list[Replica]:
-    """Return the replicas in a data directory, by address; of the shards below an address."""
+    """Return the replicas in a data directory of the shards below an address, sorted by address."""
     notes = (data_dir / FOLDER).glob(f"*/{REPLICA_FILE}")
     known = filter(None, (replica_in(path.parent) for path in notes))
     return sorted(
@@ -66,7 +65,8 @@ def replicas_of(data_dir: Path, below: str = "") -> list[Replica]:
 
 
 def notes_of(data_dir: Path) -> tuple[tuple[str, int], ...]:
-    """Return what differs when a replica in a data directory has come, changed or gone."""
+    """Return a value that changes when a replica in a data directory is added, changed or
+    removed."""
     notes = []
     for note in sorted((data_dir / FOLDER).glob(f"*/{REPLICA_FILE}")):
         with suppress(FileNotFoundError):  # it went meanwhile

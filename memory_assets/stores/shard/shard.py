@@ -1,4 +1,4 @@
-"""A shard: the redacted products of one memory, as immutable objects that a head names.
+"""A shard: the redacted products of one memory, as immutable objects listed by a head.
 
     <prefix>/<name>/heads/<generation>           what the shard is at a generation (`Head`)
     <prefix>/<name>/blobs/<generation>/<hash>    a manifest of a project, or a file of the lake
@@ -31,7 +31,7 @@ _NOT_AS_WRITTEN = (
     *(ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError),
     *(zlib.error, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.IntegrityError),
 )
-"""What comes of JSON with other values than ours, where it is read and where it is stored."""
+"""The errors that unexpected values in JSON cause when they are read or stored."""
 _TRIES = 5
 _HEADS, _BLOBS = "heads", "blobs"
 _KEY = re.compile(rf"{_BLOBS}/[0-9]{{12,}}/[0-9a-f]{{64}}")
@@ -39,10 +39,9 @@ _KEY = re.compile(rf"{_BLOBS}/[0-9]{{12,}}/[0-9a-f]{{64}}")
 
 @dataclass(frozen=True)
 class Head:
-    """What a shard is at a generation: the key of the manifest of each of its projects, and the
-    `forgotten` sessions, as `tombstones.travelling` names them. `made_of`: of a derived shard, a
-    hash of the head and the versions of code that it was made with. `id` is the hash of its
-    object."""
+    """A generation of a shard: the key of each project's manifest, and the `forgotten` sessions, as
+    `tombstones.travelling` names them. `made_of`: for a derived shard, a hash of the source's head
+    and of the versions of code. `id` is the hash of the head's object."""
 
     generation: int
     written_at: str
@@ -88,7 +87,7 @@ class Manifest:
             text = unpacking.decompress(content, _LARGEST_MANIFEST)
             if not unpacking.eof:
                 raise StoreDamaged("a manifest is cut off, or too large")
-            values = _readable(json.loads(text))
+            values = _without_format(json.loads(text))
             values["files"] = {
                 str(name): (str(key), int(size)) for name, (key, size) in values["files"].items()
             }
@@ -96,7 +95,7 @@ class Manifest:
 
 
 class Shard:
-    """One shard. What its methods raise is what those of `Objects` do."""
+    """One shard. Its methods raise the errors of `Objects`."""
 
     def __init__(self, objects: Objects, name: str) -> None:
         self.name = name
@@ -123,11 +122,11 @@ class Shard:
             if not generation:
                 return None
             try:
-                content = self._objects.get(self._key(_HEADS, _numbered(generation)))
+                content = self._objects.get(self._key(_HEADS, _padded(generation)))
             except NotFound:  # the next one took its place
                 continue
             with reading(f"the head of {self.url}"):
-                values = _readable(json.loads(content))
+                values = _without_format(json.loads(content))
                 values["projects"] = {
                     str(name): str(key) for name, key in values["projects"].items()
                 }
@@ -154,28 +153,28 @@ class Shard:
 
     def put_blob(self, generation: int, content: bytes) -> str:
         """Store a blob for a generation that is to come, and return its key."""
-        key = f"{_BLOBS}/{_numbered(generation)}/{sha256(content).hexdigest()}"
+        key = f"{_BLOBS}/{_padded(generation)}/{sha256(content).hexdigest()}"
         self._objects.create(self._prefix + key, content)
         return key
 
     def swap_head(self, head: Head) -> Head | None:
-        """Make this the head if the present one is of the generation before; return it as it is
-        then, or None because another writer was first."""
+        """Make this the head if the present one is of the generation before, and return it with its
+        id; None if another writer was first."""
         content = head.to_bytes()
-        mine = self._key(_HEADS, _numbered(head.generation))
-        if not self._objects.create(mine, content):
+        key = self._key(_HEADS, _padded(head.generation))
+        if not self._objects.create(key, content):
             return None
         if self.generation() != head.generation:  # the one before was long swept
-            self._objects.delete([mine])
+            self._objects.delete([key])
             return None
         return replace(head, id=sha256(content).hexdigest())
 
     def sweep(self, head: Head, named: Iterable[str]) -> int:
         """Delete all objects up to the generation of the present `head` that it does not need:
         older heads, and blobs but for those `named`; return their number."""
-        needed = {self._key(_HEADS, _numbered(head.generation))}
+        needed = {self._key(_HEADS, _padded(head.generation))}
         needed |= {self._prefix + key for key in named}
-        last = _numbered(head.generation)
+        last = _padded(head.generation)
         old = [
             key
             for key in (*self._keys(_HEADS), *self._keys(_BLOBS))
@@ -213,8 +212,7 @@ def shards_below(objects: Objects, prefix: str = "") -> list[Shard]:
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Report values of a shard that another machine wrote, and that are not as we write them, as
-    damage.
+    """Report unexpected values in a shard, which another machine wrote, as damage.
 
     Raises:
         StoreDamaged: the block within failed because of the values that it read.
@@ -225,11 +223,11 @@ def reading(what: str) -> Iterator[None]:
         raise StoreDamaged(f"{what} is damaged ({type(error).__name__})") from error
 
 
-def _numbered(generation: int) -> str:
+def _padded(generation: int) -> str:
     return f"{generation:012d}"
 
 
-def _readable(values: dict[str, Any]) -> dict[str, Any]:
+def _without_format(values: dict[str, Any]) -> dict[str, Any]:
     if values.pop("format", None) != FORMAT:
         raise StoreMismatch("the shard was written by a newer memory_assets; install that one")
     return values

@@ -1,4 +1,4 @@
-"""How far an ingest has come, for searches meanwhile.
+"""The progress of an ingest, for searches meanwhile.
 
 The file counts while the ingesting process holds the lock; a killed process leaves a file, and no
 lock.
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from memory_assets.errors import StoreBusy
-from memory_assets.stores.files.shared import locked, replace_text, state_of_holder
+from memory_assets.stores.files.shared import holder_state, locked, replace_text
 
 _LOCK = "ingest.lock"
 _FILE = "ingest.json"
@@ -21,8 +21,7 @@ _FILE = "ingest.json"
 
 @dataclass
 class IngestProgress:
-    """How many projects an ingest is for, and for how many of them it has indexed the words and
-    the vectors."""
+    """The number of projects of an ingest, and of those whose words and vectors are indexed."""
 
     projects: int
     words: int = 0
@@ -43,8 +42,8 @@ class IngestProgress:
 
 @contextmanager
 def ingesting(data_dir: Path, progress: IngestProgress) -> Iterator[Callable[[], None]]:
-    """Yield what publishes the progress of an ingest, as it is then, for the length of a block.
-    If another process publishes its own, nothing is. A full disk does not stop the ingest."""
+    """Yield a function that publishes the present progress of an ingest, for a block; it does
+    nothing while another process publishes its own. A full disk does not stop the ingest."""
 
     def publish() -> None:
         with suppress(OSError):
@@ -63,4 +62,4 @@ def ingesting(data_dir: Path, progress: IngestProgress) -> Iterator[Callable[[],
 
 def under_way(data_dir: Path) -> IngestProgress | None:
     """Return the progress of an ingest under way, or None."""
-    return state_of_holder(data_dir / _FILE, data_dir / _LOCK, IngestProgress)
+    return holder_state(data_dir / _FILE, data_dir / _LOCK, IngestProgress)

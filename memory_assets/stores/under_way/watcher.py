@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memory_assets.errors import StoreBusy
 from memory_assets.stores.catalog.connection import now
-from memory_assets.stores.files.shared import locked, replace_text, state_of_holder
+from memory_assets.stores.files.shared import holder_state, locked, replace_text
 
 TRANSCRIPTS = "watcher"
 WORKSPACES = "workspaces-watcher"
@@ -27,8 +27,8 @@ _PATIENCE_SECONDS = 1.0
 
 @dataclass
 class WatcherState:
-    """The state of a watcher. `mode` is events or polling (`notes` has the reason by
-    directory), `failing` the reason by project, times are ISO 8601 in UTC."""
+    """The state of a watcher. `mode` is events or polling (`notes`: the reason by directory),
+    `failing`: the reason by project; times are ISO 8601 in UTC."""
 
     of: str = TRANSCRIPTS
     pid: int = field(default_factory=os.getpid)
@@ -56,7 +56,7 @@ def watching(
         try:
             lock.enter_context(locked(data_dir / f"{of}.lock", patience, ""))
         except StoreBusy:
-            raise StoreBusy(_who(data_dir, of)) from None
+            raise StoreBusy(_busy_message(data_dir, of)) from None
         state = WatcherState(of)
         try:
             tell(data_dir, state)
@@ -73,10 +73,10 @@ def tell(data_dir: Path, state: WatcherState) -> None:
 
 def present(data_dir: Path, of: str = TRANSCRIPTS) -> WatcherState | None:
     """Return the state of the process that watches a data directory, or None."""
-    return state_of_holder(data_dir / f"{of}.json", data_dir / f"{of}.lock", WatcherState)
+    return holder_state(data_dir / f"{of}.json", data_dir / f"{of}.lock", WatcherState)
 
 
-def _who(data_dir: Path, of: str) -> str:
+def _busy_message(data_dir: Path, of: str) -> str:
     state = present(data_dir, of)
     if state is None:
         return f"another process watches for {data_dir} already"

@@ -51,7 +51,6 @@ from memory_assets.transcripts.unread import Columns
 
 _FOLDER = "agent-transcripts"
 _SUBAGENTS = "subagents"
-_ROLES = ("user", "assistant")
 _DEPTH = 3
 _TEXT = ".txt"
 _TURN = re.compile(r"^(user|assistant):\n", re.MULTILINE)

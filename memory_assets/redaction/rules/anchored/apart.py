@@ -84,7 +84,12 @@ def _is_given(value: str) -> bool:
 
 def _is_worded(value: str) -> bool:
     """Return True if `value`, behind a user and a colon, is a password, also one of words."""
-    return likely_password(value) or is_words(value) or is_given(value, Place.LINE)
+    return likely_password(value) or is_words(value)
+
+
+def _is_login(value: str) -> bool:
+    """Return True if `value`, behind a user and a colon in a login, is a password, or one word."""
+    return _is_worded(value) or is_given(value, Place.LINE)
 
 
 def _are_words(value: str) -> bool:
@@ -262,10 +267,10 @@ APART: tuple[AnchoredRule, ...] = (
     rule("login-password", 'login"', typed_password,
          r"(?i)login\",\s?\"params\":\s?\[\"[^\"\n]{1,60}\",\s?\"(?P<secret>[^\"\n]{4,100})\"\]",
          '"method":"login","params":["app","' + FILL[:12] + '"]'),
-    *(rule("login-password", f"{end}=", _is_worded,
+    *(rule("login-password", f"{end}=", _is_worded if end in ("auth", "login") else _is_login,
            rf"(?i){end}=[\"']?{_USER}[:/%](?P<secret>[^\s\"'@/:]{{4,100}})(?=[\"'\s]|$)",
            f"HTTP_{end}=app:{FILL[:12]}")
-      for end in ("auth", "basic", "credentials", "creds", "cred", "login", "_plain",
+      for end in ("auth", "basic", "basic_auth", "credentials", "creds", "cred", "login", "_plain",
                   "_userpass")),
     *(rule("named-secret", anchor, bool,
            rf"(?i){anchor}[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?"

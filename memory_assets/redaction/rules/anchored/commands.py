@@ -128,6 +128,8 @@ _BY_PROGRAM = (
      r"(?:user (?:create|add) \S{1,60} |--newpassword=)", "samba-tool user create app "),
     ("x11vnc", r"x11vnc", r"-(?:store)?passwd ", "x11vnc -passwd "),
     ("hydra", r"hydra", r"-p ", "hydra -p "),
+    ("plink", r"plink", r"-pw ", "plink -pw "),
+    ("pscp", r"pscp", r"-pw ", "pscp -pw "),
     ("k3s ", r"k3s(?: agent| server)", r"(?:-t|--token)[ =]", "k3s agent -t "),
     ("rcon", r"rcon(?:-cli)?", r"(?:-p|--password)[ =]", "mcrcon -p "),
     ("espota", r"espota(?:\.py)?", r"(?:-a|--auth=?) ?", "espota.py -a "),
@@ -158,7 +160,7 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            f"{sample}{FILL[:12]} x")
       for anchor, program, flag, sample in _BY_PROGRAM),
     rule("command-secret", " -u ", _given_password,
-         r" -U [\"']?[\w.\\@/-]{1,60}%" + _SECRET, "smbclient -U app%" + FILL[:12]),
+         r" -U [\"']?[A-Za-z][\w.\\@/-]{0,60}%" + _SECRET, "smbclient -U app%" + FILL[:12]),
     rule("command-secret", "config ", typed_password,
          r"config http-basic\.\S{1,80} \S{1,80} " + _SECRET,
          "poetry config http-basic.x app " + FILL[:12]),

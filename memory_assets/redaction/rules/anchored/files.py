@@ -137,7 +137,7 @@ FILES: tuple[AnchoredRule, ...] = (
          _NO_SCHEME + r":(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
          r"@(?!sha\d)(?=[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:\d{2,5}(?!\w))",
          "deploy:" + FILL[:12] + "@db.example.com:5432"),
-    rule("host-login", ":", placed_password,
+    rule("host-login", ":", mixed_password,
          _NO_SCHEME + r":(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
          r"@(?!sha\d)(?=[A-Za-z][\w-]{1,60}:\d{4,5}(?!\w))",
          "deploy:" + FILL[:12] + "@db:5432"),

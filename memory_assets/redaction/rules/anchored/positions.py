@@ -110,7 +110,6 @@ POSITIONS: tuple[AnchoredRule, ...] = (
           ("pm2 link ", r"\bpm2 link ", drawn_value, "pm2 link "),
           ("+login ", r"(?<!\S)\+login (?!anonymous)[\w.@-]{1,60} ", typed_password,
            "steamcmd +login app "),
-          (" -pw ", r" -pw ", typed_password, "plink app@h -pw "),
           (" put ", r"(?<=\w) put [\w./-]{0,80}(?:pass(?:word|wd)?|pwd|secret) ", placed_password,
            "consul kv put app/password "),
           *((f"{name} ", rf"(?:(?<=set )|(?<![^\n])){name} ", placed_password, f"{name} ")

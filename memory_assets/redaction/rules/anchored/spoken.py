@@ -69,6 +69,10 @@ def _is_code(value: str) -> bool:
     return mixed_password(value) and any(map(str.isalpha, value))
 
 
+_NO_SENTENCE = r"(?=[a-z]*[^\sa-z\"';]|[a-z]+[\"']?(?:;|[ \t]*(?:[\r\n]|$)))"
+"""Before a word alone, if it ends its line."""
+
+
 def _is_community(value: str) -> bool:
     """Return True if `value`, a community of SNMP, is none that everybody knows."""
     return is_given(value, Place.LINE) and value.lower() not in ("public", "private")
@@ -144,7 +148,8 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            f"{scheme}app:{FILL[:12]}@pbx.example.com")
       for scheme in ("sip:", "sips:")),
     *(rule("device-password", anchor, mixed_password if anchor == "enable " else placed_password,
-           rf"(?i)(?<![\w-]){before}[\"']?(?P<secret>[^\s\"';]{{4,100}})[\"']?(?=[\s;]|$)",
+           rf"(?i)(?<![\w-]){before}[\"']?{_NO_SENTENCE}(?P<secret>[^\s\"';]{{4,100}})[\"']?"
+           r"(?=[\s;]|$)",
            f"{sample}{FILL[:12]}")
       for anchor, before, sample in (
           ("enable ", r"enable (?:secret|password)(?: level \d{1,2})? (?:[05-9] )?",
@@ -156,7 +161,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
           ("password 0 ", r"password 0 ", "ppp chap password 0 "),
           ("pre-shared-", r"pre-shared-(?:key|secret) (?:ascii-text |hex |local |remote |[0-9] )?",
            "pre-shared-key "),
-          ("option key ", r"option key ", "option key "),
+          ("option key ", r"option key (?=[\"'])", "option key '"),
           ("nhrp authentication ", r"nhrp authentication ", "ip nhrp authentication "),
           ("line ", r"line (?:vty|con|aux) [\d ]{1,7}\r?\n(?: [^\n]{1,60}\n){0,4} password (?:0 )?",
            "line vty 0 4\n password "),
