@@ -17,7 +17,6 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from memory_assets.cli.cli import main
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.dagster.traces import require_idle
 from memory_assets.cli.ingesting.ingest import run_plans
@@ -33,7 +32,7 @@ from memory_assets.recall import open_memory
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.transcripts import Source
-from memory_assets_tests.command_line import environment_of
+from memory_assets_tests.command_line import environment_of, run_here
 from memory_assets_tests.conftest import copy_sample, forget_own_settings, settings_of_copy
 from memory_assets_tests.dagster.recorded import record_ingests
 from memory_assets_tests.pipeline.bytes_at_rest import (
@@ -104,19 +103,12 @@ Command = Callable[..., tuple[int, dict[str, Any]]]
 
 
 @pytest.fixture
-def command(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> Command:
+def command(settings: Settings) -> Command:
     """Runs the command line on that memory; returns exit code and JSON."""
-    for name, value in environment_of(settings).items():
-        monkeypatch.setenv(name, value)
 
     def run(*arguments: str) -> tuple[int, dict[str, Any]]:
-        monkeypatch.setattr("sys.argv", ["memory", *arguments, "--json"])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capfdbinary.readouterr().out
-        return int(str(ended.value.code)), json.loads(printed) if printed else {}
+        done = run_here(environment_of(settings), *arguments, "--json")
+        return done.returncode, json.loads(done.stdout) if done.stdout else {}
 
     return run
 
