@@ -161,9 +161,9 @@ def _discovery(turn: Turn, fault: Said) -> Moment:
 def _commits(
     session: SessionTurns, stated_in: Mapping[str, Said | None]
 ) -> Iterator[tuple[Moment, list[str], bool]]:
-    """Yield the moment of each commit, with the ids of the turns in which it was worked on or whose
-    cause names one of its files; and whether it is the only commit of its turn: then the causes are
-    its own."""
+    """Yield the moment of each commit; the ids of the turns whose stated causes are its own; and
+    whether it is the only commit of its turn. If it is not, no cause is its own, else those of the
+    turns in which it was worked on, and those that name one of its files."""
     by_turn: dict[str, list[CommitCall]] = {}
     for call in _lasting(commits_that_stayed(session)):
         by_turn.setdefault(call.turn.id, []).append(call)
@@ -181,15 +181,17 @@ def _commits(
             records = (*(one for _, part in worked for one in part), *turn.records[start:end])
             turns = (*(earlier for earlier, _ in worked), turn)
             modified = touched(session, records).modified
-            stated = [
-                (member.id, stated_in.get(member.id))
-                for member in (*(earlier for earlier, _ in since), turn)
-                if member in turns or _speaks_of(stated_in.get(member.id), modified)
-            ]
             is_only = len(calls) == 1
-            faults = [cause_of(one) for _, one in stated if one is not None and is_only]
+            causes = {
+                member.id: fault
+                for member in (*(earlier for earlier, _ in since), turn)
+                if is_only
+                and (fault := stated_in.get(member.id)) is not None
+                and (member in turns or _speaks_of(fault, modified))
+            }
+            faults = [cause_of(fault) for fault in causes.values()]
             moment = _commit(call, turns, records, modified, faults)
-            yield moment, [turn_id for turn_id, _ in stated], is_only
+            yield moment, [*causes], is_only
             since, start = [], end
         since = [*since, (turn, turn.records[start:])][-TURNS_OF_A_COMMIT:]
 
@@ -205,9 +207,9 @@ def _lasting(calls: Sequence[CommitCall]) -> list[CommitCall]:
     return [call for place, call in enumerate(calls) if place not in gone]
 
 
-def _speaks_of(fault: Said | None, modified: Sequence[RedactedText]) -> bool:
+def _speaks_of(fault: Said, modified: Sequence[RedactedText]) -> bool:
     """Return True if a sentence, or the one before it, names one of the files."""
-    told = f"{fault.sentence.before} {fault.text}" if fault else ""
+    told = f"{fault.sentence.before} {fault.text}"
     return any(base_name(path) in told for path in modified)
 
 

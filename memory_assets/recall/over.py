@@ -121,12 +121,12 @@ class Others(Generic[T]):
         if not answers:
             raise next(iter(failed.values()))
         # A project or session that a memory does not have is no failure of it.
-        names_of = {
+        unavailable = {
             name: str(failure)
             for name, failure in failed.items()
             if isinstance(failure, StoreError)
         }
-        answer, holders = merged(answers, request, names_of)
+        answer, holders = merged(answers, request, unavailable)
         places: dict[str, list[int]] = {}
         for place, names in enumerate(holders):
             places.setdefault(names[0], []).append(place)

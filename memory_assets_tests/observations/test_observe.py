@@ -320,6 +320,18 @@ def test_a_cause_is_observed_once(script: Make) -> None:
     assert [one.turn_index for one in session.observed()] == [0]
 
 
+def test_a_cause_is_observed_by_itself_if_its_turn_has_several_commits(script: Make) -> None:
+    """Nobody can tell which of them it is the reason for."""
+    session = script().prompt("The gate is broken since yesterday").run("cat gate.py")
+    for sha, name in (("1a2b3c4", "gate"), ("5d6e7f8", "bell")):
+        session.touch("Edit", f"{ROOT}/src/{name}.py")
+        session.run(
+            f'git commit -am "Turn the {name} around"', f"[main {sha}] Turn the {name} around"
+        )
+    titles = [one.title for one in session.say(SURE).observed()]
+    assert titles == ["Turn the gate around", "Turn the bell around", SALT]
+
+
 def test_a_cause_needs_a_look_and_no_objection(script: Make) -> None:
     """What the agent says from memory may be an example; what the next prompt objects to may be
     wrong."""

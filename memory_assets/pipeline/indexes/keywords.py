@@ -208,7 +208,8 @@ def forget_keywords(
     components: Components, selected: Set[tuple[str, str]], kinds: Sequence[str] = tuple(KINDS)
 ) -> int:
     """Remove the rows of sessions (project, session id) from the index, leaving no byte of
-    them in its file, and their products; return the number of rows."""
+    them in its file, and their products; return the number of rows. Without a file nothing is
+    done: products of a lost index match no later one."""
     path = keywords_path(components)
     if not path.exists():
         return 0
