@@ -3,7 +3,7 @@ request, those of other commands are click's own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +40,7 @@ def takes(
 
     def declare(function: Callable[[R, bool], object]) -> click.Command:
         def run(json: bool, **given: Any) -> None:
+            given |= _placed(arguments, given)
             values = {name: given[key] for name, key in keys.items() if given[key] != ()}
             for name in OF_WORDS & values.keys():
                 values[name] = " ".join(values[name])
@@ -53,6 +54,16 @@ def takes(
     keys = {str(spec.name_at("cli")): spec.name for spec in arguments}
     keys |= {alias: alias for spec in arguments for alias in spec.aliases}
     return declare
+
+
+def _placed(arguments: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the positional arguments where some are given by their earlier names: words without
+    dashes are the others."""
+    at = [spec for spec in arguments if not str(spec.name_at("cli")).startswith("-")]
+    free = [spec.name for spec in at if all(given[alias] is None for alias in spec.aliases)]
+    words = [given[spec.name] for spec in at if given[spec.name] is not None]
+    fits = len(words) <= len(free) < len(at)
+    return {spec.name: None for spec in at} | dict(zip(free, words, strict=False)) if fits else {}
 
 
 def _options(argument: Argument) -> Iterator[click.Parameter]:

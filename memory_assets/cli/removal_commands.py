@@ -179,7 +179,11 @@ def _text_to_forget() -> str:
     if sys.stdin.isatty():
         from getpass import getpass
 
-        given = getpass("Text to forget (not shown): ")
+        try:
+            given = getpass("Text to forget (not shown): ")
+        except EOFError:  # Ctrl-D, which leaves the cursor behind the question
+            given = ""
+            rendering.print_lines([""], stderr=True)
     else:
         given = sys.stdin.read()
     text = given.rstrip("\r\n")
@@ -298,7 +302,11 @@ def _confirmed(console: Console, as_json: bool) -> bool:
     if as_json or not (sys.stdin.isatty() and console.is_terminal):
         rendering.open_console(stderr=True).print("Nothing was removed. Add --yes to remove it.")
         return False
-    answer = console.input("Remove all this for good? Type yes: ")
+    try:
+        answer = console.input("Remove all this for good? Type yes: ")
+    except EOFError:  # Ctrl-D, which leaves the cursor behind the question
+        answer = ""
+        console.print()
     if answer.strip().lower() != "yes":
         console.print("Nothing was removed.")
         return False

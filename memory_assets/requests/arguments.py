@@ -224,6 +224,8 @@ class Argument:
             raise BadArgument(f"{len(value)} characters are more than {most}", self.name)
         if "\0" in value:
             raise BadArgument("holds a NUL character; leave it out", self.name)
+        if any("\ud800" <= character <= "\udfff" for character in value):  # bytes of the shell
+            raise BadArgument("holds characters that are not UTF-8; leave them out", self.name)
         if len(value) < self.limits.get("min_length", 0):
             raise BadArgument(f"is empty; give {self.expected}", self.name)
         pattern = None if self.reads else self.limits.get("pattern")
@@ -267,6 +269,7 @@ class Arguments:
         """
         named = {name: spec for spec in declared(cls) if (name := spec.name_at(door)) is not None}
         aliases = {alias: name for name, spec in named.items() for alias in spec.aliases}
+        at = {spec.name: name for name, spec in named.items()}
         read = dict(defaults)
         for name, value in values.items():
             known = named.get(aliases.get(name, name))
@@ -276,8 +279,11 @@ class Arguments:
                 )
             if value is None:
                 continue
-            if name in aliases and values.get(aliases[name]) is not None:
-                raise BadArgument(f"is another name of {aliases[name]}; give one of them", name)
+            if name in aliases:
+                at[known.name] = f"--{name.replace('_', '-')}" if door == "cli" else name
+                if values.get(aliases[name]) is not None:
+                    remedy = f"is another name of {aliases[name]}; give one of them"
+                    raise BadArgument(remedy, at[known.name])
             if known.flag is not None and door != "http" and name not in aliases:
                 value = known.flag[1] if known._truth(value) else known.default
             read[known.name] = value
@@ -287,7 +293,6 @@ class Arguments:
         try:
             return cls(**read)
         except BadArgument as error:
-            at = {spec.name: name for name, spec in named.items()}
             raise error.named(at.get(error.argument, error.argument)) from None
 
 

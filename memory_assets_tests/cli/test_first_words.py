@@ -180,6 +180,7 @@ def _sessions_of(tmp_path: Path, prompts: Iterable[str]) -> Components:
         (SessionRequest, "--session-id aaaa --json", "aaaa --json"),
         (LinkRequest, "--commit-sha c3a9d18 --session-id abc", "abc c3a9d18"),
         (LinkRequest, "abc --commit_sha c3a9d18 --force", "abc --force c3a9d18"),
+        (LinkRequest, "--session-id abc c3a9d18", "abc c3a9d18"),
         (SearchRequest, "door knob -n3", "-n 3 door knob"),
         (SearchRequest, "door -- --limit 3", "-- door --limit 3"),
     ],
@@ -194,8 +195,10 @@ def test_what_is_typed_in_different_ways_means_the_same(
 @pytest.mark.parametrize(
     ("request_type", "given", "words"),
     [
-        (SearchRequest, "x --limit 3 -n 4", "limit: is another name of -n"),
-        (TimelineRequest, "x --format xml", "--full: there is no 'xml'; choose from index, full"),
+        (SearchRequest, "x --limit 3 -n 4", "--limit: is another name of -n"),
+        (TimelineRequest, "x --format xml", "--format: there is no 'xml'; choose from index, full"),
+        (SessionRequest, "abc --session_id abc", "--session-id: is another name of session"),
+        (LinkRequest, "abc c3a9d18 --session-id abc", "--session-id: is another name of session"),
         (ShowRequest, "", "id: is missing; give the id of a turn"),
         (SearchRequest, "x -n many", "-n: give a whole number from 1 to 200, not 'many'"),
     ],

@@ -24,6 +24,7 @@ from memory_assets.pipeline.removal import forget as forgetting
 from memory_assets.redacted_text import seal
 from memory_assets.redaction.forgotten_texts import ForgottenTexts, hash_of_text
 from memory_assets.stores.agents.waiting import Waiting
+from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.cli.test_cli import Cli
 from memory_assets_tests.git_commands import git
 from memory_assets_tests.kills import Killed
@@ -96,6 +97,24 @@ def test_a_dry_run_only_lists(machine: Cli) -> None:
     assert not answer["forgotten"]
     listed = json.loads(_memory(machine, "sessions", "--json").stdout)["sessions"]
     assert len(listed) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asks", "says"),
+    [
+        (("forget", HOLDER), "Type yes: ", "Nothing was removed."),
+        (("forget", "--containing"), "(not shown): ", "no text was given"),
+    ],
+)
+def test_the_end_of_input_answers_a_question_with_nothing(
+    machine: Cli, arguments: tuple[str, ...], asks: str, says: str
+) -> None:
+    """Ctrl-D removes nothing, and what is said then has a line of its own."""
+    terminal = Terminal(machine.environment, *arguments)
+    terminal.until(asks)
+    terminal.press("\x04")
+    code, shown = terminal.end()
+    assert code == 2 and shown.startswith("\r\n") and says in shown
 
 
 def test_what_other_programs_keep_is_named(machine: Cli) -> None:

@@ -43,6 +43,7 @@ NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
         ({"project": "a" * 1_001}, "project: 1001 characters are more than 1000"),
         ({"query": 7}, "query: give a text, not 7"),
         ({"project": "a\0b"}, "project: holds a NUL character"),
+        ({"project": "a\udcffb"}, "project: holds characters that are not UTF-8"),
         ({"type": "poem"}, "type: there is no 'poem'; choose from bugfix, feature"),
         ({"concept": "git"}, "concept: there is no 'git'; choose from how-it-works, why"),
         ({"type": "bugfix", "tool": "Bash"}, "observations cannot be filtered by tool"),
