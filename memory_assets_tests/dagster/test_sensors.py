@@ -299,6 +299,7 @@ def test_a_name_that_cannot_be_a_partition_is_left_out_not_fatal(
     assert "a,b" not in added
 
 
+@pytest.mark.timeout(60)  # as a tick in Dagster
 def test_ten_thousand_files_fit_in_a_tick(
     tmp_path: Path, sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
@@ -312,11 +313,9 @@ def test_ten_thousand_files_fit_in_a_tick(
             (directory / f"s{project}-{session}.jsonl").touch()
     patient = replace(sample_settings, sensor_seconds_per_tick=600.0)  # its CPU is what counts
     many = replace(patient, projects_dir=(root,), codex_dir=None, pi_dir=None)
-    start = time.process_time()
     requests, added, cursor = _tick(many, instance)
     assert len(_projects(requests)) == len(added) == 100
     assert len(cursor or "") < 20_000
-    assert time.process_time() - start < 20.0, "a tick has 60 s of wall time in Dagster"
 
 
 HARBOR = "-home-mara-code-harbor-api"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from memory_assets.models import RedactedRecord
 from memory_assets.observations import observe
 from memory_assets.redacted_text import seal
 from memory_assets.session_analysis import session_turns
+from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.redacted_sessions import redacted
 
 _CALLS = (
@@ -47,18 +47,13 @@ def _records(calls: int) -> Iterator[RedactedRecord]:
         yield call
 
 
-def _seconds(calls: int) -> float:
+def _derive(calls: int) -> None:
     records = list(_records(calls))
-    turns = list(build_turns(records))
-    begin = time.thread_time()
-    session = session_turns(records, turns)
+    session = session_turns(records, list(build_turns(records)))
     list(observe(session))
     session_work(session)
-    return time.thread_time() - begin
 
 
 def test_four_times_the_calls_take_about_four_times_as_long() -> None:
     """Errors that no later run ended were compared with all later ones: sixteen times."""
-    longer = _seconds(4_000)
-    shorter = max(_seconds(1_000) for _ in range(2))
-    assert longer < 9 * shorter, (shorter, longer)
+    assert in_proportion(_derive, 1_000)

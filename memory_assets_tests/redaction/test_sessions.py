@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from urllib.parse import quote
@@ -267,17 +266,17 @@ def test_known_values_are_found_in_bytes(fake: Fake) -> None:
     assert not list(KnownValues(KEY).spans(value))
 
 
+@pytest.mark.timeout(60)
 def test_thousands_of_values_are_affordable(fake: Fake) -> None:
-    """The search costs what the text costs, hardly what the values do."""
+    """The search costs what the text costs, hardly what the values do: one after the other they
+    would take minutes."""
     values = [fake("ghp_{a:36}", seed) for seed in range(3_000)]
     search = SessionValues()
     for value in values:
         search.remember(value, "github-token")
     text = "some ordinary words of a long build log, line by line\n" * 20_000 + values[7]
     search.edits("warm up")
-    begin = time.process_time()
     found = search.edits(text)
-    assert time.process_time() - begin < 2.0
     assert {(edit.start, edit.end) for edit in found} == {(len(text) - 40, len(text))}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,8 @@ from memory_assets.transcripts.claude import prompts
 from memory_assets.transcripts.enclosed import enclosed, replaced
 from memory_assets.transcripts.readers import cline, specstory
 from memory_assets.transcripts.readers.pi import prompt_text
+from memory_assets_tests.proportion import in_proportion
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.conftest import (
     SESSION,
     ClaudeLines,
@@ -532,16 +533,9 @@ def test_what_tags_enclose_is_replaced_and_the_rest_stays() -> None:
     assert replaced(text, _OPENING, lambda begin: begin[1].upper()) == "B</a>  4 B 6 <a>"
 
 
-def _seconds(step: Callable[[str], object], text: str) -> float:
-    begin = time.thread_time()
-    step(text)
-    return time.thread_time() - begin
-
-
-def test_openings_that_nothing_closes_take_time_in_proportion() -> None:
-    """A hundred kilobytes of openings alone are read in a moment: before, each read on to the end
-    of the text, and they took seconds."""
-    rows: tuple[tuple[Callable[[str], object], str], ...] = (
+@sweep(
+    "step, opening",
+    [
         (prompt_text, '<file name="a">'),
         (prompt_text, '<skill name="a">'),
         (prompt_text, '<skill name=""'),
@@ -549,6 +543,10 @@ def test_openings_that_nothing_closes_take_time_in_proportion() -> None:
         (without_reminders, "<system-reminder></a>"),
         (prompts._command_line, "<command-name>"),
         (lambda text: list(specstory._fences(text)), "```a\n"),
-    )
-    for step, opening in rows:
-        assert _seconds(step, opening * (100_000 // len(opening))) < 1, opening
+    ],
+)
+def test_openings_that_nothing_closes_take_time_in_proportion(
+    step: Callable[[str], object], opening: str
+) -> None:
+    """None of them reads on to the end of the text in search of its end."""
+    assert in_proportion(lambda size: step(opening * (size // len(opening))), 50_000)

