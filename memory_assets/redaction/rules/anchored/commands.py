@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from memory_assets.redaction.rules.anchored.positions import POSITIONS
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
+    HEX,
     AnchoredRule,
+    any_value,
     argument_password,
     drawn_value,
     likely_password,
@@ -253,6 +255,11 @@ COMMANDS: tuple[AnchoredRule, ...] = (
           ("getenv(", rf"getenv\([\"']{_NAME}", ">>> os.getenv('APP_SECRET')"),
           ("process.env.", rf"process\.env\.{_NAME}", "> process.env.APP_SECRET"),
           ("$env:", rf"(?i:\$env:){_NAME}", "PS> $env:APP_SECRET"))),
+    *(rule("printed-secret", f"{program} ", any_value,
+           rf"{program}(?: -\w{{1,6}}){{0,3}} [\w.~/-]{{0,80}}?{_NAME}(?:\.\w{{1,6}})?\r?\n"
+           r"(?P<secret>[A-Za-z0-9+/]{16,400}={0,2})(?=\s|$)",
+           f"$ {program} -p app.key\n{HEX[:32]}\n")
+      for program in ("xxd", "base64")),
     *(rule("command-secret", anchor, _drawn_argument,
            rf"(?i){before}{_ANY_ARGUMENT}", f"{sample}{FILL[:20]}")
       for anchor, before, sample in (

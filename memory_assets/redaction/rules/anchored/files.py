@@ -145,6 +145,9 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("host-login", "proxy", typed_password,
          r"(?i)proxy\w{0,8}[\"']?\s{0,4}[=:]\s{0,4}[\"']?[\w.-]{1,60}:"
          r"(?P<secret>[^\s:@/\"'<>]{4,80})@(?=\w)", "http_proxy=app:" + FILL[:12] + "@proxy:3128"),
+    rule("host-login", "turn", typed_password,
+         r"(?i)turns?:[^\s:@/\"'`]{1,80}:(?P<secret>[^\s:@\"'`]{6,100})@(?=\w)",
+         "turn:app:" + FILL[:12] + "@turn.example.com:3478"),
     rule("odbc-password", "={", _is_braced,
          r"(?i)(?<=pwd|ord)=\{(?P<secret>(?:[^{}\n\"']|\}\}){4,100})\}(?=[;\"'\s]|$)",
          "PWD={" + FILL[:9] + ";7!};"),
