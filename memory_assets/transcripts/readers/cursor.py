@@ -35,7 +35,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
-from memory_assets.transcripts.session import Frame, Outcome, tokens_in
+from memory_assets.transcripts.session import STATE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
 from memory_assets.transcripts.unread import Columns
 
@@ -316,12 +316,8 @@ def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator
     yield {"type": "session", **facts, "model": model}
     rows = [{"type": "bubble", "bubble": bubble} for bubble in bubbles]
     generating = data.get("status") == "generating"
-    done, left = unfinished_last(rows, _is_prompt, lambda row: not generating)
-    yield from done
-    yield None
-    name = data.get("name") or data.get("chatTitle")
-    yield {"type": "session-state", "id": own, "title": name}
-    yield from left
+    title = {"type": STATE, "id": own, "title": data.get("name") or data.get("chatTitle")}
+    yield from unfinished_last(rows, _is_prompt, lambda row: not generating, title)
 
 
 def _is_prompt(row: JsonObject) -> bool:

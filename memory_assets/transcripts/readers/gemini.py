@@ -221,12 +221,12 @@ class GeminiSession(Session):
         said = spoken(message.get("content"))
         records += self._one(frame, "assistant_text", said)
         for call in objects_in(message.get("toolCalls")):
-            records += self._call(call, frame)
+            records += self._call_with_result(call, frame)
         return records
 
-    def _call(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
+    def _call_with_result(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
         call_id, status = safe_id(call.get("id")), text_field(call, "status")
-        tool_call = Call.of_block(call, "args")
+        tool_call = Call.of_input(text_field(call, "name"), call.get("args"))
         yield self._called(frame, call_id, tool_call, render_input(call.get("args")))
         if status in _RUNNING:
             return

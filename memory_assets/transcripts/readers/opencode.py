@@ -325,11 +325,8 @@ def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[Json
         if from_here and text_field(object_field(message, "info"), "id") >= from_here:
             row["reverted"] = True
         rows.append(row)
-    done, left = unfinished_last(rows, _is_prompt, _is_finished)
-    yield from done
-    yield None
-    yield {"type": STATE, "id": info.get("id"), "title": info.get("title")}
-    yield from left
+    title = {"type": STATE, "id": info.get("id"), "title": info.get("title")}
+    yield from unfinished_last(rows, _is_prompt, _is_finished, title)
 
 
 def _is_prompt(row: JsonObject) -> bool:

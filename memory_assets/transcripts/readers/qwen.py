@@ -23,7 +23,6 @@ from memory_assets.transcripts.fields import (
     mark,
     object_field,
     parse_time,
-    render_input,
     render_value,
     safe_id,
     text_field,
@@ -167,9 +166,8 @@ class QwenSession(Session):
         records: list[Record] = []
         for part in parts_of(parts):
             if called := object_field(part, "functionCall"):
-                call = Call.of_block(called, "args")
-                text = render_input(called.get("args"))
-                records.append(self._called(frame, safe_id(called.get("id")), call, text))
+                call_id, name = safe_id(called.get("id")), text_field(called, "name")
+                records.append(self._call(frame, call_id, name, called.get("args")))
             elif part.get("thought") is True:
                 text = text_field(part, "text")
                 records += self._one(frame, "thinking", text)
