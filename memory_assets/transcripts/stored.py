@@ -172,7 +172,7 @@ class ContainerReader(RenderingReader):
 
     @abstractmethod
     def containers(self, walk: Walk, root: Path) -> Iterable[Path]:
-        """Return the files below a directory, in order."""
+        """Return where such files may be below a directory, in order."""
 
     @abstractmethod
     def members_of(self, path: Path) -> Iterable[Member]:
@@ -187,8 +187,9 @@ class ContainerReader(RenderingReader):
         it had."""
         walk = Walk(self.agent, note)
         base = walk.root(root)
-        for path in self.containers(walk, base) if base else ():
-            yield from self._discovered(walk, path, known)
+        for path in dict.fromkeys(self.containers(walk, base) if base else ()):
+            if path.is_file():
+                yield from self._discovered(walk, path, known)
 
     def _discovered(self, walk: Walk, path: Path, known: Known) -> Sequence[Source]:
         try:

@@ -113,8 +113,7 @@ class AtifReader(RenderingReader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the documents below a directory."""
-        base = walk.root(root)
-        files = walk.transcripts(base, _DEPTH, (".json",)) if base else ()
+        files = walk.transcripts(walk.root(root), _DEPTH, (".json",))
         heads = ((file, read_head(Path(file[0].path))) for file in files)
         return (
             file

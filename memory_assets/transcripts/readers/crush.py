@@ -144,10 +144,8 @@ class CrushReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases of the listed projects, and of a project that is the root."""
-        places = [root, root / _FOLDER, *_listed(root / _PROJECTS)]
-        for path in dict.fromkeys(place / _DATABASE for place in places):
-            if path.is_file():
-                yield path
+        places = (root, root / _FOLDER, *_listed(root / _PROJECTS))
+        return (place / _DATABASE for place in places)
 
     def elsewhere(self, root: Path) -> Iterator[Path]:
         """Yield the directories of the listed projects' databases."""

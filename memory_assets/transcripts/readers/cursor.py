@@ -167,13 +167,9 @@ class CursorReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases in the editor's user data."""
-        if (root / _GLOBAL).is_file():
-            yield root / _GLOBAL
-        storage = root / "workspaceStorage"
-        for entry in walk.entries(storage) if storage.is_dir() else ():
-            path = Path(entry.path) / _DATABASE
-            if path.is_file():
-                yield path
+        yield root / _GLOBAL
+        for entry in walk.entries(root / "workspaceStorage"):
+            yield Path(entry.path, _DATABASE)
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the conversations with messages."""

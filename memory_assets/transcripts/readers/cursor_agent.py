@@ -124,11 +124,8 @@ class CursorAgentReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the transcripts of each project below `~/.cursor` or its `projects`."""
-        base = walk.root(root / "projects", root)
-        for project, has_usable_name in walk.projects(base) if base else ():
-            folder = Path(project.path, _FOLDER)
-            if has_usable_name and folder.is_dir():
-                yield from walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
+        for folder in walk.in_projects(walk.root(root / "projects", root), _FOLDER):
+            yield from walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
 
     def identified(self, path: Path) -> Identified:
         """Return what is known of a transcript, whose project its folder is named after."""
@@ -261,12 +258,9 @@ class CursorCliReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases of all directories below `~/.cursor` or its `chats`."""
-        chats = root if root.name == _CHATS else root / _CHATS
-        for folder in walk.entries(chats) if chats.is_dir() else ():
-            for chat in walk.entries(folder.path) if walk.is_directory(folder) else ():
-                path = Path(chat.path, _DATABASE)
-                if path.is_file():
-                    yield path
+        for folder in walk.entries(root if root.name == _CHATS else root / _CHATS):
+            for chat in walk.entries(folder.path):
+                yield Path(chat.path, _DATABASE)
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the chat of a database, if anything was said in it."""

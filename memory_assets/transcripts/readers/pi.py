@@ -321,8 +321,7 @@ class PiReader(Reader):
     def files(self, walk: Walk, root: Path) -> Iterable[File]:
         """Return sessions under `~/.pi`, its `agent` folder, its `sessions`, or a directory of
         sessions."""
-        base = walk.root(*(root / folder for folder in _FOLDERS), root)
-        return walk.transcripts(base, _DEPTH) if base else ()
+        return walk.transcripts(walk.root(*(root / folder for folder in _FOLDERS), root), _DEPTH)
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions. A subagent's run has the project of its session."""
@@ -353,7 +352,7 @@ class OpenClawReader(PiReader):
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the sessions of each agent below `~/.openclaw`, or a directory of sessions."""
         base = walk.root(root / "agents", root)
-        for file in walk.transcripts(base, _AGENTS_DEPTH) if base else ():
+        for file in walk.transcripts(base, _AGENTS_DEPTH):
             path = Path(file[0].path)
             is_copy = any(copy in path.name for copy in _COPIES)
             if not is_copy and (path.parent.name == "sessions" or base == root):

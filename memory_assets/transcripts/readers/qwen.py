@@ -78,11 +78,8 @@ class QwenReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the chats of each project, from `~/.qwen` or its `projects`."""
-        base = walk.root(root / "projects", root)
-        for project, has_usable_name in walk.projects(base) if base else ():
-            folder = Path(project.path, _FOLDER)
-            if has_usable_name and folder.is_dir():
-                yield from walk.transcripts(folder, 1)
+        for folder in walk.in_projects(walk.root(root / "projects", root), _FOLDER):
+            yield from walk.transcripts(folder, 1)
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> QwenSession:
         """Return the state of reading a chat, abandoned branches included."""
