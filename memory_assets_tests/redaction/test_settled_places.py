@@ -3,9 +3,7 @@ arguments, dialogues of servers, settings of devices, rows of bytes and of words
 
 from __future__ import annotations
 
-from memory_assets.redaction import Redactor
-from memory_assets_tests.redaction.goes import stays
-from memory_assets_tests.sweep import sweep
+from memory_assets_tests.redaction.goes import goes, stays
 
 BYTES = "5c 91 0a c4 77 5e b2 08 d6 41 9c e3 20 7b 58 aa"
 PHRASE = "ankle brave cloth dizzy eager fable gadget habit icon jelly kitten lemon"
@@ -86,12 +84,10 @@ SETTLED = (
 )
 
 
-@sweep("text,value", SETTLED)
-def test_words_go_where_the_place_settles_that_they_are_a_secret(
-    text: str, value: str, redactor: Redactor
-) -> None:
-    """Each place with three values of different looks."""
-    assert value not in redactor.redact(text).text
+test_words_go_where_the_place_settles_that_they_are_a_secret = goes(
+    "Each place with three values of different looks.",
+    *SETTLED,
+)
 
 
 test_what_only_resembles_such_a_place_stays = stays(
