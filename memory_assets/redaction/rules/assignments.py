@@ -191,12 +191,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         (text[start - 6 : start - 1].lower() == "basic" and values.is_basic_credential(value))
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
-        or (_OF_PHRASES.search(name) is not None and _is_of_words(value, quoted))
-        or (
-            _OF_INTERFACES.search(name) is not None
-            and values.is_hyphenated(value)
-            and not (values.is_placeholder(value) or any(map(is_listed, _LETTERS.findall(value))))
-        )
+        or _is_key_of_words(name, value, quoted)
     ):
         return passed
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
@@ -415,6 +410,18 @@ def _is_of_words(value: str, quoted: bool) -> bool:
         and not value.isupper()
         and _LONG_WORDS.search(value) is not None
         and is_words(value)
+    )
+
+
+def _is_key_of_words(name: str, value: str, quoted: bool) -> bool:
+    """Return True if `value` is a key of words that somebody chose, as such a name may have."""
+    if _OF_PHRASES.search(name) is not None and _is_of_words(value, quoted):
+        return True
+    return (
+        _OF_INTERFACES.search(name) is not None
+        and values.is_hyphenated(value)
+        and not values.is_placeholder(value)
+        and not any(map(is_listed, _LETTERS.findall(value)))
     )
 
 
