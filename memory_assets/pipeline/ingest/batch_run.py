@@ -25,7 +25,7 @@ from memory_assets.stores.runs.events import (
     Materialization,
     Metadata,
 )
-from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
+from memory_assets.stores.under_way.ingest import IndexedProjects, ingesting
 from memory_assets.transcripts import Source
 
 _STORE_SECONDS = 1.0
@@ -54,7 +54,7 @@ class BatchRun:
     """Takes projects through the passes; each pass is an op of a run, and has a log of its own."""
 
     batch: Batch
-    _progress: IngestProgress | None = None
+    _progress: IndexedProjects | None = None
     """The progress that searches report; None where the batch has no projects."""
 
     def __init__(self, components: Components, workers: Workers, listen: Listener = ignore) -> None:
@@ -76,7 +76,7 @@ class BatchRun:
         sources = walk_once(components) if walked is None else walked
         self.batch = Batch.of(components, projects, sources, limit)
         names = self.batch.projects
-        self._progress = IngestProgress(len(names))
+        self._progress = IndexedProjects(len(names))
         self.run_pass(log, WORDS)
 
     def take(self, partitions: Sequence[str]) -> None:
