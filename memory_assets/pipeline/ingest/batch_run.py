@@ -14,11 +14,12 @@ from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.passes import SUMMARIES, WORDS, Batch, Outcome, Pass
-from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, Step
+from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.runs.events import (
     AssetEvent,
     Evaluation,
@@ -155,13 +156,13 @@ class _EventBuffer:
         return Materialization(
             outcome.project,
             step.asset,
-            metadata_of(self._components, report, step),
+            metadata_of(self._components, report),
             step.code_version or self._components.ruleset_version,
             report.data_version,
         )
 
 
-def metadata_of(components: Components, report: StageReport, step: Step) -> Metadata:
+def metadata_of(components: Components, report: StageReport) -> Metadata:
     """Return the metadata of an asset's materialization: the counts of its stage's report.
 
     Only counts, names and hashes: Dagster's event log is not redacted, so no text of a
@@ -179,8 +180,8 @@ def metadata_of(components: Components, report: StageReport, step: Step) -> Meta
         "seconds": round(report.seconds, 3),
         **report.details,
     }
-    if step.table is not None:
-        partition = components.lake.partition(step.table, report.project)
+    if table := TABLES.get(report.stage):
+        partition = components.lake.partition(table, report.project)
         metadata |= {"dagster/uri": partition.directory, "bytes": partition.size()}
     return metadata
 
