@@ -279,17 +279,14 @@ def complete_forgetting(settings: Settings) -> None:
 def _confirmed(console: Console, as_json: bool) -> bool:
     """Ask on a terminal and return True for "yes"; without a terminal return False."""
     if as_json or not (sys.stdin.isatty() and console.is_terminal):
-        rendering.open_console(stderr=True).print("Nothing was removed. Add --yes to remove it.")
+        rendering.print_lines(["Add --yes to remove it."], stderr=True)
         return False
     try:
         answer = console.input("Remove all this for good? Type yes: ")
     except EOFError:  # Ctrl-D, which leaves the cursor behind the question
         answer = ""
         console.print()
-    if answer.strip().lower() != "yes":
-        console.print("Nothing was removed.")
-        return False
-    return True
+    return answer.strip().lower() == "yes"
 
 
 def _as_json(session: SessionOnRecord) -> dict[str, Any]:

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
 import click
 
+from memory_assets.cli import INTERRUPTED
 from memory_assets.cli.commands import JSON, command, flag
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError, NotFound
@@ -59,6 +63,7 @@ def mcp(http: bool, port: int, write: bool) -> None:
     if not http:
         with _models_built_when_used():
             from memory_assets.serving import mcp_server
+        signal.signal(signal.SIGINT, _end_at_once)
         mcp_server.run_stdio(settings, write=write)
         return
     from memory_assets.serving import mcp_server
@@ -69,6 +74,13 @@ def mcp(http: bool, port: int, write: bool) -> None:
     say = partial(_say, "MCP at {}/mcp")
     listen(app, _LOOPBACK, port, token, lifespan=True, started=say)
     _say_stopped()
+
+
+def _end_at_once(number: int, frame: FrameType | None) -> None:
+    """End the process: an exception would wait for the thread that reads standard input, which
+    nothing interrupts. What was being stored is as a crash leaves it: there, or not there."""
+    os.write(2, b"\nStopped.\n")  # behind the terminal's ^C
+    os._exit(INTERRUPTED)
 
 
 @contextmanager
