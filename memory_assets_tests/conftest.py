@@ -88,7 +88,10 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start long files first, so that no worker is left with one when the others are done: the
     live tests, whole ingests, crashes and stages; what is quick fills the end."""
-    items.sort(key=_place)
+    items.sort(key=lambda item: (_place(item), bool(item.get_closest_marker(_ENDS))))
+
+
+_ENDS = "ends_what_others_use"
 
 
 def _place(item: pytest.Item) -> int:
