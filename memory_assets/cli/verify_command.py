@@ -37,6 +37,7 @@ from memory_assets.pipeline.checks.deep_scan import (
 )
 from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, count_sources
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.project_names import with_spoken_projects
 from memory_assets.recall.names import projects_named
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import Settings
@@ -181,7 +182,7 @@ def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterato
             mark, numbers = "fails" if check.failed else "warns", _counts(check.verdict.counts)
             of = spoken.get(check.project, check.project)
             yield f"{mark} {of}: {check.subject}.{check.name} {numbers}"
-            yield f"  {check.verdict.remedy}"
+            yield f"  {with_spoken_projects(check.verdict.remedy, spoken)}"
     failed = sum(check.failed for check in verified)
     projects = counted(len({check.project for check in verified}), "project")
     yield f"{counted(len(verified), 'check')} of {projects}: {failed} failed."

@@ -537,7 +537,7 @@ def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]
 def _status(memory: Memory, request: StatusRequest) -> _Answer:
     payload = memory.ask(request)
     projects = sorted(payload["projects"].items(), key=lambda pair: -pair[1]["sessions"])
-    held = list(held_back(payload))
+    held = list(held_back(payload, memory.catalog.spoken_projects()))
     structured = {
         "sessions": payload["sessions"],
         "agents": payload["agents"],

@@ -244,15 +244,6 @@ def test_a_program_that_only_sends_requests_keeps_the_server_running(servers: An
     assert servers.ends(endpoint.pid, within=60.0)
 
 
-def test_a_server_of_a_version_without_a_gate_makes_way(servers: Any) -> None:
-    """It answers everybody, so the next use stops it and starts a guarded one."""
-    data_dir = servers.data_dir()
-    open_to_all = servers.start(data_dir)
-    path = data_dir / chroma_server.ENDPOINT
-    path.write_text(json.dumps({"pid": open_to_all.pid, "port": open_to_all.port}))
-    assert servers.start(data_dir).pid != open_to_all.pid
-
-
 def test_no_process_but_the_server_is_ever_signalled(servers: Servers) -> None:
     """An endpoint file that names another process: an error says so, and that process, be it
     another directory's server, lives on."""

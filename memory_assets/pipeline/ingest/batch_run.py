@@ -31,8 +31,6 @@ from memory_assets.transcripts import Source
 _STORE_SECONDS = 1.0
 """How long events are collected before they are stored together."""
 
-_GRAPH_ORDER = {asset: number for number, asset in enumerate(STEPS)}
-
 Listener = Callable[[Outcome | Pass], None]
 """Called with the outcome of each step and check, and with each pass over all projects when it has
 ended."""
@@ -141,15 +139,16 @@ class _EventBuffer:
         return due
 
     def store(self) -> None:
-        """Store the buffer: each asset after its upstream assets, then the checks."""
+        """Store the buffer."""
         waiting, self._waiting = self._waiting, []
         self._stored_at = time.monotonic()
-        made = [event for event in waiting if isinstance(event, Made)]
-        made.sort(key=lambda event: _GRAPH_ORDER[event.asset])
-        events: list[AssetEvent] = [self._materialization(event) for event in made]
-        events += [evaluation(event) for event in waiting if isinstance(event, Verified)]
-        if events:
-            self._log.store(events)
+        if waiting:
+            self._log.store(
+                [
+                    self._materialization(event) if isinstance(event, Made) else evaluation(event)
+                    for event in waiting
+                ]
+            )
 
     def _materialization(self, outcome: Made) -> Materialization:
         step, report = STEPS[outcome.asset], outcome.report

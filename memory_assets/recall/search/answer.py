@@ -235,7 +235,9 @@ def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest)
     return replace(
         coverage,
         quarantined=len({(entry.project, entry.session_id) for entry in concerned}),
-        held_back=tuple(held_back({"quarantined": shown, "unlisted": ()})),
+        held_back=tuple(
+            held_back({"quarantined": shown, "unlisted": ()}, catalog.spoken_projects())
+        ),
     )
 
 

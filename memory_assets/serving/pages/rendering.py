@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from memory_assets.recall.rows import one_line
+from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     NOT_SURE,
@@ -95,6 +96,12 @@ def _ago(time: str | None) -> str:
     return age(time, datetime.now(UTC))
 
 
+def day_named(moment: datetime) -> str:
+    """Return the day of a moment in the local zone, with the zone as times have it."""
+    zone = spoken_time(moment)[len("2026-11-01 09:30") :]
+    return f"{moment.astimezone():%A, %d %B %Y} ({zone})"
+
+
 def _seconds(seconds: float) -> str:
     """Return how long a call took, in seconds, a short one to the tenth; a long one in words."""
     if seconds >= _LONG_SECONDS:
@@ -122,7 +129,7 @@ def _environment() -> Environment:
         "diff_lines": diff_lines,
         "lasting": lasting,
         "seconds": _seconds,
-        "day": lambda time: f"{datetime.fromisoformat(time).astimezone():%A, %d %B %Y}",
+        "day": lambda time: day_named(datetime.fromisoformat(time)),
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
         "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
         "grouped": lambda number: f"{number:,}",

@@ -163,7 +163,7 @@ class CodexSession(Session):
         released = self._release()
         outcome: Outcome
         if kind in CALLS:
-            outcome = self._call(item, frame)
+            outcome = self._call_item(item, frame)
         elif kind in OUTPUTS:
             outcome = self._output(item, frame)
         elif kind == "agent_message":
@@ -206,7 +206,7 @@ class CodexSession(Session):
             return DOUBLED
         return self._one(frame, "thinking", text)
 
-    def _call(self, item: JsonObject, frame: Frame) -> Outcome:
+    def _call_item(self, item: JsonObject, frame: Frame) -> Outcome:
         self._doubles.agent_acted()
         call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
         self._known_calls.add(mark(call_id))

@@ -79,12 +79,12 @@ class AtifSession(Session):
             records += self._one(frame, "assistant_text", text)
         else:
             return self._unknown(source)
-        records += [self._call(call, frame) for call in objects_in(row.get("tool_calls"))]
+        records += [self._asked(call, frame) for call in objects_in(row.get("tool_calls"))]
         results = object_field(row, "observation").get("results")
         records += [self._result(result, frame) for result in objects_in(results)]
         return self._with_tokens(records, frame, _tokens(object_field(row, "metrics")))
 
-    def _call(self, call: JsonObject, frame: Frame) -> Record:
+    def _asked(self, call: JsonObject, frame: Frame) -> Record:
         arguments, call_id = call.get("arguments"), safe_id(call.get("tool_call_id"))
         tool_call = call_of(text_field(call, "function_name"), arguments)
         return self._called(frame, call_id, tool_call, render_input(arguments))
@@ -113,8 +113,7 @@ class AtifReader(RenderingReader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the documents below a directory."""
-        base = walk.root(root)
-        files = walk.transcripts(base, _DEPTH, (".json",)) if base else ()
+        files = walk.transcripts(walk.root(root), _DEPTH, (".json",))
         heads = ((file, read_head(Path(file[0].path))) for file in files)
         return (
             file

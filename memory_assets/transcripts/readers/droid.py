@@ -110,8 +110,7 @@ class DroidReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterable[File]:
         """Return the sessions below `~/.factory`, or a directory of sessions."""
-        base = walk.root(root / "sessions", root)
-        return walk.transcripts(base, 1) if base else ()
+        return walk.transcripts(walk.root(root / "sessions", root), 1)
 
     def directory(self, path: Path, head: bytes) -> str:
         """Return the directory that the header names."""

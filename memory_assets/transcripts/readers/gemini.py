@@ -103,13 +103,9 @@ class GeminiReader(Reader):
         """Yield the chats of each project, from `~/.gemini` or its `tmp`. A project is named after
         its directory as soon as that is known."""
         walk = Walk(self.agent, note)
-        base = walk.root(root / "tmp", root)
-        for project, has_usable_name in walk.projects(base) if base else ():
-            folder = Path(project.path, _CHATS)
-            if not has_usable_name or not folder.is_dir():
-                continue
-            directory = directory_of(Path(project.path))
-            named = project_of(directory or project.name)
+        for folder in walk.in_projects(walk.root(root / "tmp", root), _CHATS):
+            directory = directory_of(folder.parent)
+            named = project_of(directory or folder.parent.name)
             files = list(walk.transcripts(folder, 1, (".jsonl", _DOCUMENT)))
             logs = {file[0].path for file in files}
             own = (file for file in files if _is_session(file[0].path, logs))
@@ -221,12 +217,12 @@ class GeminiSession(Session):
         said = spoken(message.get("content"))
         records += self._one(frame, "assistant_text", said)
         for call in objects_in(message.get("toolCalls")):
-            records += self._call(call, frame)
+            records += self._call_with_result(call, frame)
         return records
 
-    def _call(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
+    def _call_with_result(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
         call_id, status = safe_id(call.get("id")), text_field(call, "status")
-        tool_call = Call.of_block(call, "args")
+        tool_call = Call.of_input(text_field(call, "name"), call.get("args"))
         yield self._called(frame, call_id, tool_call, render_input(call.get("args")))
         if status in _RUNNING:
             return

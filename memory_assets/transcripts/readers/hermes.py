@@ -102,13 +102,9 @@ class HermesReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory, and those of its profiles."""
-        profiles = root / "profiles"
-        folders = (
-            [Path(entry.path) for entry in walk.entries(profiles)] if profiles.is_dir() else []
-        )
-        for path in (root / _DATABASE, *(folder / _DATABASE for folder in folders)):
-            if path.is_file():
-                yield path
+        yield root / _DATABASE
+        for profile in walk.entries(root / "profiles"):
+            yield Path(profile.path, _DATABASE)
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the sessions with messages."""

@@ -23,7 +23,6 @@ from memory_assets.transcripts.fields import (
     mark,
     object_field,
     parse_time,
-    render_input,
     render_value,
     safe_id,
     text_field,
@@ -79,11 +78,8 @@ class QwenReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the chats of each project, from `~/.qwen` or its `projects`."""
-        base = walk.root(root / "projects", root)
-        for project, has_usable_name in walk.projects(base) if base else ():
-            folder = Path(project.path, _FOLDER)
-            if has_usable_name and folder.is_dir():
-                yield from walk.transcripts(folder, 1)
+        for folder in walk.in_projects(walk.root(root / "projects", root), _FOLDER):
+            yield from walk.transcripts(folder, 1)
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> QwenSession:
         """Return the state of reading a chat, abandoned branches included."""
@@ -167,9 +163,8 @@ class QwenSession(Session):
         records: list[Record] = []
         for part in parts_of(parts):
             if called := object_field(part, "functionCall"):
-                call = Call.of_block(called, "args")
-                text = render_input(called.get("args"))
-                records.append(self._called(frame, safe_id(called.get("id")), call, text))
+                call_id, name = safe_id(called.get("id")), text_field(called, "name")
+                records.append(self._call(frame, call_id, name, called.get("args")))
             elif part.get("thought") is True:
                 text = text_field(part, "text")
                 records += self._one(frame, "thinking", text)

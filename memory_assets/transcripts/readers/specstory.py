@@ -135,10 +135,9 @@ class SpecStoryReader(RenderingReader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the texts of each project in a directory and below it."""
-        base = walk.root(root)
-        for folder in walk.folders(base) if base else ():
+        for folder in walk.folders(walk.root(root)):
             history = folder if folder.parts[-2:] == _FOLDER.parts else folder / _FOLDER
-            files = walk.transcripts(history, 0, (".md",)) if history.is_dir() else ()
+            files = walk.transcripts(history, 0, (".md",))
             yield from (file for file in files if _is_own(read_head(Path(file[0].path))))
 
     def directory(self, path: Path, head: bytes) -> str:
