@@ -65,7 +65,7 @@ def test_the_api_keeps_to_its_own_document(asked: Asked, mode: str) -> None:
             continue  # there is nothing to be wrong
 
         @hypothesis.settings(
-            max_examples=6,
+            max_examples=3,
             deadline=None,
             database=None,
             derandomize=True,
