@@ -404,7 +404,7 @@ def _arriving(
 
 @given(files=_families(), seed=st.integers(0, 1_000))
 @settings(
-    max_examples=10,
+    max_examples=4,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
