@@ -19,7 +19,7 @@ from memory_assets.session_analysis.phrases import (
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import CAUSE, GUESSED
+from memory_assets.session_analysis.scores import CAUSE, DID, GUESSED
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
@@ -79,6 +79,7 @@ def learned(
             if one.worth.is_finding
             and stands_alone(one.said)
             and not _asks(one.said.plain)
+            and not (one.said.sentence.item and DID.search(one.said.sentence.lead))
             and not (changes[one.said.turn + 1 :].count(True) and GUESSED.search(one.said.plain))
         ),
         room=LEARNED_LIMIT,

@@ -317,8 +317,25 @@ def test_what_the_next_prompt_takes_back_is_in_no_field(script: Make) -> None:
     session.prompt("no, that's not it, it still hangs").say("Then I do not know it.")
     summary = session.summary()
     assert (summary.learned, summary.completed) == ("", "")
+    session = script().prompt("why does it hang?").say(CAUSE)
+    assert session.prompt("actually i'm fine with that").summary().learned == CAUSE
+    for objection in ("sorry, it would be the importer", "this shouldn't be the exporter"):
+        session = script().prompt("why does it hang?").say(CAUSE).prompt(objection)
+        assert session.summary().learned == ""
     session = script().prompt("why does it hang?").say(CAUSE).prompt("it is not idle at night")
     assert session.say("You're right, and I apologize for the mistake.").summary().learned == ""
+
+
+def test_an_item_that_ends_its_lead_in_is_told_after_it(script: Make) -> None:
+    """The lead-in is told once."""
+    session = script().prompt("mend the gate").touch("Edit", "gate.py")
+    session.say(
+        "The gate of the harbour now:\n\n"
+        "- Opens for each ship that shows a flag at the outer mole, and rings the bell twice\n"
+        "- Closes behind the last of them by itself, also where the tide has turned meanwhile\n"
+    )
+    assert session.summary().completed.count("The gate of the harbour now: Opens for each") == 1
+    assert session.summary().completed.count("The gate of the harbour now") == 1
 
 
 def test_what_an_agent_thinks_is_no_report(script: Make) -> None:
