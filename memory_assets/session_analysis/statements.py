@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
@@ -18,7 +17,6 @@ from memory_assets.session_analysis.phrases import (
     Phrase,
     closed,
     has_no_blanks,
-    leading,
     names,
     shorten,
     unescaped,
@@ -28,7 +26,6 @@ from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.writing_systems import UNSPACED, pieces
 
 _SHORTEST, _LONGEST = 24, 280
-_ITEMS, _ROOM_OF_ITEMS = 4, 160
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 STEM = 6
@@ -296,32 +293,6 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether the one has most words of the other."""
     smaller = min(len(one), len(other))
     return smaller > 0 and len(one & other) / smaller >= 0.7
-
-
-def with_lists(said: Sequence[Said]) -> Iterator[Said]:
-    """Yield the sentences; a lead-in of a last message is joined with the first items of its list,
-    if it has content and at least two items fit. Lists of lists are not joined, because a part
-    ("Not done:") may contradict the lead-in."""
-    for at, one in enumerate(said):
-        leads = one.closing and one.plain.endswith(":") and len(_WORD.findall(one.plain)) > 2
-        if not leads or LEADS_TO_WISHES.search(one.plain):
-            yield one
-            continue
-        below = list(takewhile(partial(_is_listed, one), said[at + 1 :]))
-        first = below[0].sentence.indent if below else 0
-        has_parts = any(item.text.endswith(":") or item.sentence.indent > first for item in below)
-        items = [
-            item.text.cut(0, len(item.text) - item.text.endswith("."))
-            for item in below[:_ITEMS]
-            if not (has_parts or item.sentence.before)
-        ]
-        listed = leading(items, min(_ROOM_OF_ITEMS, _LONGEST - len(one.text) - 2))
-        fits = listed and len(listed) >= min(2, len(items))
-        yield _with_text(one, join(" ", (one.text, join("; ", listed)))) if fits else one
-
-
-def _is_listed(lead: Said, one: Said) -> bool:
-    return one.record is lead.record and one.sentence.lead.endswith(lead.sentence.text)
 
 
 def without_colon(one: Said, *, whole_only: bool = False) -> Said:

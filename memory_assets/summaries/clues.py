@@ -51,7 +51,6 @@ from memory_assets.session_analysis.statements import (
     in_context,
     readable,
     stems,
-    with_lists,
     without_colon,
 )
 
@@ -164,9 +163,8 @@ class Judged(NamedTuple):
 
 
 def judge(session: SessionTurns, gone: Set[str]) -> list[Judged]:
-    """Return the sentences of a session's last messages and recaps with their worth, without the
-    turns `gone`, and without states that a later turn tells anew: lead-ins with their items, long
-    ones as their first clauses."""
+    """Return the sentences of a session's last messages and recaps with their worth, long ones as
+    their first clauses, without the turns `gone` and states that a later turn tells anew."""
     said = [one for one in all_said(session.turns) if one.closing or one.recap]
     figures_of_sentences = (
         [WEIGHTS[clue] for clue in its if clue in WEIGHTS] for its in clues(session, said)
@@ -175,7 +173,7 @@ def judge(session: SessionTurns, gone: Set[str]) -> list[Judged]:
     told_last = {state: one.turn for one in said if (state := _subject_of_a_state(one))}
     return [
         Judged(without_colon(fitting(one)), worth)
-        for one, worth in zip(with_lists(said), worths, strict=True)
+        for one, worth in zip(said, worths, strict=True)
         if session.turns[one.turn].id not in gone
         and told_last.get(_subject_of_a_state(one), one.turn) == one.turn
     ]
