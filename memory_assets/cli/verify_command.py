@@ -94,7 +94,9 @@ def verify_memory(
     passed = passed and sources.passed
     answer = _as_json(verified, sources, scan, passed)
     spoken = components.catalog.spoken_projects()
-    rendering.print_answer(answer, as_json, _lines(verified, sources, scan, spoken))
+    layout = layout_of_output()
+    lines = (layout.wrapped(line) for line in _lines(verified, sources, scan, spoken))
+    rendering.print_answer(answer, as_json, chain.from_iterable(lines))
     return exit_codes.FINE if passed else exit_codes.CHECK_FAILED
 
 
@@ -164,7 +166,6 @@ def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterato
     groups: dict[tuple[str, str], list[Verified]] = {}
     for check in verified:
         groups.setdefault((check.subject, check.name), []).append(check)
-    rows = []
     for (subject, name), group in groups.items():
         failing = [check for check in group if not check.verdict.passed]
         broken = any(check.failed for check in failing)
@@ -173,10 +174,7 @@ def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterato
         for check in group:
             counts = check.verdict.counts.items()
             totals.update({key: count for key, count in counts if isinstance(count, int)})
-        rows.append((mark, subject, name, len(group), _counts(totals)))
-    yield from layout_of_output().table(
-        ("", "table or collection", "check", "projects", "counts"), rows
-    )
+        yield f"{mark:<5} {subject}.{name} {_counts(totals)}".rstrip()
     for check in verified:
         if not check.verdict.passed:
             mark, numbers = "fails" if check.failed else "warns", _counts(check.verdict.counts)

@@ -40,7 +40,7 @@ _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
 _CODE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _DOT = re.compile(r"[.!?…](?:\s|$)")
 _CLOSES = re.compile(r"[^()\n]{0,120}\)")
-_GOES_ON = ("...", "…", "...)", "…)", '..."', "...'")
+_GOES_ON = ("...", "…", "...)", "…)", '..."', "...'", '…"', '…")', '...")')
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.[)\]\"']*$|^\d{1,2}\.$",
     re.IGNORECASE,

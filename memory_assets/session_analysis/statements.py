@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
@@ -18,7 +17,6 @@ from memory_assets.session_analysis.phrases import (
     Phrase,
     closed,
     has_no_blanks,
-    leading,
     names,
     shorten,
     unescaped,
@@ -28,7 +26,6 @@ from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.writing_systems import UNSPACED, pieces
 
 _SHORTEST, _LONGEST = 24, 280
-_ITEMS, _ROOM_OF_ITEMS = 4, 160
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 STEM = 6
@@ -58,7 +55,7 @@ _CUT_OFF = re.compile(
     r"were|be|setting|use|using|via|following|follows|including|like|called|"
     r"both|has|have|shows?|includes?|contains?|supports?|adds?|(?:new |these )?fields))*[\s:]*\Z"
 )
-_LEADS_TO_WISHES = Phrase(
+LEADS_TO_WISHES = Phrase(
     r"\b(?:possib\w+|potential\w*|likely|might|may|could|should|would|because|ways|options?|choices?|"
     r"either|recommend\w*|suggest\w*|propos\w*|plan\w*|next|needs?|if|want|not|no|none|nor|neither|nothing|"
     r"except\w*|exclud\w+|rule[sd]? out|ruling out|reject\w*|dismiss\w*|eliminat\w+)\b|n't\b"
@@ -75,7 +72,8 @@ CORRECTS = Phrase(
     r"(?:no[.!]|no,? (?:wait|not|it|that|this|the|i)\b|nope\b|"
     r"(?:hm+|oh|ah),? (?:no|wait|actually)\b|"
     r"wait,? (?:no|that|this|it|why|are|is|wtf)\b|not quite\b|"
-    r"actually\b(?!,? (?:one more|one other|another|also|can|could|let|please)\b)|"
+    r"actually\b(?!,? (?:one more|one other|another|also|can|could|let|please|i'?m)\b)|"
+    r"sorry\b(?=.{0,40}\b(?:would|should|meant|wrong|not)\b)|this should(?:n't| not)\b|"
     r"that'?s (?:not|wrong|incorrect)\b|you(?:'re| are) wrong\b|"
     r"i (?:meant|mean)\b)"
 )
@@ -235,7 +233,7 @@ def chosen(
     for _, place, one in scored:
         if len(best) == most:
             break
-        text = closed(in_context(one) if len(in_context(one)) + 2 < room else one.text)
+        text = closed(in_context(one))
         if POINTS_BACK.match(text):
             continue
         text = text if best else shorten(text, room - 2)
@@ -245,17 +243,32 @@ def chosen(
         best.append((place, one, text))
         vocabularies.append(vocabulary)
         room -= len(text) + 1
-    return [(one, text) for _, one, text in sorted(best, key=lambda entry: entry[0])]
+    told_before: set[RedactedText] = set()
+    shown: list[tuple[Said, RedactedText]] = []
+    for _, one, text in sorted(best, key=lambda entry: entry[0]):
+        again = ends_its_lead(one) and one.sentence.lead in told_before
+        shown.append((one, closed(one.text) if again else text))
+        told_before.add(one.sentence.lead)
+    return shown
 
 
 def in_context(one: Said) -> RedactedText:
-    """Return a sentence; one that points back ("That is why ...") after the one it points to."""
+    """Return a sentence; one that points back ("That is why ...") after the one it points to, an
+    item after a lead-in that it ends ("The command now: ...")."""
     if OPTION.match(one.sentence.heading):
         return compose("{}: {}", one.sentence.heading, one.text)
+    if ends_its_lead(one):
+        return compose("{} {}", one.sentence.lead, one.text)
     before = one.sentence.before
     if before and POINTS_BACK.match(one.text) and not before.endswith((":", "?")):
         return join(" ", (before, one.text))
     return one.text
+
+
+def ends_its_lead(one: Said) -> bool:
+    """Return whether a sentence is an item of a list whose lead-in is no sentence without it."""
+    cut = _CUT_OFF.search(one.sentence.lead) if one.sentence.item else None
+    return cut is not None and cut[0].rstrip(": ") != ""
 
 
 def vocabulary_of(text: str) -> frozenset[str]:
@@ -280,32 +293,6 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether the one has most words of the other."""
     smaller = min(len(one), len(other))
     return smaller > 0 and len(one & other) / smaller >= 0.7
-
-
-def with_lists(said: Sequence[Said]) -> Iterator[Said]:
-    """Yield the sentences; a lead-in of a last message is joined with the first items of its list,
-    if it has content and at least two items fit. Lists of lists are not joined, because a part
-    ("Not done:") may contradict the lead-in."""
-    for at, one in enumerate(said):
-        leads = one.closing and one.plain.endswith(":") and len(_WORD.findall(one.plain)) > 2
-        if not leads or _LEADS_TO_WISHES.search(one.plain):
-            yield one
-            continue
-        below = list(takewhile(partial(_is_listed, one), said[at + 1 :]))
-        first = below[0].sentence.indent if below else 0
-        has_parts = any(item.text.endswith(":") or item.sentence.indent > first for item in below)
-        items = [
-            item.text.cut(0, len(item.text) - item.text.endswith("."))
-            for item in below[:_ITEMS]
-            if not (has_parts or item.sentence.before)
-        ]
-        listed = leading(items, min(_ROOM_OF_ITEMS, _LONGEST - len(one.text) - 2))
-        fits = listed and len(listed) >= min(2, len(items))
-        yield _with_text(one, join(" ", (one.text, join("; ", listed)))) if fits else one
-
-
-def _is_listed(lead: Said, one: Said) -> bool:
-    return one.record is lead.record and one.sentence.lead.endswith(lead.sentence.text)
 
 
 def without_colon(one: Said, *, whole_only: bool = False) -> Said:

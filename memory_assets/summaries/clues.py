@@ -41,15 +41,16 @@ from memory_assets.session_analysis.scores import (
 from memory_assets.session_analysis.sentences import is_notice
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
+    LEADS_TO_WISHES,
     OPTION,
     POINTS_BACK,
     Said,
     all_said,
+    ends_its_lead,
     fitting,
     in_context,
     readable,
     stems,
-    with_lists,
     without_colon,
 )
 
@@ -61,10 +62,17 @@ _DENIES = Phrase(
     r"\b(?:nicht|kein\w*)\b"
 )
 _GOES_ON = Phrase(
-    r"\W*(?:but|and|or|also|plus|great|perfect|yes|no|ok|however|instead|worse|still|uses|adds|"
-    r"returns|makes|runs|follows|mirrors|builds|passes|matches|works|takes|shows|handles|keeps|sets|calls|gets|has|does|allows|prevents|ensures)\b"
+    r"\W*(?:no(?=[,.:;!—–]| [—–-]| problem| remaining)|(?:but|and|or|also|plus|great|perfect|"
+    r"right|ok|however|instead|worse|still|called|same|if (?:not|so)|uses|adds|returns|makes|runs|"
+    r"follows|mirrors|builds|passes|matches|works|takes|shows|handles|keeps|sets|calls|gets|has|"
+    r"does|allows|prevents|ensures|highlights|covers|includes|contains|supports|provides|reads|"
+    r"writes|checks|creates)\b)"
 )
-_FRAGMENT = re.compile(r"[a-z]+ |[A-Z][a-z]+ing (?!is |was |the \w+ (?:is|was) )")
+_STATE = Phrase(r"(?=.*\b(?:now|is|are|still|currently|remains?)\b)(?:the|your|our|all) \S+ \S+")
+_FRAGMENT = re.compile(
+    r"[a-z]+ |(?!Everything |Nothing |According |Missing |Staging )"
+    r"[A-Z][a-z]+ing (?!is |was |the \w+ (?:is|was) )"
+)
 _HOLLOW = Phrase(
     r"\W*(?:here(?:'s| is| are)\b|based on .*\bhere (?:is|are)\b|I(?:'m| am) ready\b|reply with\b|"
     r"(?:now )?I (?:now )?have (?:the|a|all) |(?:your )?(?:task|goal):|thank|my (?:lean|take)\b|"
@@ -155,18 +163,26 @@ class Judged(NamedTuple):
 
 
 def judge(session: SessionTurns, gone: Set[str]) -> list[Judged]:
-    """Return the sentences of a session's last messages and recaps with their worth, without the
-    turns `gone`: lead-ins with their items, long ones as their first clauses."""
+    """Return the sentences of a session's last messages and recaps with their worth, long ones as
+    their first clauses, without the turns `gone` and states that a later turn tells anew."""
     said = [one for one in all_said(session.turns) if one.closing or one.recap]
     figures_of_sentences = (
         [WEIGHTS[clue] for clue in its if clue in WEIGHTS] for its in clues(session, said)
     )
     worths = [Worth(*map(sum, zip(*figures, strict=True))) for figures in figures_of_sentences]
+    told_last = {state: one.turn for one in said if (state := _subject_of_a_state(one))}
     return [
         Judged(without_colon(fitting(one)), worth)
-        for one, worth in zip(with_lists(said), worths, strict=True)
+        for one, worth in zip(said, worths, strict=True)
         if session.turns[one.turn].id not in gone
+        and told_last.get(_subject_of_a_state(one), one.turn) == one.turn
     ]
+
+
+def _subject_of_a_state(one: Said) -> str:
+    """Return the first words of a sentence on how something is ("The PR now contains"), else ""."""
+    state = None if CAUSE.search(one.plain) else _STATE.match(one.plain)
+    return state[0] if state else ""
 
 
 def clues(session: SessionTurns, said: Sequence[Said]) -> Iterator[list[str]]:
@@ -193,7 +209,12 @@ def stands_alone(one: Said) -> bool:
     text = in_context(one)
     if not readable(one.plain) or text.count('"') % 2:  # of a quotation that goes on
         return False
+    if f"`{one.text}`" in one.record.text:  # only a command or a name
+        return False
     if _HOLLOW.match(one.plain) or OPTION.match(one.plain):
+        return False
+    lead = one.sentence.lead
+    if ends_its_lead(one) and (one.sentence.indent or LEADS_TO_WISHES.search(lead)):
         return False
     if has_no_blanks(text):
         return POINTS_BACK.match(text) is None

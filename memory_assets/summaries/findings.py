@@ -19,7 +19,7 @@ from memory_assets.session_analysis.phrases import (
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import CAUSE, GUESSED
+from memory_assets.session_analysis.scores import CAUSE, DID, GUESSED
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
@@ -79,6 +79,7 @@ def learned(
             if one.worth.is_finding
             and stands_alone(one.said)
             and not _asks(one.said.plain)
+            and not (one.said.sentence.item and DID.search(one.said.sentence.lead))
             and not (changes[one.said.turn + 1 :].count(True) and GUESSED.search(one.said.plain))
         ),
         room=LEARNED_LIMIT,
@@ -88,7 +89,9 @@ def learned(
         again=_REPEAT_COST,
     )
     texts = [
-        _marked_as_past(text) if _is_amiss(one) and _changed_since(session, one) else text
+        _marked_as_past(text)
+        if _MAY_CHANGE.search(one.plain) and _changed_since(session, one)
+        else text
         for one, text in best
     ]
     return join(" ", leading(distinct(texts), LEARNED_LIMIT + 1))
@@ -96,16 +99,6 @@ def learned(
 
 def _asks(text: str) -> bool:
     return text.endswith(("?", "？")) or OFFER.search(text) is not None
-
-
-def _is_amiss(one: Said) -> bool:
-    """Return True if a sentence names a defect or a temporary state; in a turn that changed files
-    only if a file or an identifier precedes it."""
-    amiss = _MAY_CHANGE.search(one.plain)
-    named = _FILES.search(one.plain) or _IDENTIFIERS.search(one.plain)
-    if amiss is None or not one.changed or one.plain.startswith("There "):
-        return amiss is not None
-    return named is not None and named.start() < amiss.start()
 
 
 def _marked_as_past(text: RedactedText) -> RedactedText:

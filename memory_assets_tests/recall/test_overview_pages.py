@@ -188,7 +188,7 @@ def test_a_timeline_is_asked_for_by_a_form(client: TestClient) -> None:
     that."""
     text = client.get("/page/timeline").text
     assert 'name="anchor"' in text
-    zone = r"\((?:Z|[+-]\d\d:\d\d)\)"
+    zone = r"\([A-Z+-][\w:+-]*\)"
     day = re.search(rf"<h1>Timeline: \w+, (\d\d \w+ \d{{4}}) {zone}</h1>", text)
     assert day and "<h2" in text
     (earlier,) = re.findall(r'<a href="([^"]+)" data-item>Earlier: ', text)

@@ -16,7 +16,7 @@ from memory_assets.recall.search.answer import Answer
 from memory_assets.recall.search.excerpts import lists_calls
 from memory_assets.requests.search import KINDS, SearchRequest
 from memory_assets.settings import load_settings
-from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
+from memory_assets.stores.under_way.ingest import IndexedProjects, ingesting
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.recall.conftest import Asked
 
@@ -370,7 +370,7 @@ def test_vectors_of_another_model_are_not_compared(copied: Callable[..., Memory]
 
 def test_an_answer_says_how_far_an_ingest_under_way_has_come(asked: Any) -> None:
     """In the coverage, while the ingest lasts; of one that was killed, nothing is said."""
-    progress = IngestProgress(projects=52, words=12)
+    progress = IndexedProjects(projects=52, words=12)
     with ingesting(asked.settings.data_dir, progress):
         meanwhile = asked.memory.search(ANYTHING).to_dict()["coverage"]
     assert meanwhile["ingest"].endswith("12 of 52 projects can be found, by its words")

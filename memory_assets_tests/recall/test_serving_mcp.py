@@ -23,7 +23,7 @@ from memory_assets.agents import AGENTS
 from memory_assets.recall.names import shortened
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.serving import mcp_server
-from memory_assets.serving.answer_size import MOST_TOKENS, nearest, pages, text_pages, tokens
+from memory_assets.serving.answer_size import MOST_TOKENS, fit_around, pages, text_pages, tokens
 from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.tool_answers import PAGE_CHARACTERS
@@ -496,10 +496,10 @@ def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:
 
 def test_a_timeline_that_does_not_fit_keeps_what_is_nearest() -> None:
     """As much on either side of the anchor, more on one where the other ends."""
-    assert nearest([10] * 9, 4, most=50) == slice(2, 7)
-    assert nearest([10] * 9, 0, most=50) == slice(0, 5)
-    assert nearest([10] * 9, 8, most=50) == slice(4, 9)
-    assert nearest([], 0, most=50) == slice(0, 1)
+    assert fit_around([10] * 9, 4, most=50) == slice(2, 7)
+    assert fit_around([10] * 9, 0, most=50) == slice(0, 5)
+    assert fit_around([10] * 9, 8, most=50) == slice(4, 9)
+    assert fit_around([], 0, most=50) == slice(0, 1)
     assert pages([30, 30, 30, 90, 1], most=60) == [
         slice(0, 2),
         slice(2, 3),

@@ -136,6 +136,7 @@ def test_parts_of_a_redacted_text_are_redacted() -> None:
         ),
         ("Run `echo a. B` first. It ends.", ["Run echo a. B first.", "It ends."]),
         ("Run `git add .` Then it ends.", ["Run git add .", "Then it ends."]),
+        ('It prints (default "…") there. It ends.', ['It prints (default "…") there.', "It ends."]),
         ("It (see x. Also y) rings. It ends.", ["It (see x. Also y) rings.", "It ends."]),
     ],
 )

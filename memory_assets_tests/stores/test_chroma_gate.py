@@ -16,10 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import chromadb
 import numpy as np
 import pytest
-from chromadb.config import Settings as ChromaSettings
 from filelock import FileLock
 
 from memory_assets.errors import StoreError
@@ -193,6 +191,8 @@ def test_the_server_behind_the_gate_cannot_be_reached(servers: Servers) -> None:
 
 def test_a_client_of_others_reads_with_the_token(servers: Servers) -> None:
     """chromadb's own client, by header or by its token provider; without it, it is refused."""
+    import chromadb
+
     data_dir = servers.data_dir()
     _filled(data_dir)
     port, token = servers.start(data_dir).port, chroma_server.token(data_dir)
@@ -200,7 +200,7 @@ def test_a_client_of_others_reads_with_the_token(servers: Servers) -> None:
     provided = chromadb.HttpClient(
         "127.0.0.1",
         port,
-        settings=ChromaSettings(
+        settings=chromadb.config.Settings(
             chroma_client_auth_provider="chromadb.auth.token_authn.TokenAuthClientProvider",
             chroma_client_auth_credentials=token,
         ),

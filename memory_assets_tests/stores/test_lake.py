@@ -32,7 +32,7 @@ TEXT_TABLES = [table for table in TABLES.values() if "vector" not in table.schem
 HOSTILE_NAMES = ["../../evil", "..", ".", ".hidden", "a/b", "/etc/passwd", "%2e%2e%2fevil", "ü ::0"]
 PLAIN = "plain words"
 UNHURRIED = settings(
-    max_examples=8,
+    max_examples=4,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -80,7 +80,7 @@ def run_steps(
                 if isinstance(outcome, Verified):
                     yield checked(asset, outcome.name, outcome.verdict)
                 elif dg.AssetKey(asset) in context.selected_asset_keys:
-                    yield materialized(components, outcome.report, STEPS[asset])
+                    yield materialized(components, outcome.report)
                 if failed_asset(outcome):
                     return
 

@@ -23,14 +23,13 @@ from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked,
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import newest_first, out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stages import STAGES, WORKSPACES
+from memory_assets.pipeline.stages import SESSIONS, STAGES, TURNS, WORKSPACES
 from memory_assets.stores.lake.schemas import (
     MEMORY_TRAIL,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
 )
-from memory_assets.stores.runs.names import PARTITIONS
 from memory_assets.transcripts import Source
 
 _FIRST_BYTES = 1_000_000
@@ -49,23 +48,9 @@ class Pass:
     assets: tuple[str, ...]
 
 
-def _session_tables(*, searched: bool) -> tuple[str, ...]:
-    """Return the projects' tables of turns (`searched`), or those made of whole sessions."""
-    return tuple(
-        stage.table.name
-        for stage in STAGES
-        if not stage.embeds
-        and stage.partitions == PARTITIONS
-        and (stage.group == "turns") == searched
-    )
-
-
-def _workspace_tables(*, embedded: bool) -> tuple[str, ...]:
-    return tuple(
-        stage.table.name
-        for stage in STAGES
-        if stage.group == WORKSPACES and stage.embeds == embedded
-    )
+def _tables(group: str) -> tuple[str, ...]:
+    """Return the tables of a group without those of vectors."""
+    return tuple(stage.table.name for stage in STAGES if stage.group == group and not stage.embeds)
 
 
 WORDS = Pass(
@@ -74,11 +59,11 @@ WORDS = Pass(
         RAW_SESSIONS,
         REDACTED_RECORDS.name,
         REDACTION_AUDIT.name,
-        *_session_tables(searched=True),
+        *_tables(TURNS),
         KEYWORD_INDEX,
     ),
 )
-SUMMARIES = Pass("summaries", (*_session_tables(searched=False), KEYWORD_INDEX))
+SUMMARIES = Pass("summaries", (*_tables(SESSIONS), KEYWORD_INDEX))
 VECTORS = Pass(
     "vectors",
     (
@@ -91,12 +76,12 @@ PASSES = (WORDS, SUMMARIES, VECTORS)
 """The passes of projects."""
 DOCUMENTS = Pass(
     "documents",
-    (WORKSPACE_DOCUMENTS.name, *_workspace_tables(embedded=False), WORKSPACE_KEYWORDS),
+    (WORKSPACE_DOCUMENTS.name, *_tables(WORKSPACES), WORKSPACE_KEYWORDS),
 )
 DOCUMENT_VECTORS = Pass(
     "document vectors",
     (
-        *_workspace_tables(embedded=True),
+        INDEX_OF["workspace"].embeddings.name,
         WORKSPACE_KEYWORDS,
         INDEX_OF["workspace"].stage,
     ),

@@ -159,7 +159,8 @@ class DueProducts:
                 at = max(self._grew_at.get(row.session_id, 0.0), row.mtime_ns / 1e9)
                 self._grew_at[row.session_id] = at
         quiet = self._components.clock() - self._grew_at.get(session_id, 0.0)
-        return quiet >= self._components.settings.rest_minutes * 60
+        # A time in the future says nothing of now: what has one would never rest.
+        return not 0 <= quiet < self._components.settings.rest_minutes * 60
 
 
 def in_order(sources: Iterable[Product]) -> list[Product]:

@@ -140,7 +140,7 @@ class Answer:
         }
 
 
-def together(answers: Sequence[Answer], most: int) -> Answer:
+def joined_answer(answers: Sequence[Answer], most: int) -> Answer:
     """Return the `most` best hits of several projects, and what is held back in any of them; the
     rest is that of the first."""
     hits = sorted(
@@ -198,7 +198,7 @@ def _covers(summary: Hit, hit: Hit) -> bool:
     )
 
 
-def only(
+def keep_passing(
     ask: Callable[[SearchRequest], Answer], request: SearchRequest, passes: Callable[[Hit], bool]
 ) -> Answer:
     """Return an answer with the hits that pass; in place of the others come further ones, of the

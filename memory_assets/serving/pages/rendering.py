@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from memory_assets.recall.rows import one_line
-from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     NOT_SURE,
@@ -97,9 +96,8 @@ def _ago(time: str | None) -> str:
 
 
 def day_named(moment: datetime) -> str:
-    """Return the day of a moment in the local zone, with the zone as times have it."""
-    zone = spoken_time(moment)[len("2026-11-01 09:30") :]
-    return f"{moment.astimezone():%A, %d %B %Y} ({zone})"
+    """Return the day of a moment in the local zone, which it names."""
+    return f"{moment.astimezone():%A, %d %B %Y (%Z)}"
 
 
 def _seconds(seconds: float) -> str:

@@ -41,7 +41,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
-from memory_assets.transcripts.session import Call, Said, tokens_with_cached
+from memory_assets.transcripts.session import STATE, Call, Said, tokens_with_cached
 
 ENVELOPES = frozenset({"response_item", "event_msg"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -57,8 +57,8 @@ NOISE_ITEMS = {
     "compaction": "replacement-history",
     "compaction_summary": "replacement-history",
     "context_compaction": "replacement-history",
-    "image_generation_call": "session-state",
-    "other": "session-state",
+    "image_generation_call": STATE,
+    "other": STATE,
 }
 """Types of items that are dropped, with the reason."""
 

@@ -45,7 +45,16 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import beside, object_beside, text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome, tokens_in
+from memory_assets.transcripts.session import (
+    STATE,
+    SUPERSEDED,
+    UNKNOWN_TYPE,
+    USAGE,
+    Call,
+    Frame,
+    Outcome,
+    tokens_in,
+)
 from memory_assets.transcripts.stored import StoredSession, unfinished_last
 
 _FOLDERS = ("tasks", "sessions")
@@ -74,7 +83,6 @@ _INSERTED = re.compile(
 _RESULT = re.compile(r"\[[^\n]{1,400}\] Result:")
 _MACHINE = ("[TASK RESUMPTION]", "[ERROR]", "# task_progress")
 _BY_PERSON = re.compile(r"provided (?:the following context|feedback)|New instructions|denied")
-USAGE, NOTICE, SUPERSEDED = "usage", "session-state", "superseded"
 PARTIAL = "partial"
 """Subtype of an answer that was broken off."""
 _TYPED_ROWS = names("task user_feedback")
@@ -178,7 +186,7 @@ class TaskSession(StoredSession):
             counts = usage if isinstance(usage, dict) else {}
             return self._with_tokens(USAGE, frame, tokens_in(counts, _COUNTS))
         if kind in _NOTICES:
-            return self._one(frame, "system", text, "notice") or NOTICE
+            return self._one(frame, "system", text, "notice") or STATE
         self._report.see_unknown(f"row/{type_name(kind)}")
         return self._one(frame, "system", text, "notice") or UNKNOWN_TYPE
 
@@ -359,7 +367,7 @@ class ClineReader(RenderingReader):
         else:
             yield from ({"type": "message", **message} for message in messages)
             yield None
-        yield {"type": "session-state", "id": own, "title": title}
+        yield {"type": STATE, "id": own, "title": title}
 
 
 class RooReader(ClineReader):

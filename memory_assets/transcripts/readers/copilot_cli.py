@@ -36,12 +36,11 @@ from memory_assets.transcripts.json_documents import text_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers.workspaces import directory_of
-from memory_assets.transcripts.session import REPEATED_ID, Frame, Outcome, Session
+from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, Session
 
 _FOLDERS = (Path("session-state"), Path("history-session-state"))
 _EVENTS = "events.jsonl"
 _TITLE = re.compile(r"^(?:name|summary): *(.+?) *$", re.MULTILINE)
-_STATE = "session-state"
 _HOOK = "hook"
 _INSTRUCTIONS = "instructions"
 _SHOWN = "a call or a result as it is shown"
@@ -59,7 +58,7 @@ _DROPPED = {
             *("subagent.started", "subagent.completed", "subagent.selected", "subagent.failed"),
             *("permission.requested", "permission.completed", "skill.invoked"),
         ),
-        _STATE,
+        STATE,
     ),
 }
 """Types of events that say nothing, and why."""
@@ -106,7 +105,7 @@ class CopilotSession(Session):
                 records, frame, Tokens(output=count_field(data, "outputTokens"))
             )
         if name == "session.shutdown":
-            return self._given_tokens(data, frame) or _STATE
+            return self._given_tokens(data, frame) or STATE
         if name == "assistant.reasoning":
             return self._thought(text_field(data, "content"), frame)
         if name == "tool.execution_start":

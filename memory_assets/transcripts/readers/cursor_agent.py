@@ -54,7 +54,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import Frame, Outcome
+from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
 
@@ -88,7 +88,7 @@ class CursorSession(BlockSession):
         elif role == "assistant":
             outcome = self._from_assistant(content, frame)
         elif name == "turn_ended":
-            outcome = "session-state"
+            outcome = STATE
         else:
             outcome = self._unknown(name)
         return self._resolve(outcome)
@@ -288,7 +288,7 @@ class CursorCliReader(DatabaseReader):
         for message in _messages(database, facts):
             yield {**message, "type": "message"}
         yield None
-        yield {"type": "session-state", "id": own, "title": facts.get("name")}
+        yield {"type": STATE, "id": own, "title": facts.get("name")}
 
     def holds(self, source: Source) -> bool:
         """Return whether a source is a chat, by its file's name."""

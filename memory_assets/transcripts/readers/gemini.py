@@ -52,12 +52,19 @@ from memory_assets.transcripts.lines import (
     read_objects,
 )
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import Call, Frame, Outcome, Session, tokens_with_cached
+from memory_assets.transcripts.session import (
+    STATE,
+    SUPERSEDED,
+    Call,
+    Frame,
+    Outcome,
+    Session,
+    tokens_with_cached,
+)
 
 _CHATS = "chats"
 _DOCUMENT = ".json"
 _SET, _REWIND = "$set", "$rewindTo"
-_SUPERSEDED = "superseded"
 _NOTICES = frozenset({"info", "warning", "error"})
 _RUNNING = frozenset({"executing", "scheduled", "validating", "awaiting_approval"})
 _SNAPSHOT = "<state_snapshot>"
@@ -80,7 +87,7 @@ class GeminiReader(Reader):
     agent = "gemini"
     version = "3"
     left_out = (
-        LeftOut("", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
+        LeftOut("", "a message as it grew; its last version is kept", dropped=SUPERSEDED),
         LeftOut("*.toolCalls.resultDisplay", "a result as it is shown"),
         LeftOut("*.toolCalls.description", "a call as it is shown"),
         LeftOut("*.toolCalls.*.result.*.response.error", "a result as it is shown"),
@@ -144,21 +151,21 @@ class GeminiSession(Session):
         if _SET in line:
             return self._resolve(self._changed(object_field(line, _SET), start, end))
         if _REWIND in line:
-            return self._resolve("session-state")
+            return self._resolve(STATE)
         if "type" not in line and _is_header(line):
             return self._resolve(self._header(line, start, end))
         return self._resolve(self._message(line, start, end))
 
     def _changed(self, fields: JsonObject, start: int, end: int) -> Outcome:
         records = self._titled(fields, start, end)
-        messages, reasons = fields.get("messages"), {"session-state"}
+        messages, reasons = fields.get("messages"), {STATE}
         for message in messages if isinstance(messages, list) else []:
             outcome = self._message(message, start, end) if isinstance(message, dict) else []
             if isinstance(outcome, str):
                 reasons.add(outcome)
             else:
                 records += outcome
-        return records or (_SUPERSEDED if _SUPERSEDED in reasons else "session-state")
+        return records or (SUPERSEDED if SUPERSEDED in reasons else STATE)
 
     def _header(self, header: JsonObject, start: int, end: int) -> Outcome:
         reason = self._begin(session=header.get("sessionId"), cwd=self._cwd)
@@ -181,11 +188,11 @@ class GeminiSession(Session):
         name = type_name(message.get("type"))
         own = mark(text_field(message, "id"))
         if self._replay.counts.get(own, start) != start:
-            return _SUPERSEDED
+            return SUPERSEDED
         self._branch = ABANDONED if own in self._replay.gone else ""
         frame = self._frame_of(message, start, end)
         if self._met(f"{frame.record_uuid} {start}"):
-            return _SUPERSEDED
+            return SUPERSEDED
         if name == "user":
             return self._from_user(message.get("content"), frame)
         if name == "gemini":

@@ -57,14 +57,16 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
+    COPIED,
+    HEADER,
     REPEATED_ID,
+    STATE,
     Call,
     Frame,
     Outcome,
     tokens_in,
 )
 
-COPIED = "copied-history"
 NOISE = frozenset({"model_change", "thinking_level_change", "label", "custom"})
 SUMMARIES = {
     "compaction": "compact-summary",
@@ -111,7 +113,7 @@ class PiSession(ShapedSession):
         role = text_field(message, "role")
         outcome: Outcome
         if name in NOISE:
-            outcome = "session-state"
+            outcome = STATE
         elif name == "session":
             outcome = self._header(entry)
         else:
@@ -132,7 +134,7 @@ class PiSession(ShapedSession):
         report = self._report
         report.see_session(safe_id(header.get("id")))
         if self._started is not None or self._cwd:
-            return "session-header"
+            return HEADER
         self._started = parse_time(header.get("timestamp"))
         report.see_time(self._started)
         self._cwd = text_field(header, "cwd")
@@ -144,7 +146,7 @@ class PiSession(ShapedSession):
         if origin:
             match = _SESSION_IN_PATH.search(origin)
             report.see_parent(safe_id(match.group(1) if match else origin))
-        return "session-header"
+        return HEADER
 
     def _frame_of(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
         timestamp = parse_time(entry.get("timestamp")) or parse_time(message.get("timestamp"))

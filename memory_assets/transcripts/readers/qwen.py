@@ -32,6 +32,7 @@ from memory_assets.transcripts.lines import JsonObject, first_object, head_objec
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
+    STATE,
     Call,
     Frame,
     Outcome,
@@ -41,7 +42,6 @@ from memory_assets.transcripts.session import (
 
 _FOLDER = "chats"
 _HUMAN = "mid_turn_user_message"
-_STATE = "session-state"
 _COMPRESSED = "compressed-history"
 _TELEMETRY = "telemetry"
 _DROPPED = {
@@ -53,7 +53,7 @@ _DROPPED = {
             *("file_history_snapshot", "goal_set", "goal_cleared", "goal_completed"),
             *("agent_started", "agent_completed", "agent_failed"),
         ),
-        _STATE,
+        STATE,
     ),
 }
 """Subtypes of system records that say nothing new, and why."""
@@ -67,7 +67,7 @@ class QwenReader(Reader):
     left_out = (
         LeftOut("", "a conversation as it was compressed", dropped=_COMPRESSED),
         LeftOut("", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
-        LeftOut("", "settings and commands of the program", dropped=_STATE),
+        LeftOut("", "settings and commands of the program", dropped=STATE),
         LeftOut("tool_result.toolCallResult", "a result as it is shown"),
     )
 
@@ -195,7 +195,7 @@ class QwenSession(Session):
         if subtype == "parent_session":
             ids = (safe_id(payload.get(key)) for key in ("parentSessionId", "sessionId"))
             self._report.see_parent(next(filter(None, ids), None))
-            return _STATE
+            return STATE
         if subtype in ("notification", "cron"):
             text = spoken(object_field(record, "message").get("parts"))
             text = text or (render_value(payload) if payload else "")

@@ -200,7 +200,7 @@ class ZedReader(DatabaseReader):
                 asked = ""
             yield line
         yield None
-        yield {"type": "session-state", "id": row["id"], "title": row["summary"]}
+        yield {"type": STATE, "id": row["id"], "title": row["summary"]}
 
 
 def _thread(row: JsonObject, path: Path) -> JsonObject:
