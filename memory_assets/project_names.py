@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ from memory_assets.paths import project_of
 _HOME = re.compile(r"/(?:home|Users)/([^/]+)(?=/|$)|/(root)(?=/|$)")
 _HASH = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 _NOT_IN_WORDS = re.compile(r"[\W_]")
+_COMMANDS_PROJECT = re.compile(r"(?<=--project=)[^\s`]+")
 _WORK_TREE = re.compile(r"([^/]+)(?:/\.claude)?/\.?worktrees/([^/]+)$")
 
 
@@ -67,6 +69,14 @@ def spoken_names(directories: Mapping[str, str]) -> dict[str, str]:
         )
         for project, of_one in ends.items()
     }
+
+
+def with_spoken_projects(line: str, spoken: Mapping[str, str]) -> str:
+    """Return a line of a report or an error in which the commands that it names, and the project
+    and colon that it may begin with, have the project by the name that readers are told."""
+    first, colon, rest = line.partition(": ")
+    named = f"{spoken.get(first, first)}{colon}{rest}"
+    return _COMMANDS_PROJECT.sub(lambda key: shlex.quote(spoken.get(key[0], key[0])), named)
 
 
 def _ends(project: str, directory: str) -> list[str]:

@@ -88,7 +88,10 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start long files first, so that no worker is left with one when the others are done: the
     live tests, whole ingests, crashes and stages; what is quick fills the end."""
-    items.sort(key=_place)
+    items.sort(key=lambda item: (_place(item), bool(item.get_closest_marker(_ENDS))))
+
+
+_ENDS = "ends_what_others_use"
 
 
 def _place(item: pytest.Item) -> int:
@@ -209,6 +212,14 @@ def load_redactor_of_tests() -> Redactor:
     return load_redactor(key=bytes(32))
 
 
+_OF_THIS_MACHINE = (
+    *(variable.name for agent in AGENTS.values() for variable in agent.variables),
+    *re.findall(r"{([A-Z_]+):", " ".join(each for a in AGENTS.values() for each in a.places)),
+    *("VSCODE_PORTABLE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", *ALIASES),
+)
+"""Variables that say where agents keep their sessions, and what belongs to a user."""
+
+
 def forget_own_settings(patch: pytest.MonkeyPatch, home: Path) -> None:
     """Let nothing be known of the real home directory and of this machine's own settings.
     The cache of compiled rules, which holds nobody's data, stays."""
@@ -216,10 +227,7 @@ def forget_own_settings(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("MEMORY_", "DAGSTER_")) and name != "MEMORY_BENCH_DATA":
             patch.delenv(name)
-    variables = [each.name for agent in AGENTS.values() for each in agent.variables]
-    places = " ".join(place for agent in AGENTS.values() for place in agent.places)
-    variables += ["VSCODE_PORTABLE", *re.findall(r"{([A-Z_]+):", places)]
-    for name in (*variables, "XDG_CONFIG_HOME", "XDG_DATA_HOME", *ALIASES):
+    for name in _OF_THIS_MACHINE:
         patch.delenv(name, raising=False)
 
 

@@ -170,6 +170,7 @@ def _session(path: Path) -> None:
     write_lines(path, lines)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("compiled_rules")
 def test_adding_an_asset_takes_five_files(tmp_path: Path) -> None:
     """Followed in a copy of the package, the recipe makes a table that is ingested, checked by

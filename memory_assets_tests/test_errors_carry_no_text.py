@@ -220,14 +220,12 @@ def _assert_nothing_told(workshop: Workshop, printed: str) -> None:
     secret is in no file at all."""
     data = workshop.settings.data_dir
     texts = [("the secret", SECRET), *((f"piece {n}", text) for n, text in enumerate(PIECES))]
-    told = deep_scan(
-        [data / "dagster", data / "catalog.db", data / "catalog.db-wal"],
-        texts,
-        KnownValues(bytes(32)),
-    )
+    events = [data / "dagster", data / "catalog.db", data / "catalog.db-wal"]
+    told = deep_scan(events, texts, KnownValues(bytes(32)))
     assert told.files > 5 and told.hits == [] and told.unreadable == []
-    kept = deep_scan([data, workshop.root / "home"], texts[:1], KnownValues(bytes(32)))
-    assert kept.hits == []
+    rest = [data, workshop.root / "home"]
+    kept = deep_scan(rest, texts[:1], KnownValues(bytes(32)), excluded=events)
+    assert kept.files > 5 and kept.hits == []
     assert ValueSearch(texts, KnownValues(bytes(32))).matches(printed.encode()) == []
 
 
@@ -295,7 +293,7 @@ def test_a_failing_check_tells_counts_alone(
     if check == "independent_scanner_finds_nothing":
         monkeypatch.setattr(Redactor, "find", lambda *_: iter(()))
     workshop.go_on()
-    workshop.materialize(DERIVED)
+    workshop.materialize(DERIVED[:3])
     capfd.readouterr()
     lake, chunks = Components(workshop.settings).lake, (TURN_CHUNKS, PROJECT, SESSION)
     kept = rows = lake.read(*chunks)

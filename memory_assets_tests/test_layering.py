@@ -80,7 +80,7 @@ MAY_IMPORT = {
     "summaries": {"models", "errors", "redacted_text", "session_analysis", "http"},
     "requests": {"agents", "errors", "paths", "search_kinds", "agent_memory"},
     "stores": FOUNDATION - {"settings", "install_key"} | {"agent_memory"},
-    "status": FOUNDATION | {"stores", "transcripts"},
+    "status": FOUNDATION | {"requests", "stores", "transcripts"},
     "pipeline": FOUNDATION | DOMAIN | {"stores", "status"},
     "recall": FOUNDATION | DOMAIN | {"requests", "stores", "status"},
     "serving": FOUNDATION | {"chunking", "requests", "recall", "status", "pipeline"},

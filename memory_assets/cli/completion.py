@@ -4,6 +4,7 @@ or fish, once a line in their configuration says so."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -11,17 +12,11 @@ import click
 from memory_assets.errors import ConfigurationError
 
 _LINES = {
-    "bash": (".bashrc", 'eval "$(_MEMORY_COMPLETE=bash_source memory)"'),
-    "zsh": (
-        ".zshrc",
-        'autoload -Uz compinit && compinit && eval "$(_MEMORY_COMPLETE=zsh_source memory)"',
-    ),
-    "fish": (
-        ".config/fish/completions/memory.fish",
-        "_MEMORY_COMPLETE=fish_source memory | source",
-    ),
+    "bash": b'eval "$(_MEMORY_COMPLETE=bash_source memory)"',
+    "zsh": b'autoload -Uz compinit && compinit && eval "$(_MEMORY_COMPLETE=zsh_source memory)"',
+    "fish": b"_MEMORY_COMPLETE=fish_source memory | source",
 }
-"""By shell, a file that it reads, in the home directory, and the line that belongs there."""
+"""By shell, the line that belongs into its configuration."""
 
 
 def complete(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
@@ -36,14 +31,39 @@ def complete(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
     shell = Path(os.environ.get("SHELL", "")).name
     if shell not in _LINES:
         raise ConfigurationError(f"SHELL is {shell!r}; completion is for {', '.join(_LINES)}")
-    name, line = _LINES[shell]
+    line, file = _LINES[shell], _configuration(shell)
     if option.name == "show_completion":
         click.echo(line)
         ctx.exit()
-    file = Path.home() / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    if not file.exists() or line not in file.read_text("utf-8").splitlines():
-        with file.open("a", encoding="utf-8") as configuration:
-            configuration.write(f"\n{line}\n")
+    before = file.read_bytes() if file.exists() else b""
+    if line not in before.splitlines():
+        with file.open("ab") as configuration:
+            ends_a_line = not before or before.endswith(b"\n")
+            configuration.write((b"" if ends_a_line else b"\n") + line + b"\n")
     click.echo(f"{file} has it; shells that start from now on complete `memory`.")
     ctx.exit()
+
+
+def without_completion() -> Iterator[tuple[Path, bytes]]:
+    """Yield the files of shells that have the line, with their contents without it, empty if only
+    white space is left."""
+    for shell, line in _LINES.items():
+        file = _configuration(shell)
+        lines = file.read_bytes().splitlines(keepends=True) if file.is_file() else []
+        others = [each for each in lines if each.rstrip(b"\r\n") != line]
+        if others != lines:
+            rest = b"".join(others)
+            yield file, rest if rest.strip() else b""
+
+
+def _configuration(shell: str) -> Path:
+    """Return the file, of those that a shell reads when it starts, in which its line belongs."""
+    match shell:
+        case "zsh":
+            return Path(os.environ.get("ZDOTDIR") or Path.home()) / ".zshrc"
+        case "fish":
+            own = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+            return Path(own) / "fish" / "completions" / "memory.fish"
+        case _:
+            return Path.home() / ".bashrc"

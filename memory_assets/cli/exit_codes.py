@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import closing, suppress
 
 import click
 
@@ -22,7 +23,7 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
     except MemoryAssetsError as error:
         codes = {ConfigurationError: USAGE, NotFound: NOTHING_FOUND}
         matching = (code for kind, code in codes.items() if isinstance(error, kind))
-        _fail(str(error), next(matching, ERROR))
+        _fail(_told(str(error)), next(matching, ERROR))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -30,6 +31,19 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
         _fail(str(stopped) or "Stopped.", INTERRUPTED, as_error=False)
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         _fail(str(unexpected(error)), ERROR)
+
+
+def _told(message: str) -> str:
+    """Return a message whose commands have projects by the names that readers are told."""
+    if "--project=" not in message:
+        return message
+    from memory_assets.project_names import with_spoken_projects
+    from memory_assets.settings import load_settings
+    from memory_assets.stores.catalog.catalog import catalog_of
+
+    with suppress(MemoryAssetsError), closing(catalog_of(load_settings().data_dir)) as catalog:
+        return with_spoken_projects(message, catalog.spoken_projects())
+    return message
 
 
 def _fail(message: str, code: int, *, as_error: bool = True) -> None:

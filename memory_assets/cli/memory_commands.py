@@ -1,4 +1,5 @@
-"""`memory remember`, `memories`, `upkeep`, for agents; `pin`, `hide`, for people."""
+"""`memory remember`, `memories`, `upkeep`, for agents; `pin`, `hide`, `forget`, `retain`, for
+people. What the last two do is imported when it is done, because that takes a second."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from memory_assets.requests.agent_memory import (
     PinRequest,
     RememberRequest,
 )
+from memory_assets.requests.questions import ForgetRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.views import memories_view
 from memory_assets.settings import load_settings
@@ -85,6 +87,33 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
         print_view(memories_view, Memory(settings), listing, full=True)
     if not listing["memories"]:
         sys.exit(exit_codes.NOTHING_FOUND)
+
+
+@takes(ForgetRequest, "memory forget --project app --before 90d --dry-run")
+def forget(asked: ForgetRequest, as_json: bool) -> None:
+    """Delete sessions, documents of workspaces, or memories of agents for good.
+
+    What is deleted matches all options that are given. It is not ingested again, unless it is a
+    workspace whose directory `memory index` is given. The files on disk are not deleted.
+    """
+    from memory_assets.cli import removal
+
+    removal.forget(asked, as_json)
+
+
+@command("memory retain --dry-run")
+@flag("--dry-run", help="Only list the sessions that are old enough.")
+@JSON
+def retain(dry_run: bool, json: bool) -> None:
+    """Cut old sessions down now.
+
+    Sessions, and conversations that agents wrote, older than MEMORY_RETENTION keep only what the
+    user said and summaries. Dagster's daemon does this every night. The agents' own transcript
+    files are not deleted.
+    """
+    from memory_assets.cli import removal
+
+    removal.retain(dry_run=dry_run, as_json=json)
 
 
 @command()

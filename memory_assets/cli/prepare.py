@@ -25,7 +25,7 @@ def prepare(settings: Settings) -> None:
         from memory_assets.stores.tombstones import unfinished
 
         if unfinished(path):
-            from memory_assets.cli.removal_commands import complete_forgetting
+            from memory_assets.cli.removal import complete_forgetting
 
             complete_forgetting(settings)
 

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
 import click
 
+from memory_assets.cli import INTERRUPTED
 from memory_assets.cli.commands import JSON, command, flag
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError, NotFound
@@ -56,9 +61,10 @@ def mcp(http: bool, port: int, write: bool) -> None:
     """
     settings = load_settings()
     if not http:
-        from memory_assets.cli.mcp_command import serve_stdio
-
-        serve_stdio(settings, write=write)
+        with _models_built_when_used():
+            from memory_assets.serving import mcp_server
+        signal.signal(signal.SIGINT, _end_at_once)
+        mcp_server.run_stdio(settings, write=write)
         return
     from memory_assets.serving import mcp_server
     from memory_assets.serving.http_server import listen
@@ -68,6 +74,29 @@ def mcp(http: bool, port: int, write: bool) -> None:
     say = partial(_say, "MCP at {}/mcp")
     listen(app, _LOOPBACK, port, token, lifespan=True, started=say)
     _say_stopped()
+
+
+def _end_at_once(number: int, frame: FrameType | None) -> None:
+    """End the process: an exception would wait for the thread that reads standard input, which
+    nothing interrupts. What was being stored is as a crash leaves it: there, or not there."""
+    os.write(2, b"\nStopped.\n")  # behind the terminal's ^C
+    os._exit(INTERRUPTED)
+
+
+@contextmanager
+def _models_built_when_used() -> Iterator[None]:
+    """Import the SDK's several hundred pydantic models without building validators until they are
+    used, and without collecting garbage meanwhile: saves .4 s of CPU."""
+    from pydantic import BaseModel, ConfigDict
+
+    before = BaseModel.model_config
+    BaseModel.model_config = ConfigDict(defer_build=True)
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        BaseModel.model_config = before
 
 
 @command()

@@ -1,4 +1,5 @@
-"""The entry point of the console script: what Ctrl-C does before and after a command."""
+"""The entry point of the console script: what Ctrl-C does before and after a command, and standard
+streams that whoever starts it has closed."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ def main() -> None:
     at once, because nothing was begun; during a command when what it holds is released
     (`run_reporting_errors`); before and after one here. At the end it is ignored: it would print a
     traceback while the interpreter stops."""
+    _open_closed_streams()
     signal.signal(signal.SIGINT, _end_at_once)
     gc.disable()  # what is imported stays
     from memory_assets.cli.cli import main as run
@@ -30,6 +32,15 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _open_closed_streams() -> None:
+    """Let a standard stream that is closed (`<&-`) be the null device. Python has None for it, on
+    which every read and write would fail, and the next file that is opened would get its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
 
 
 def _end_at_once(number: int, frame: FrameType | None) -> None:

@@ -42,11 +42,13 @@ def status(json: bool) -> None:
     require_memory(settings.data_dir)
     current = overview.status(settings)
     with closing(catalog_of(settings.data_dir)) as catalog:
-        roots = catalog.sources.project_roots()
-    rendering.print_answer(current, json, _lines(current, roots))
+        roots, spoken = catalog.sources.project_roots(), catalog.spoken_projects()
+    rendering.print_answer(current, json, _lines(current, roots, spoken))
 
 
-def _lines(current: dict[str, Any], roots: Mapping[str, str]) -> Iterator[str]:
+def _lines(
+    current: dict[str, Any], roots: Mapping[str, str], spoken: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the status in lines for a human."""
     layout = layout_of_output()
     for line in _facts(current):
@@ -55,7 +57,7 @@ def _lines(current: dict[str, Any], roots: Mapping[str, str]) -> Iterator[str]:
     yield from layout.table(_HEAD, rows[:LISTED]) if rows else ()
     if more := len(rows[LISTED:]):
         yield f"... and {more} more (--json lists all)"
-    for line in held_back(current):
+    for line in held_back(current, spoken):
         yield from layout.wrapped(f"held back: {line}")
 
 

@@ -37,6 +37,7 @@ from memory_assets.pipeline.checks.deep_scan import (
 )
 from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, count_sources
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.project_names import with_spoken_projects
 from memory_assets.recall.names import projects_named
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import Settings
@@ -93,7 +94,9 @@ def verify_memory(
     passed = passed and sources.passed
     answer = _as_json(verified, sources, scan, passed)
     spoken = components.catalog.spoken_projects()
-    rendering.print_answer(answer, as_json, _lines(verified, sources, scan, spoken))
+    layout = layout_of_output()
+    lines = (layout.wrapped(line) for line in _lines(verified, sources, scan, spoken))
+    rendering.print_answer(answer, as_json, chain.from_iterable(lines))
     return exit_codes.FINE if passed else exit_codes.CHECK_FAILED
 
 
@@ -163,7 +166,6 @@ def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterato
     groups: dict[tuple[str, str], list[Verified]] = {}
     for check in verified:
         groups.setdefault((check.subject, check.name), []).append(check)
-    rows = []
     for (subject, name), group in groups.items():
         failing = [check for check in group if not check.verdict.passed]
         broken = any(check.failed for check in failing)
@@ -172,16 +174,13 @@ def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterato
         for check in group:
             counts = check.verdict.counts.items()
             totals.update({key: count for key, count in counts if isinstance(count, int)})
-        rows.append((mark, subject, name, len(group), _counts(totals)))
-    yield from layout_of_output().table(
-        ("", "table or collection", "check", "projects", "counts"), rows
-    )
+        yield f"{mark:<5} {subject}.{name} {_counts(totals)}".rstrip()
     for check in verified:
         if not check.verdict.passed:
             mark, numbers = "fails" if check.failed else "warns", _counts(check.verdict.counts)
             of = spoken.get(check.project, check.project)
             yield f"{mark} {of}: {check.subject}.{check.name} {numbers}"
-            yield f"  {check.verdict.remedy}"
+            yield f"  {with_spoken_projects(check.verdict.remedy, spoken)}"
     failed = sum(check.failed for check in verified)
     projects = counted(len({check.project for check in verified}), "project")
     yield f"{counted(len(verified), 'check')} of {projects}: {failed} failed."

@@ -9,7 +9,6 @@ import dagster as dg
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.ingest.batch_run import metadata_of
-from memory_assets.pipeline.ingest.steps import Step
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.lake.schemas import Table
@@ -52,13 +51,11 @@ def definition_metadata(table: Table) -> dict[str, object]:
     return {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
 
 
-def materialized(
-    components: Components, report: StageReport, step: Step
-) -> dg.MaterializeResult[None]:
+def materialized(components: Components, report: StageReport) -> dg.MaterializeResult[None]:
     """Return the materialization of an asset with the counts of its stage's report."""
     return dg.MaterializeResult(
         asset_key=report.stage,
-        metadata=metadata_of(components, report, step),
+        metadata=metadata_of(components, report),
         data_version=dg.DataVersion(report.data_version) if report.data_version else None,
     )
 

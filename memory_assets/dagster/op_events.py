@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -158,16 +157,7 @@ def _evaluation(event: Evaluation, outcome: Unreported) -> dg.AssetCheckEvaluati
     )
 
 
-def _metadata(metadata: Metadata, outcome: Unreported) -> dict[str, dg.MetadataValue[Any]]:
-    """Return metadata as Dagster has it, with the time of what happened elsewhere."""
-    values = {
-        name: dg.MetadataValue.path(value)
-        if isinstance(value, Path)
-        else dg.MetadataValue.text(value)
-        if isinstance(value, str)
-        else dg.MetadataValue.float(value)
-        if isinstance(value, float)
-        else dg.MetadataValue.int(value)
-        for name, value in metadata.items()
-    }
-    return values | ({MADE_AT: dg.MetadataValue.timestamp(outcome.at)} if outcome.run_id else {})
+def _metadata(metadata: Metadata, outcome: Unreported) -> dict[str, Any]:
+    """Return metadata with the time of what happened elsewhere."""
+    made_at = {MADE_AT: dg.MetadataValue.timestamp(outcome.at)} if outcome.run_id else {}
+    return {**metadata, **made_at}

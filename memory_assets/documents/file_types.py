@@ -6,51 +6,31 @@ import re
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-KIND_OF = MappingProxyType(
-    {
-        "markdown": "docs",
-        "asciidoc": "docs",
-        "adr": "docs",
-        "text": "docs",
-        "openapi": "api",
-        "asyncapi": "api",
-        "java": "code",
-        "python": "code",
-        "typescript": "code",
-        "javascript": "code",
-        "go": "code",
-        "rust": "code",
-        "shell": "code",
-        "yaml": "config",
-        "json": "config",
-        "toml": "config",
-        "dockerfile": "config",
-        "makefile": "config",
-        "plantuml": "diagram",
-    }
-)
-"""file_type -> docs, api, code, config or diagram."""
-
+_TYPES = {
+    "markdown": ("docs", "md markdown mdx mdown"),
+    "asciidoc": ("docs", "adoc asciidoc"),
+    "adr": ("docs", ""),
+    "text": ("docs", ""),
+    "openapi": ("api", ""),
+    "asyncapi": ("api", ""),
+    "java": ("code", "java"),
+    "python": ("code", "py pyi"),
+    "typescript": ("code", "ts tsx mts cts"),
+    "javascript": ("code", "js jsx mjs cjs"),
+    "go": ("code", "go"),
+    "rust": ("code", "rs"),
+    "shell": ("code", "sh bash zsh ksh"),
+    "yaml": ("config", "yaml yml"),
+    "json": ("config", "json"),
+    "toml": ("config", "toml"),
+    "dockerfile": ("config", "dockerfile containerfile"),
+    "makefile": ("config", "mk mak make"),
+    "plantuml": ("diagram", "puml plantuml pu iuml"),
+}
+"""By type its kind (docs, api, code, config or diagram), and the endings of such files."""
+KIND_OF = MappingProxyType({file_type: kind for file_type, (kind, _) in _TYPES.items()})
 _BY_SUFFIX = {
-    suffix: file_type
-    for file_type, suffixes in {
-        "markdown": "md markdown mdx mdown",
-        "asciidoc": "adoc asciidoc",
-        "yaml": "yaml yml",
-        "json": "json",
-        "toml": "toml",
-        "java": "java",
-        "python": "py pyi",
-        "typescript": "ts tsx mts cts",
-        "javascript": "js jsx mjs cjs",
-        "go": "go",
-        "rust": "rs",
-        "plantuml": "puml plantuml pu iuml",
-        "dockerfile": "dockerfile containerfile",
-        "makefile": "mk mak make",
-        "shell": "sh bash zsh ksh",
-    }.items()
-    for suffix in suffixes.split()
+    suffix: file_type for file_type, (_, suffixes) in _TYPES.items() for suffix in suffixes.split()
 }
 _BY_NAME = re.compile(
     r"(?P<dockerfile>(?:dockerfile|containerfile)(?:\..+)?)|(?P<makefile>(?:gnu)?makefile)|"

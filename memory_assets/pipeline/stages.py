@@ -58,11 +58,6 @@ from memory_assets.stores.lake.schemas import (
     Expectations,
     Table,
 )
-from memory_assets.stores.runs.names import (
-    AGENT_MEMORY_PARTITIONS,
-    PARTITIONS,
-    WORKSPACE_PARTITIONS,
-)
 from memory_assets.stores.workspaces import AGENT
 
 
@@ -89,21 +84,13 @@ class Stage:
         return self.derived.table
 
     @property
-    def partitions(self) -> str:
-        """The name of the partitions that the table has."""
-        return _PARTITIONS_OF.get(self.group, PARTITIONS)
-
-    @property
     def searched(self) -> bool:
         """Whether a search finds the table's rows, or needs them."""
         return self.embeds or any(kind.table == self.table.name for kind in SEARCH_KINDS.values())
 
 
-WORKSPACES = "workspaces"
-"""The group of the stages of workspaces, which are partitions of their own."""
-AGENTS = "agent_memory"
-"""The group of the stages of agents' memory, which has partitions of its own."""
-_PARTITIONS_OF = {WORKSPACES: WORKSPACE_PARTITIONS, AGENTS: AGENT_MEMORY_PARTITIONS}
+TURNS, SESSIONS, WORKSPACES, AGENTS = "turns", "sessions", "workspaces", "agent_memory"
+"""The groups of the stages."""
 _AGENT = {"agent": KNOWN_AGENTS}
 _DOCUMENT = {
     "agent": (AGENT,),
@@ -118,7 +105,7 @@ _MADE = (
         "Passages of each turn: the prompt, the assistant's prose, a digest of tool calls.\n\n"
         "No passage is longer than the embedding model reads, and no human or assistant word "
         "is lost. Raw tool output is not in here.",
-        "turns",
+        TURNS,
         Expectations(
             bounds=_PASSAGE,
             one_of={**_AGENT, "role": ("user", "assistant", "turn")},
@@ -130,7 +117,7 @@ _MADE = (
         extract_prompts,
         "Every prompt that a human typed, redacted; long ones in passages.\n\n"
         "Prompts of subagents, injected text and compaction summaries are not among them.",
-        "turns",
+        TURNS,
         Expectations(bounds=_PASSAGE, one_of=_AGENT),
         retained=True,
     ),
@@ -140,7 +127,7 @@ _MADE = (
         "What each session was asked, looked into, learned, completed and left open.\n\n"
         "With its title, files, commands, errors and how each ended, and commits. Extracted, "
         "deterministic, no model involved.",
-        "sessions",
+        SESSIONS,
         Expectations(
             bounds={"duration_seconds": AT_LEAST_0, "turns": NOT_EMPTY, "text": NOT_EMPTY},
             one_of=_AGENT,
@@ -154,7 +141,7 @@ _MADE = (
         "Errors met and what ended them, commits, changes and why, decisions, discoveries.\n\n"
         "Typed as bugfix, feature, refactor, change, decision or discovery, each with the turns "
         "it comes from. Extracted, deterministic, no model involved.",
-        "sessions",
+        SESSIONS,
         Expectations(
             bounds={"turn_index": AT_LEAST_0, "title": NOT_EMPTY, "text": NOT_EMPTY},
             one_of={**_AGENT, "type": OBSERVATION_TYPES},
@@ -166,7 +153,7 @@ _MADE = (
         "The commits and pull requests of each session, with graded evidence.\n\n"
         "From what git printed, trailers, `gh` and pr-link records; where the repository is on "
         "disk git is asked too, read only. What isn't proven is not claimed.",
-        "sessions",
+        SESSIONS,
         Expectations(
             bounds={"turn_index": AT_LEAST_0, "score": (0.0, 1.0)},
             one_of={**_AGENT, "evidence": tuple(map(str, Evidence))},
@@ -178,7 +165,7 @@ _MADE = (
         partial(derive_table, derived=RETRIEVED),
         "The documents of other Chroma collections that each session retrieved.\n\n"
         "From the results of Chroma's MCP server: the collection and the ids, not the texts.",
-        "sessions",
+        SESSIONS,
         Expectations(
             bounds={"turn_index": AT_LEAST_0, "rank": AT_LEAST_0, "document": NOT_EMPTY},
             one_of=_AGENT,
@@ -190,7 +177,7 @@ _MADE = (
         "The tokens that each turn took, by model, with their price and the turn's time.\n\n"
         "As transcripts say; an answer that is written in several lines counts once. The price is "
         "that of the providers' lists, and null where they have none.",
-        "sessions",
+        SESSIONS,
         Expectations(
             bounds={
                 **dict.fromkeys(("turn_index", "input_tokens", "output_tokens"), AT_LEAST_0),

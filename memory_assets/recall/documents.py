@@ -69,7 +69,7 @@ def chunk_rows(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
     return chunks
 
 
-def shown(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
+def shown_document(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
     """Return a chunk, or a whole document, as `memory show` prints it."""
     if named.chunk:
         rows = [_joined(chunk_rows(stores, named))]

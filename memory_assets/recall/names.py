@@ -295,6 +295,11 @@ class Named:
     parts: MemoryId
 
     @property
+    def has_row(self) -> bool:
+        """Whether it is an observation, a commit or a link, which have a row each."""
+        return self.parts.kind in ("observation", "commit", "link")
+
+    @property
     def place(self) -> str:
         """The full id of the session or turn that it is, or is a row of."""
         turn = "" if self.parts.turn_index is None else f"::turn::{self.parts.turn_index}"
@@ -333,6 +338,16 @@ def _commit_beginning(lake: Lake, project: str, session_id: str, text: str) -> s
     rows = rows_of(lake, table, project, session_id, ["id"])
     matching = {str(row["id"]) for row in rows if row["id"].startswith(text)}
     return matching.pop() if len(matching) == 1 else text
+
+
+def row_of_id(lake: Lake, named: Named) -> dict[str, Any] | None:
+    """Return the row of the observation, commit or link that an id names, None if it is not
+    there."""
+    from memory_assets.stores.lake.schemas import COMMIT_LINKS, OBSERVATIONS, SESSION_COMMITS
+
+    tables = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS, "link": COMMIT_LINKS}
+    rows = rows_of(lake, tables[named.parts.kind], named.project, named.parts.session_id)
+    return next((row for row in rows if row["id"] == named.id), None)
 
 
 def short_id(stores: Stores, session_id: str) -> str:

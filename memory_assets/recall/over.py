@@ -20,7 +20,14 @@ from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, Unknow
 from memory_assets.install_key import load_install_key
 from memory_assets.recall.documents import document_named
 from memory_assets.recall.names import id_named
-from memory_assets.recall.search.answer import Answer, Coverage, Hit, newest_first, only, session_of
+from memory_assets.recall.search.answer import (
+    Answer,
+    Coverage,
+    Hit,
+    keep_passing,
+    newest_first,
+    session_of,
+)
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings
@@ -148,7 +155,7 @@ class Others(Generic[T]):
             left_out |= {travelling_name(*session) for session in self._own.hidden.all()}
         if memory is self._own or not left_out:
             return memory.found(request)
-        return only(
+        return keep_passing(
             memory.found,
             request,
             lambda hit: travelling_name(*_session(memory, hit)) not in left_out,

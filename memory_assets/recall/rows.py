@@ -102,7 +102,7 @@ def stored_vectors(
     return by_id
 
 
-def not_made(
+def not_in_memory(
     stores: Stores, project: str, session_id: str, missing: str, otherwise: str = ""
 ) -> NotFound:
     """Return the error that `missing` of a session is not in memory: with cause and remedy if the

@@ -18,10 +18,10 @@ from memory_assets.recall.search.answer import (
     Answer,
     Coverage,
     Hit,
+    joined_answer,
+    keep_passing,
     newest_first,
-    only,
     session_of,
-    together,
     with_held_back,
 )
 from memory_assets.requests.search import SearchRequest
@@ -139,7 +139,9 @@ class Searchable(Stores):
         hidden = self.hidden.all()
         if request.hidden or request.session is not None or not hidden:
             return self._search_with_hidden(request)
-        return only(self._search_with_hidden, request, lambda hit: session_of(hit) not in hidden)
+        return keep_passing(
+            self._search_with_hidden, request, lambda hit: session_of(hit) not in hidden
+        )
 
     def _search_with_hidden(self, request: SearchRequest) -> Answer:
         if request.workspace:
@@ -169,7 +171,7 @@ class Searchable(Stores):
             project_request = request if project is None else replace(request, project=project)
             answer = self._search_with_coverage(project_request)
             answers.append(self._only_recent(project_request, answer) if request.recent else answer)
-        whole = answers[0] if len(answers) == 1 else together(answers, request.n)
+        whole = answers[0] if len(answers) == 1 else joined_answer(answers, request.n)
         if request.sort == "date" and len(answers) > 1:
             whole = replace(whole, hits=tuple(newest_first(whole.hits)))
         return whole

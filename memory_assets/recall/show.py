@@ -11,24 +11,17 @@ from memory_assets.chunking.chunks import spoken
 from memory_assets.chunking.digest import digest, error_head, stored_path
 from memory_assets.models import RedactedRecord
 from memory_assets.recall.agent_rows import shown_rows, written_row
-from memory_assets.recall.documents import document_named, shown
-from memory_assets.recall.names import id_named
-from memory_assets.recall.rows import not_made, plain, rows_of, some_files
+from memory_assets.recall.documents import document_named, shown_document
+from memory_assets.recall.names import id_named, row_of_id
+from memory_assets.recall.rows import not_in_memory, plain, rows_of, some_files
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.recall.sessions.session import session_items
 from memory_assets.recall.sessions.timeline import anchor_of_id
 from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.schemas import (
-    COMMIT_LINKS,
-    OBSERVATIONS,
-    SESSION_COMMITS,
-    SESSION_SUMMARIES,
-    TURN_CHUNKS,
-)
+from memory_assets.stores.lake.schemas import SESSION_COMMITS, SESSION_SUMMARIES, TURN_CHUNKS
 from memory_assets.stores.stores import Stores
 from memory_assets.tool_names import kind_of_tool
 
-_OF_ONE_ROW = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS, "link": COMMIT_LINKS}
 _OF_TURN = (
     *("project", "agent", "session_id", "turn_index", "timestamp", "git_branch"),
     *("files", "commands", "errors", "tools_used"),
@@ -46,34 +39,28 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
     if written := written_row(stores, any_id.strip()):
         return shown_rows(stores, written, around)
     if document := document_named(stores, any_id.strip()):
-        return shown(stores, document)
+        return shown_document(stores, document)
     named = id_named(stores, any_id)
     wanted, project, lake = named.parts, named.project, stores.lake
     session_id = wanted.session_id
     if wanted.kind in ("summary", "session"):
         rows = rows_of(lake, SESSION_SUMMARIES, project, session_id)
         if not rows:
-            raise not_made(stores, project, session_id, "summary")
+            raise not_in_memory(stores, project, session_id, "summary")
         return list(map(plain, rows))
-    if wanted.kind in _OF_ONE_ROW:
-        row = _row(stores, project, session_id, named.id, wanted.kind)
+    if named.has_row:
+        row = row_of_id(lake, named)
+        if row is None:
+            raise not_in_memory(stores, project, session_id, f"{wanted.kind} {named.id}")
         turn = row.get("turn_index")
         if not around or turn is None:
-            return [row]
-        return [row, *_turns(lake, project, session_id, turn, around)]
+            return [plain(row)]
+        return [plain(row), *_turns(lake, project, session_id, turn, around)]
     turn = wanted.turn_index or 0
     turns = _turns(lake, project, session_id, turn, around)
     if all(shown["turn_index"] != turn for shown in turns):
-        raise not_made(stores, project, session_id, f"turn {turn}")
+        raise not_in_memory(stores, project, session_id, f"turn {turn}")
     return turns
-
-
-def _row(stores: Stores, project: str, session_id: str, any_id: str, kind: str) -> dict[str, Any]:
-    """Return an observation's, a commit's or a link's row."""
-    for row in rows_of(stores.lake, _OF_ONE_ROW[kind], project, session_id):
-        if row["id"] == any_id:
-            return plain(row)
-    raise not_made(stores, project, session_id, f"{kind} {any_id}")
 
 
 def _turns(
@@ -101,7 +88,7 @@ def whole(memory: Stores, any_id: str) -> dict[str, Any]:
         (row,) = shown_rows(memory, written)
         return {**row, "kind": written.kind, "time": row.pop("timestamp")}
     if document := document_named(memory, any_id.strip()):
-        (row,) = shown(memory, document)
+        (row,) = shown_document(memory, document)
         return {**row, "kind": "documents", "time": row.pop("timestamp"), "session_id": ""}
     anchor = anchor_of_id(memory, any_id)
     if anchor.item_id is None:
@@ -115,7 +102,7 @@ def whole(memory: Stores, any_id: str) -> dict[str, Any]:
         if kind == "turns" and (parts := turn_parts(memory, project, session_id, item.turn_index)):
             row |= parts
         return row
-    raise not_made(memory, project, session_id, str(anchor.item_id))
+    raise not_in_memory(memory, project, session_id, str(anchor.item_id))
 
 
 _PROMPT = 600

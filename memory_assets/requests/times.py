@@ -19,6 +19,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAYS = {"today": 0, "yesterday": 1}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _AGO = re.compile(r"(\d{1,5})([hdw])")
+_MONTH_OR_YEAR = re.compile(r"(\d{4})(?:-(\d\d))?")
 _SPAN = re.compile(r"(\d{1,5})([mhdw])")
 
 Reach = int | timedelta
@@ -28,7 +29,8 @@ Reach = int | timedelta
 def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
     """Return the UTC moment of `now`, of `7d`, `12h`, `2w` (ago), of the beginning of `today`,
     `yesterday`, `last monday` (the latest one before today), `this week` or `last week` (its
-    Monday), or of an ISO date or time. What names no zone is local time.
+    Monday), of a month (`2026-11`) or a year, or of an ISO date or time. What names no zone is
+    local time.
 
     Raises:
         ConfigurationError: it is none of these.
@@ -50,13 +52,14 @@ def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
     except (ValueError, OverflowError):
         raise ConfigurationError(
             f"{text!r} is not a time; write 7d, 12h, 2w, yesterday, last monday, last week, "
-            "last month, 2026-11-01 or 2026-11-01T09:30"
+            "last month, 2026-11, 2026-11-01 or 2026-11-01T09:30"
         ) from None
 
 
 def days_named(text: str, now: datetime | None = None) -> tuple[date, date] | None:
     """Return the first of the local days that a text names and the day after the last, or None if
-    it names no whole days: `today`, `last monday`, `last week`, `last month`, `2026-11-01`."""
+    it names no whole days: `today`, `last monday`, `last week`, `last month`, `2026-11-01`,
+    `2026-11`, `2026`."""
     said = " ".join(text.lower().split())
     today = (now or datetime.now(UTC)).astimezone().date()
     monday = today - timedelta(days=today.weekday())
@@ -74,8 +77,13 @@ def days_named(text: str, now: datetime | None = None) -> tuple[date, date] | No
         day -= timedelta(days=7 * (day >= today))
     else:
         try:
+            if many := _MONTH_OR_YEAR.fullmatch(said):
+                first = date(int(many[1]), int(many[2] or 1), 1)
+                if many[2] is None:
+                    return first, first.replace(year=first.year + 1)
+                return first, (first + timedelta(days=31)).replace(day=1)
             day = date.fromisoformat(said)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     return day, day + timedelta(days=1)
 

@@ -63,7 +63,7 @@ def text_pages(text: str, characters: int, most: int) -> Iterator[str]:
     yield text[start:]
 
 
-def nearest(weights: Sequence[int], middle: int, most: int = LISTED_TOKENS) -> slice:
+def fit_around(weights: Sequence[int], middle: int, most: int = LISTED_TOKENS) -> slice:
     """Return which items fit that are nearest to one of them, as many before it as after it as far
     as there are."""
     first, last, filled = middle, middle + 1, sum(weights[middle : middle + 1])
@@ -79,7 +79,7 @@ def nearest(weights: Sequence[int], middle: int, most: int = LISTED_TOKENS) -> s
     return slice(first, last)
 
 
-def fitting(
+def cut_to_fit(
     answer: Mapping[str, Any], names: Sequence[str], most: int = LISTED_TOKENS
 ) -> tuple[dict[str, Any], int]:
     """Return an answer of which the lists of these names are cut until they fit, the heaviest

@@ -174,15 +174,15 @@ def _without_active_markup(text: str) -> str:
 def _escaped(text: str, *, spare_code: bool) -> str:
     """Return text whose elements, images and links are text; code spans are left alone if told."""
     if not spare_code:
-        return _is_prose(text)
+        return _escape_prose(text)
     pieces, at = [], 0
     for span in _CODE_SPAN.finditer(text):
-        pieces += [_is_prose(text[at : span.start()]), span.group()]
+        pieces += [_escape_prose(text[at : span.start()]), span.group()]
         at = span.end()
-    return "".join([*pieces, _is_prose(text[at:])])
+    return "".join([*pieces, _escape_prose(text[at:])])
 
 
-def _is_prose(text: str) -> str:
+def _escape_prose(text: str) -> str:
     text = _ELEMENT.sub("&lt;", text)
     text = _IMAGE.sub(r"!\\", text)
     return _LINK.sub(r"\\]", text) if _has_active_markup(text) else text

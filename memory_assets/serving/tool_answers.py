@@ -51,8 +51,8 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.answer_size import (
     LISTED_TOKENS,
-    fitting,
-    nearest,
+    cut_to_fit,
+    fit_around,
     pages,
     text_pages,
     tokens,
@@ -224,10 +224,9 @@ def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
 
 def _keep_nearest(payload: dict[str, Any], items: Sequence[Mapping[str, Any]]) -> None:
     """Leave in a timeline only the items nearest to its anchor that an answer has room for."""
-    inside = {item["id"] for item in items}
     in_order = sorted(items, key=lambda item: item["time"] or "")
     at = next((at for at, item in enumerate(in_order) if item["anchor"]), payload["before"])
-    kept = nearest([2 * tokens(item) for item in in_order], min(at, max(len(items) - 1, 0)))
+    kept = fit_around([2 * tokens(item) for item in in_order], min(at, max(len(items) - 1, 0)))
     inside = {item["id"] for item in in_order[kept]}
     for part in payload["sessions"]:
         part["items"] = [item for item in part["items"] if item["id"] in inside]
@@ -376,7 +375,7 @@ def _without_common_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[s
 
 
 def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
-    payload, left_out = fitting(memory.ask(request), ("documents", "sessions", "overlap"))
+    payload, left_out = cut_to_fit(memory.ask(request), ("documents", "sessions", "overlap"))
     for name in ("query", "corpus_query", "session_query"):
         payload[name] = snippet(payload[name], _MOST_ECHOED)
     turns = [turn for session in payload["sessions"] for turn in session["turns"]]
@@ -395,7 +394,7 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
         kind: [_short_item(memory, item, of) for item in payload[kind][:_LISTED_ITEMS]]
         for kind in kinds
     }
-    shown, _ = fitting({**payload, **listed}, kinds)
+    shown, _ = cut_to_fit({**payload, **listed}, kinds)
     next_call = ""
     if turns := shown["turns"]:
         next_call = f'Next: get(ids=["{turns[0]["id"]}"]) for a turn in full'
@@ -411,7 +410,7 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
 
 def _how(memory: Memory, request: HowRequest) -> _Answer:
     payload = _with_short_turns(memory, memory.ask(request))
-    payload, left_out = fitting(payload, ("commands", "failed"))
+    payload, left_out = cut_to_fit(payload, ("commands", "failed"))
     ids = [command["turn_id"] for command in [*payload["commands"], *payload["failed"]]]
     next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
     lines = list(how_view(AgentText(memory), payload)) if ids else []
@@ -424,7 +423,7 @@ def _how(memory: Memory, request: HowRequest) -> _Answer:
 
 
 def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
-    payload, left_out = fitting(_with_short_turns(memory, memory.ask(request)), ("errors",))
+    payload, left_out = cut_to_fit(_with_short_turns(memory, memory.ask(request)), ("errors",))
     turns = [error["turns"][0] for error in payload["errors"]]
     next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
     of = project_notes(as_spoken(payload, memory.catalog.spoken_projects))
@@ -439,7 +438,7 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
         changed = session["files_modified"]
         session["files_modified"] = changed[:_LISTED_FILES]
         session["files_in_all"] = len(changed)
-    payload, _ = fitting(payload, ("sessions",))
+    payload, _ = cut_to_fit(payload, ("sessions",))
     listed = payload["sessions"]
     next_call = ""
     if listed:
@@ -455,7 +454,7 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
 
 
 def _usage(memory: Memory, request: UsageRequest) -> _Answer:
-    payload, left_out = fitting(memory.ask(request), ("groups",))
+    payload, left_out = cut_to_fit(memory.ask(request), ("groups",))
     notes = [
         *usage_notes(as_spoken(payload, memory.catalog.spoken_projects)),
         *_rest_note(left_out, 0),
@@ -465,7 +464,7 @@ def _usage(memory: Memory, request: UsageRequest) -> _Answer:
 
 def _blame(memory: Memory, request: BlameRequest) -> _Answer:
     payload = _with_short_turns(memory, memory.ask(request))
-    payload, left_out = fitting(payload, ("commits", "turns"))
+    payload, left_out = cut_to_fit(payload, ("commits", "turns"))
     sessions = [session for commit in payload["commits"] for session in commit["sessions"]]
     ids = [named["turn_id"] or named["session_id"] for named in [*sessions, *payload["turns"]]]
     next_call = f'Next: get(ids=["{ids[0]}"]) for the full text.' if ids else ""
@@ -480,7 +479,7 @@ def _restore(memory: Memory, request: RestoreRequest) -> _Answer:
     payload = memory.ask(request)
     whole_text = payload["text"]
     beginning = next(text_pages(visible(whole_text), PAGE_CHARACTERS, LISTED_TOKENS // 2))
-    payload, _ = fitting({**payload, "text": beginning}, ("events",), LISTED_TOKENS // 2)
+    payload, _ = cut_to_fit({**payload, "text": beginning}, ("events",), LISTED_TOKENS // 2)
     notes = list(restore_notes(payload))
     if len(beginning) < len(whole_text):
         notes.append(
@@ -537,7 +536,7 @@ def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]
 def _status(memory: Memory, request: StatusRequest) -> _Answer:
     payload = memory.ask(request)
     projects = sorted(payload["projects"].items(), key=lambda pair: -pair[1]["sessions"])
-    held = list(held_back(payload))
+    held = list(held_back(payload, memory.catalog.spoken_projects()))
     structured = {
         "sessions": payload["sessions"],
         "agents": payload["agents"],

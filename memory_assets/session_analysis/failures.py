@@ -271,8 +271,10 @@ def _hides_status(command: RedactedText, decisive: Segment) -> bool:
 
 def _reads_as_failed(output: RedactedText) -> bool:
     """Return True if the output of tests or a build reports a failure. A count of failures, or a
-    report that all passed, outweighs a line that looks like an error."""
-    scanned = head_and_tail(output, _SCANNED_CHARACTERS, _SCANNED_CHARACTERS)
+    report that all passed, outweighs a line that looks like an error; what the tested program logs
+    does not count."""
+    lines = head_and_tail(output, _SCANNED_CHARACTERS, _SCANNED_CHARACTERS).split("\n")
+    scanned = "\n".join(line for line in lines if not _LOGGED.search(line))
     if _FAILURES_COUNTED.search(scanned):
         return True
     return _FAILING.search(scanned) is not None and _PASSED.search(scanned) is None

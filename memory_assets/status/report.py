@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+from memory_assets.requests.times import spoken_time
 from memory_assets.status.words import counted, in_words, lasting, totals
 
 _MOST_ROWS = 20
@@ -56,15 +58,17 @@ def report(
 def _runs(runs: Mapping[str, Any]) -> str:
     if not (last := runs.get("last")):
         return "None has ended."
+    ended = spoken_time(datetime.fromisoformat(last["ended_at"]))
     return (
-        f"The last ended {last['ended_at']}: {last['job']}, {last['status'].lower()}. "
+        f"The last ended {ended}: {last['job']}, {last['status'].lower()}. "
         f"{runs['under_way']} under way, {runs['failed_in_7_days']} failed in 7 days."
     )
 
 
 def _held_back(current: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
     for entry in current["quarantined"]:
-        about = (entry["stage"], entry["since"], entry["reason"], entry["remedy"])
+        since = spoken_time(datetime.fromisoformat(entry["since"]))
+        about = (entry["stage"], since, entry["reason"], entry["remedy"])
         yield f"{entry['session_id']} of {entry['project']}", *about
     for path in current["unlisted"]:
         yield path["path"], "", "", path["reason"], path["remedy"]

@@ -4,10 +4,13 @@ remedy."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from memory_assets.paths import NO_VECTORS
+from memory_assets.project_names import with_spoken_projects
+from memory_assets.requests.times import spoken_time
 from memory_assets.stores.catalog.session_counts import SessionCounts
 
 _LENGTHS = {
@@ -116,9 +119,10 @@ def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, s
         yield not (missing or held or behind), f"{noted}."
 
 
-def held_back(current: Mapping[str, Any]) -> Iterator[str]:
+def held_back(current: Mapping[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
     """Yield a line for each session, file and directory that a status says is held back; one for
-    those of a project that are held back for the same reason."""
+    those of a project that are held back for the same reason. Projects have their `spoken` names.
+    """
     alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for entry in current["quarantined"]:
         when = ", tried again by every run" if entry["passing"] else ""
@@ -126,8 +130,9 @@ def held_back(current: Mapping[str, Any]) -> Iterator[str]:
         alike.setdefault(key, []).append(entry)
     for (project, stage, when, sentence), entries in alike.items():
         names = ", ".join(entry["session_id"] for entry in entries)
-        since = min(entry["since"] for entry in entries)
-        yield f"{names} of {project} ({stage}) since {since}{when}: {sentence}"
+        since = spoken_time(min(datetime.fromisoformat(entry["since"]) for entry in entries))
+        to_do = with_spoken_projects(sentence, spoken)
+        yield f"{names} of {spoken.get(project, project)} ({stage}) since {since}{when}: {to_do}"
     for path in current["unlisted"]:
         yield f"{path['path']} ({path['agent']}), looked at again by every run: {_sentence(path)}"
 

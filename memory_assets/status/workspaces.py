@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import NotFound
+from memory_assets.requests.times import spoken_time
 from memory_assets.status.words import counted
 from memory_assets.stores.catalog.catalog import catalog_of
 from memory_assets.stores.catalog.facts import count
@@ -57,7 +59,8 @@ def workspaces_on_record(data_dir: Path) -> list[dict[str, Any]]:
 def workspace_lines(workspaces: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each workspace."""
     for workspace in workspaces:
-        changed = f"  changed {workspace['changed'][:16]}Z" if workspace["changed"] else ""
+        at = workspace["changed"]
+        changed = f"  changed {spoken_time(datetime.fromisoformat(at))}" if at else ""
         gone = "" if workspace["present"] else "  (gone)"
         yield (
             f"{workspace['name']}  {counted(workspace['documents'], 'document')}, "

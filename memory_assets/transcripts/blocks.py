@@ -1,5 +1,6 @@
-"""Messages whose content is a list of typed blocks (`text`, `thinking`, `tool_use`,
-`tool_result`), as several agents keep them.
+"""Messages whose content is a list of typed blocks, as most agents keep them: what an agent says,
+thinks, calls and is answered stands in blocks of types and fields of its own (`Shapes`), by default
+those of Anthropic's interface (`text`, `thinking`, `tool_use`, `tool_result`).
 
 And parts of messages in the form of Google's interface, as Gemini CLI and Qwen Code keep them:
 `{text}`, `{text, thought: true}`, `{functionCall}`, `{functionResponse}`, `{inlineData}`.
@@ -7,9 +8,10 @@ And parts of messages in the form of Google's interface, as Gemini CLI and Qwen 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
-from memory_assets.models import Record
+from memory_assets.models import Kind, Record
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.fields import (
     block_text,
@@ -17,17 +19,51 @@ from memory_assets.transcripts.fields import (
     image_text,
     object_field,
     objects_in,
-    render_input,
     render_value,
     safe_id,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Call, Frame, Session
+from memory_assets.transcripts.session import Frame, Session
 
 _SAID = frozenset({"text", "image", "document", "file"})
-_SILENT = frozenset({"redacted_thinking"})
+
+
+class Words(NamedTuple):
+    """A block with a text: the kind of its record, and the field that has the text."""
+
+    kind: Kind
+    text: str
+
+
+class Called(NamedTuple):
+    """A block that calls a tool: the fields with the call's id, the tool's name and its input."""
+
+    id: str
+    name: str
+    given: str
+
+
+class Answer(NamedTuple):
+    """A block with the result of a call: the fields with the call's id, its content, and whether
+    the call failed."""
+
+    id: str
+    content: str
+    failed: str
+
+
+Shapes = Mapping[str, Words | Called | Answer | None]
+"""By the type of a block, what it is; None for one that says nothing."""
+SAYS = Words("assistant_text", "text")
+_ANTHROPIC: Shapes = {
+    "text": SAYS,
+    "thinking": Words("thinking", "thinking"),
+    **dict.fromkeys(("tool_use", "server_tool_use", "mcp_tool_use"), Called("id", "name", "input")),
+    "tool_result": Answer("tool_use_id", "content", "is_error"),
+    **dict.fromkeys(("redacted_thinking", "fallback")),
+}
 
 
 def blocks_of(content: Any) -> list[JsonObject]:
@@ -37,8 +73,42 @@ def blocks_of(content: Any) -> list[JsonObject]:
     return objects_in(content)
 
 
-class BlockSession(Session):
-    """The state of reading a file with such messages."""
+class ShapedSession(Session):
+    """The state of reading messages with blocks."""
+
+    shapes: ClassVar[Shapes] = _ANTHROPIC
+    """The blocks of what an agent says."""
+    blocks_are = "assistant"
+    """What blocks of unknown types are counted as."""
+
+    def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
+        """Return the record of a block, or none. A server's tools answer in types of their own."""
+        kind = type_name(block.get("type"))
+        shape = self.shapes.get("tool_result" if kind.endswith("_tool_result") else kind)
+        if isinstance(shape, Words):
+            return self._one(frame, shape.kind, text_field(block, shape.text))
+        if isinstance(shape, Called):
+            call_id, name = self._call_id(block.get(shape.id)), text_field(block, shape.name)
+            return [self._call(frame, call_id, name, block.get(shape.given))]
+        if isinstance(shape, Answer):
+            text, failed = self._result_text(block.get(shape.content)), block.get(shape.failed)
+            call_id = self._call_id(block.get(shape.id))
+            return [self._answered(frame, call_id, text, is_error=failed is True)]
+        if kind not in self.shapes:
+            self._report.see_unknown(f"{self.blocks_are}/{kind}")
+        return []
+
+    def _call_id(self, value: object) -> str:
+        """Return the id of a call."""
+        return safe_id(value)
+
+    def _result_text(self, content: Any) -> str:
+        """Return the text of a call's result."""
+        return content_text([content] if isinstance(content, dict) else content)
+
+
+class BlockSession(ShapedSession):
+    """The state of reading a file with messages of Anthropic's interface."""
 
     def _from_user(self, content: Any, frame: Frame, origin: Origin = UNSAID) -> list[Record]:
         """Return the records under the user's name: the answers of tools, and the text of all text
@@ -48,7 +118,7 @@ class BlockSession(Session):
         for block in blocks_of(content):
             kind = type_name(block.get("type"))
             if kind == "tool_result":
-                records.append(self._tool_result(block, frame))
+                records += self._block(block, frame)
             elif kind in _SAID:
                 texts.append(block_text(block))
             else:
@@ -58,28 +128,7 @@ class BlockSession(Session):
 
     def _from_assistant(self, content: Any, frame: Frame) -> list[Record]:
         """Return the records of what an agent said, thought and called."""
-        records: list[Record] = []
-        for block in blocks_of(content):
-            kind = type_name(block.get("type"))
-            if kind == "text":
-                text = text_field(block, "text")
-                records += self._one(frame, "assistant_text", text)
-            elif kind == "thinking":
-                records += self._one(frame, "thinking", text_field(block, "thinking"))
-            elif kind == "tool_use":
-                call = Call.of_block(block, "input")
-                text = render_input(block.get("input"))
-                records.append(self._called(frame, safe_id(block.get("id")), call, text))
-            elif kind == "tool_result":
-                records.append(self._tool_result(block, frame))
-            elif kind not in _SILENT:
-                self._report.see_unknown(f"assistant/{kind}")
-        return records
-
-    def _tool_result(self, block: JsonObject, frame: Frame) -> Record:
-        text = content_text(block.get("content"))
-        failed = block.get("is_error") is True
-        return self._answered(frame, safe_id(block.get("tool_use_id")), text, is_error=failed)
+        return [record for block in blocks_of(content) for record in self._block(block, frame)]
 
 
 def parts_of(content: Any) -> list[JsonObject]:

@@ -204,6 +204,8 @@ def _named(path: Path) -> Iterator[None]:
     """Turn SQLite's errors, whose messages may quote what is stored, into ours."""
     try:
         yield
+    except UnicodeDecodeError:  # of a damaged schema, which SQLite's own message quotes
+        raise _refused(path, _DAMAGED, _RESTORE) from None
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
             raise _refused(path, _TOO_SLOW, _RESTORE) from None

@@ -30,6 +30,9 @@ Identified = tuple[str, str, str | None, str]
 File = tuple[os.DirEntry[str], int, int]
 """A file with its size and `mtime_ns`."""
 
+Directory = str | os.PathLike[str] | None
+"""A directory; nothing is in one that is not there, nor in None."""
+
 _VANISHED = (FileNotFoundError, NotADirectoryError)
 _NOT_UTF8 = "its name is not UTF-8"
 _NOT_PRINTABLE = "its name holds control or invisible characters"
@@ -101,11 +104,11 @@ class Walk:
                 return None
         return None
 
-    def entries(self, directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    def entries(self, directory: Directory) -> list[os.DirEntry[str]]:
         """Return the entries of a directory by name, those left out whose name is not UTF-8."""
         return [entry for entry in self._listed(directory) if self._can_be_named(entry)]
 
-    def projects(self, directory: Path) -> Iterator[tuple[os.DirEntry[str], bool]]:
+    def projects(self, directory: Directory) -> Iterator[tuple[os.DirEntry[str], bool]]:
         """Yield the directories whose names are those of projects, with whether the name can
         be one: it becomes the key of a partition, a tag of runs and a directory of the lake."""
         for entry in self._listed(directory):
@@ -116,6 +119,12 @@ class Walk:
             elif any(map(self._has_transcripts, self._listed(entry.path))):
                 self._note_name(entry.path)
                 yield entry, False
+
+    def in_projects(self, directory: Directory, name: str) -> Iterator[Path]:
+        """Yield the folder of this name in each directory that is a project's and can be one."""
+        for project, has_usable_name in self.projects(directory):
+            if has_usable_name:
+                yield Path(project.path, name)
 
     def is_directory(self, entry: os.DirEntry[str], *, follow_symlinks: bool = True) -> bool:
         """Return whether an entry is a directory that is still there."""
@@ -161,7 +170,7 @@ class Walk:
             yield source
 
     def transcripts(
-        self, root: Path, depth: int, endings: tuple[str, ...] = (SUFFIX,)
+        self, root: Directory, depth: int, endings: tuple[str, ...] = (SUFFIX,)
     ) -> Iterator[File]:
         """Yield (entry, size, mtime_ns) of the files with these endings at most `depth` directories
         under `root`, in order of path, without those that agents keep tokens and settings in.
@@ -176,9 +185,11 @@ class Walk:
             elif depth and self.is_directory(entry, follow_symlinks=False):
                 yield from self.transcripts(Path(entry.path), depth - 1, endings)
 
-    def folders(self, root: Path, depth: int = _NAMED_DEPTH) -> Iterator[Path]:
+    def folders(self, root: Path | None, depth: int = _NAMED_DEPTH) -> Iterator[Path]:
         """Yield a directory that a user named and those below it, but for hidden ones, packages
         that were installed, and links; of a repository those in it alone."""
+        if root is None:
+            return
         yield root
         entries = self.entries(root) if depth else []
         if any(entry.name == ".git" for entry in entries):
@@ -196,7 +207,9 @@ class Walk:
         inside = self._listed(entry.path) if searched else []
         return any(self._has_transcripts(child, depth - 1) for child in inside)
 
-    def _listed(self, directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    def _listed(self, directory: Directory) -> list[os.DirEntry[str]]:
+        if directory is None:
+            return []
         try:
             with os.scandir(directory) as scan:
                 return sorted(scan, key=lambda entry: entry.name)

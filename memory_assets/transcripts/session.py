@@ -16,10 +16,10 @@ from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     count_field,
     mark,
-    object_field,
     parse_time,
     paths_in,
     record_id,
+    render_input,
     safe_id,
     safe_name,
     text_field,
@@ -35,9 +35,10 @@ UNKNOWN_TAG = "unknown-tag"
 """Subtype of a text that a tag holds which no reader knows."""
 SIDE_QUESTION = "side-question"
 """Subtype of a prompt that a human sent to a subagent; all others there are an agent's."""
-HEADER = "session-header"
-STATE = "session-state"
+HEADER, STATE = "session-header", "session-state"
 """Reasons why facts of the session, and of the program, give no record."""
+COPIED, SUPERSEDED = "copied-history", "superseded"
+"""Reasons why what another session has, and what came again later, gives none."""
 USAGE = "usage"
 """Subtype of a record that only carries tokens."""
 _TAG = re.compile(r"<([\w-]+)")
@@ -115,11 +116,10 @@ class Call:
     command: str = ""
 
     @classmethod
-    def of_block(cls, block: JsonObject, given: str) -> Call:
-        """Return the call of a block whose input is its field `given`."""
-        arguments = object_field(block, given)
-        command = text_field(arguments, "command")
-        return cls(text_field(block, "name"), paths_in(arguments), command)
+    def of_input(cls, name: str, given: Any) -> Call:
+        """Return the call of a tool by its input."""
+        command = text_field(given, "command") if isinstance(given, dict) else ""
+        return cls(name, paths_in(given), command)
 
 
 class OpenCalls:
@@ -276,6 +276,11 @@ class Session(ABC):
     def _attached(self, frame: Frame, path: str) -> list[Record]:
         """Return the record of a file that a person attached; none without a path."""
         return self._one(frame, "attachment", path, "file", paths=(path,))
+
+    def _call(self, frame: Frame, call_id: str, name: str, given: Any, **details: Any) -> Record:
+        """Return the record of a tool call with this input, which is open from now on."""
+        call = Call.of_input(name, given)
+        return self._called(frame, call_id, call, render_input(given), **details)
 
     def _called(self, frame: Frame, call_id: str, call: Call, text: str, **details: Any) -> Record:
         """Return the record of a tool call, which is open from now on."""

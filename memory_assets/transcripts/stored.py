@@ -17,6 +17,7 @@ from memory_assets.errors import DamagedTranscript, TranscriptError, printable
 from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.blocks import ShapedSession
 from memory_assets.transcripts.databases import Database, opened, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -32,7 +33,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import STATE, Call, Frame, Outcome, Session
+from memory_assets.transcripts.session import STATE, Call, Frame, Outcome
 from memory_assets.transcripts.unread import Columns, unread_text
 
 _COMMANDS = ("command", "cmd", "commandLine")
@@ -61,7 +62,7 @@ def call_of(name: str, arguments: Any) -> Call:
     return Call(name, paths, "" if paths else command)
 
 
-class StoredSession(Session):
+class StoredSession(ShapedSession):
     """The state of reading one rendered session: a row of type "session" has its facts, one of type
     "session-state" its title, and all others what was said."""
 
@@ -126,12 +127,11 @@ class StoredSession(Session):
             records = self._one(frame, "title", title, self.title_subtype)
         return self._resolve(self._with_tokens(records, frame, self._tokens_of_all(row)))
 
-    def _call(self, frame: Frame, call_id: str, name: str, given: Any, **more: Any) -> Record:
-        """Return the record of a call, which is open until it is answered. `given` are its
-        arguments, or a text of JSON with them."""
+    def _call(self, frame: Frame, call_id: str, name: str, given: Any, **details: Any) -> Record:
+        """Return the record of a tool call; its input may be a text of JSON."""
         arguments = given if (parsed := from_json(given)) is None else parsed
         call = call_of(name, arguments)
-        return self._called(frame, call_id, call, render_input(arguments), **more)
+        return self._called(frame, call_id, call, render_input(arguments), **details)
 
 
 _DELETED = "its agent has deleted the session"
@@ -172,7 +172,7 @@ class ContainerReader(RenderingReader):
 
     @abstractmethod
     def containers(self, walk: Walk, root: Path) -> Iterable[Path]:
-        """Return the files below a directory, in order."""
+        """Return where such files may be below a directory, in order."""
 
     @abstractmethod
     def members_of(self, path: Path) -> Iterable[Member]:
@@ -187,8 +187,9 @@ class ContainerReader(RenderingReader):
         it had."""
         walk = Walk(self.agent, note)
         base = walk.root(root)
-        for path in self.containers(walk, base) if base else ():
-            yield from self._discovered(walk, path, known)
+        for path in dict.fromkeys(self.containers(walk, base) if base else ()):
+            if path.is_file():
+                yield from self._discovered(walk, path, known)
 
     def _discovered(self, walk: Walk, path: Path, known: Known) -> Sequence[Source]:
         try:
@@ -315,10 +316,13 @@ def unfinished_last(
     rows: Sequence[JsonObject],
     is_prompt: Callable[[JsonObject], bool],
     is_finished: Callable[[JsonObject], bool],
-) -> tuple[list[JsonObject], list[JsonObject]]:
-    """Return rows that will stay as they are, and those that are still being written: the
-    unfinished ones after the last prompt. Before it the talk went on without them."""
+    *changing: JsonObject,
+) -> Iterator[JsonObject | None]:
+    """Yield rows that will stay as they are, None, what is `changing` besides, and the rows that
+    are still being written: the unfinished ones after the last prompt. Before it the talk went on
+    without them."""
     last = max((at for at, row in enumerate(rows) if is_prompt(row)), default=-1)
-    done = [row for at, row in enumerate(rows) if at <= last or is_finished(row)]
-    left = [row for at, row in enumerate(rows) if at > last and not is_finished(row)]
-    return done, left
+    yield from (row for at, row in enumerate(rows) if at <= last or is_finished(row))
+    yield None
+    yield from changing
+    yield from (row for at, row in enumerate(rows) if at > last and not is_finished(row))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.cli.doctor_command import Finding, diagnose
+from memory_assets.cli.doctor_command import Finding
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.pipeline.removal.forget import forget
@@ -28,6 +28,7 @@ from memory_assets.stores.agents.journal_file import copy_of, recover_damaged
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import ingest, rows
+from memory_assets_tests.cli.findings import finding_of
 from memory_assets_tests.command_line import run_here
 
 
@@ -63,8 +64,7 @@ def closed(agents: Agents) -> Path:
 
 def found(agents: Agents) -> Finding:
     """What the doctor finds of what agents wrote."""
-    settings = agents.components.settings
-    return next(each for each in diagnose(settings) if each.name == "agents' memory")
+    return finding_of("agents' memory", agents.components.settings)
 
 
 def lose(agents: Agents) -> Path:

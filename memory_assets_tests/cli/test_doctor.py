@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +14,7 @@ from memory_assets.cli.doctor_command import Finding, _chroma_mcp, diagnose
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.gateway_usage import FILE_NAME, spent_since
+from memory_assets_tests.cli.findings import finding_of
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.embedding.model_endpoint import KEY, served
 
@@ -58,18 +58,16 @@ def test_the_exit_code_says_whether_all_is_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept_in", ["XDG_CACHE_HOME", "XDG_CONFIG_HOME"])
 def test_what_onnxruntime_left_is_said(
-    kept_in: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled_rules: Path
+    kept_in: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A device id and events that an earlier version recorded, in the cache or, as on macOS, beside
     the configuration; other programs share them, so it is the user who deletes them."""
-    shutil.copytree(compiled_rules, tmp_path / "other")
-    shutil.copytree(compiled_rules, tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
     monkeypatch.setenv(kept_in, str(tmp_path / "cache"))
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
     left = tmp_path / "cache" / "Microsoft" / "DeveloperTools" / ".onnxruntime"
     left.mkdir(parents=True)
-    (found,) = [each for each in diagnose(settings) if each.name == "telemetry"]
+    found = finding_of("telemetry", settings)
     assert found.ok and str(left) in found.found and "Delete `deviceid`" in found.remedy
     assert left.is_dir()
 
@@ -80,8 +78,7 @@ NOBODY = "http://127.0.0.1:9"
 
 def _found(name: str, **given: Any) -> Finding:
     """What the doctor finds of one part."""
-    (finding,) = [each for each in diagnose(load_settings(**given)) if each.name == name]
-    return finding
+    return finding_of(name, load_settings(**given))
 
 
 def test_models_that_the_settings_name_are_asked(tmp_path: Path) -> None:
@@ -97,6 +94,7 @@ def test_models_that_the_settings_name_are_asked(tmp_path: Path) -> None:
         host = f"127.0.0.1:{endpoint.server_port}"
         assert vectors.found.startswith(f"all-minilm: {host} answers in ")
         assert not vectors.ok and "127.0.0.1:9 does not answer" in vectors.found
+        assert _found("summaries", data_dir=tmp_path, **names).ok
         (spent,) = [each for each in spent_since(tmp_path / FILE_NAME, 0) if not each.failed][:1]
         assert (spent.consumer, spent.route, spent.requests) == ("doctor", "chat/completions", 1)
         summaries = _found("summaries", data_dir=tmp_path, **names | {"summarizer_key": "wrong"})

@@ -99,6 +99,7 @@ def test_what_may_not_be_read_is_told_until_it_may(shell: Shell) -> None:
         assert code == expected, said
         assert "Nothing to do" not in said and "Everything on record" not in said
         assert "all ingested" not in said and session.stem in said
+        assert f"of {HARBOR}" not in said and f"project={HARBOR}" not in said
         for path in closed:
             assert f"{path}" in said
         assert said.count("permission denied") >= 3 and "chmod u+r" in said

@@ -43,6 +43,27 @@ def test_an_error_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
     assert wrong.returncode == 2 and "MEMORY_RECENT_DAYS" in wrong.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "code", "out", "err"),
+    [
+        ("memory >&-", 0, "", ""),
+        ("memory 2>&-", 0, "Nothing is in memory yet", ""),
+        ("memory <&- >&- 2>&-", 0, "", ""),
+        ("memory search words 2>&-", 3, "", ""),
+        ("memory forget --containing <&-", 2, "", "error no text was given"),
+    ],
+)
+def test_a_closed_standard_stream_is_an_empty_one(
+    command: str, code: int, out: str, err: str, tmp_path: Path
+) -> None:
+    """What would be written there is lost, what would be read is nothing, and no file that the
+    command opens gets its place."""
+    start = f"memory() {{ '{sys.executable}' -c '{_START}' \"$@\"; }}; {command}"
+    done = subprocess.run(["sh", "-c", start], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout == "", done.stderr == "") == (code, not out, not err)
+    assert out in done.stdout and done.stderr.startswith(err)
+
+
 def test_a_search_loads_nothing_that_is_slow_to_load() -> None:
     """Neither pydantic, pyarrow nor any store's client."""
     script = (

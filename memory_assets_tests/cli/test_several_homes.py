@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from memory_assets.cli.doctor_command import diagnose
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import project_of
 from memory_assets.pipeline.scan.on_disk import find_sources, require_directories
@@ -22,6 +21,7 @@ from memory_assets.status import status
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.followed import Transcripts
 from memory_assets.watching.pending import Changes
+from memory_assets_tests.cli.findings import finding_of
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.transcript_files import claude_line, write_codex, write_lines
 
@@ -182,7 +182,7 @@ def test_a_home_that_is_absent_for_one_run_brings_no_sample(
     settings = load_settings(data_dir=environment["MEMORY_DATA_DIR"], embedder="none")
     assert find_sources(Components(settings)) == {}
     assert status(settings)["freshness"]["files"] == 0
-    (found,) = [each for each in diagnose(settings) if each.name == "transcripts"]
+    found = finding_of("transcripts", settings)
     assert not found.ok and "MEMORY_PROJECTS_DIR" in found.remedy
     (tmp_path / "unmounted").rename(claude)
     assert run_here(environment, "ingest").returncode == 0

@@ -56,6 +56,44 @@ def _files(directory: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("before", [None, "alias tide=ebb\n", "alias tide=ebb", "\n# \xfc\n\n"])
+@pytest.mark.parametrize(
+    ("shell", "name"),
+    [
+        ("bash", "home/.bashrc"),
+        ("zsh", "zsh/.zshrc"),
+        ("fish", "home/config/fish/completions/memory.fish"),
+    ],
+)
+def test_the_line_of_completion_goes_and_no_other(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    shell: str,
+    name: str,
+    before: str | None,
+) -> None:
+    """From the file that the shell reads, whatever stands before and behind it; a file that held
+    nothing else goes."""
+    monkeypatch.setenv("SHELL", f"/bin/{shell}")
+    monkeypatch.setenv("ZDOTDIR", str(tmp_path / "zsh"))
+    file, behind = tmp_path / name, "alias ebb=tide\n" if before else ""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if before is not None:
+        file.write_text(before, "latin-1")
+    assert run("--install-completion").returncode == 0
+    with file.open("a") as configuration:
+        configuration.write(behind)
+    listed = run("uninstall", "--keep-data").stdout
+    assert f"  {file}" in listed and "_MEMORY_COMPLETE" in file.read_text("latin-1")
+    assert run("uninstall", "--keep-data", "--yes").returncode == 0
+    if before is None:
+        assert not file.exists()
+    else:
+        ended = before if before.endswith("\n") else f"{before}\n"
+        assert file.read_text("latin-1") == ended + behind
+
+
 def test_all_that_was_installed_goes_and_all_else_stays(run: Run, tmp_path: Path) -> None:
     """Listed before, without a change; then hooks, entries, plugin, memory and caches go, from
     files that hold other things, too."""

@@ -90,6 +90,14 @@ def test_no_line_is_wider_than_the_terminal_and_colours_are_its_own(
     assert not re.search(r"\d-\d\d \d\d:\d\d(?: ·|, \d+ [a-z])", text)
 
 
+def test_what_was_verified_fits_the_terminal(ingested: Cli) -> None:
+    """A line for each check, behind the progress that was shown."""
+    shown = on_terminal(ingested, "verify", columns=80)
+    behind = max(at for at, line in enumerate(shown) if "\x1b" in line) + 1
+    checks = [line for line in shown[behind:] if line.startswith("ok    ")]
+    assert len(checks) > 50 and all(cells(line) < 80 for line in shown[behind:])
+
+
 def test_a_turn_is_what_was_asked_and_answered_without_loss(ingested: Cli) -> None:
     """Every word of its passages is there, wrapped at blanks, without the marks of Markdown;
     commands stand in a list."""

@@ -43,6 +43,8 @@ class Dagster:
     environment: dict[str, str]
     transcripts: Path
     process: subprocess.Popen[bytes]
+    log: Path
+    """What it prints, unless that goes to a terminal."""
 
     def ask(self, query: str, variables: dict[str, Any] | None = None) -> dict[str, Any]:
         request = urllib.request.Request(
@@ -135,11 +137,11 @@ def memory_dev(directory: Path, *, first: Sequence[str] = (), **more: str) -> It
         )
         try:
             wait_for("address", lambda: bool(address()))
-            running = Dagster(address(), environment, transcripts, process)
+            running = Dagster(address(), environment, transcripts, process, log)
             wait_for("webserver", lambda: bool(running.ask("query { version }")))
             yield running
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)  # which does nothing to one that has ended
             process.wait(60)
             chroma_server.stop(directory / "memory")
 

@@ -1,18 +1,26 @@
-"""The real daemon, webserver and sensor, as `memory dev` starts them, asked by GraphQL."""
+"""The real daemon, webserver and sensor, as `memory dev` starts them, asked by GraphQL; and who may
+ask: its own page, and programs of this machine, but no other page."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import dagster as dg
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 from memory_assets.dagster import code_server
 from memory_assets.dagster.definitions import ASSETS
@@ -37,6 +45,7 @@ from memory_assets_tests.dagster.live_dagster import (
     processes_in,
     wait_for,
 )
+from memory_assets_tests.sweep import sweep
 
 PROJECTS = {TIDEPOOL, "-home-mara-code-lantern"}
 """Of the sample; a process is started for each run, so there are no more."""
@@ -63,6 +72,16 @@ FRESHNESS = """query { assetNodes { assetKey { path }
 CHECKS = """query { assetNodes { assetKey { path } isExecutable
   assetChecksOrError { ... on AssetChecks { checks {
   name executionForLatestMaterialization { status } } } } } }"""
+
+EVIL = "http://evil.example"
+ADD = """mutation($key: String!, $selector: RepositorySelector!) {
+  addDynamicPartition(partitionKey: $key, partitionsDefName: "projects",
+    repositorySelector: $selector) { __typename } }"""
+PARTITIONS = """query($selector: RepositorySelector!) { repositoryOrError(repositorySelector:
+  $selector) { ... on Repository { jobs { name } } }
+  assetNodes { assetKey { path } partitionKeys } }"""
+LAUNCH_RUN = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  __typename ... on RunConfigValidationInvalid { errors { message } } } }"""
 
 
 @pytest.fixture(scope="module")
@@ -126,24 +145,10 @@ def test_what_the_command_line_made_is_in_the_catalogue(watched: Dagster) -> Non
 @pytest.mark.parametrize("job", [INGEST_BATCH, pytest.param(INGEST_JOB, marks=pytest.mark.long)])
 def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster, job: str) -> None:
     """By the daemon, without anybody's doing."""
-    alone = job == INGEST_JOB
-    partition = {"key": "dagster/partition", "value": TIDEPOOL}
     settings = load_settings(data_dir=Path(watched.environment["MEMORY_DATA_DIR"]))
     components = Components(settings)
     with components.project_lock(TIDEPOOL):
-        launched = watched.ask(
-            MATERIALIZE,
-            {
-                "params": {
-                    "selector": {**SELECTOR, "pipelineName": job},
-                    "mode": "default",
-                    "runConfigData": {} if alone else batch_config([TIDEPOOL]),
-                    "executionMetadata": {"tags": [partition] if alone else []},
-                }
-            },
-        )["launchRun"]
-        assert launched["__typename"] == "LaunchRunSuccess", launched
-        killed = launched["run"]["runId"]
+        killed = launched(watched, job, TIDEPOOL)
         wait_for("process of the run", lambda: bool(components.runs.begun(killed)))
         (begun,) = components.runs.begun(killed)
         os.kill(int(begun.process.split(":")[1]), signal.SIGKILL)
@@ -282,19 +287,7 @@ def test_a_workspace_is_taken_in_materialized_and_backfilled(
     wait_for("run of the sensor", lambda: partition in watched.succeeded())
     assert found("firstday")
     # Not by the sensor, which looks every 30 s: the runs below may find nothing left to do.
-    launched = watched.ask(
-        MATERIALIZE,
-        {
-            "params": {
-                "selector": {**SELECTOR, "pipelineName": WORKSPACE_JOB},
-                "mode": "default",
-                "runConfigData": {},
-                "executionMetadata": {"tags": [{"key": "dagster/partition", "value": partition}]},
-            }
-        },
-    )["launchRun"]
-    assert launched["__typename"] == "LaunchRunSuccess", launched
-    run_id = launched["run"]["runId"]
+    run_id = launched(watched, WORKSPACE_JOB, partition)
     wait_for("run of the page", lambda: status_of(watched, run_id) in ENDED)
     assert status_of(watched, run_id) == "SUCCESS"
     (root / "cranes.md").write_text("# Cranes\n\nA crane lifts containers by secondday.\n")
@@ -307,6 +300,161 @@ def test_a_workspace_is_taken_in_materialized_and_backfilled(
     backfill = backfilled["backfillId"]
     wait_for("backfill", lambda: watched.succeeded(backfill=backfill) == {partition})
     wait_for("second day", lambda: found("secondday"))
+
+
+def operation(key: str) -> dict[str, object]:
+    """The GraphQL request that makes a partition of the project `key`."""
+    return {"query": ADD, "variables": {"key": key, "selector": SELECTOR}}
+
+
+def in_address(key: str) -> str:
+    """The request in the query of an address, as an image's source has it."""
+    wanted = operation(key)
+    return urlencode({"query": ADD, "variables": json.dumps(wanted["variables"])})
+
+
+def partitions(dagster: Dagster) -> set[str]:
+    """The partitions of `raw_sessions`."""
+    nodes = dagster.ask(PARTITIONS, {"selector": SELECTOR})["assetNodes"]
+    return {
+        key
+        for node in nodes
+        if node["assetKey"]["path"] == ["raw_sessions"]
+        for key in node["partitionKeys"]
+    }
+
+
+def send(
+    dagster: Dagster, path: str, body: bytes | None, headers: dict[str, str]
+) -> tuple[int, dict[str, str], bytes]:
+    """Send a request, by POST when there is a body; return status, headers and answer."""
+    request = urllib.request.Request(f"{dagster.url}{path}", body, headers)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return response.status, dict(response.headers), response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, dict(error.headers), error.read()
+
+
+def test_the_page_itself_and_programs_may_change_things(dagster: Dagster) -> None:
+    """JSON by POST, from no page or from one of the same origin: the mutation takes place."""
+    json_type = {"Content-Type": "application/json"}
+    own = {**json_type, "Origin": dagster.url, "Sec-Fetch-Site": "same-origin"}
+    for key, headers in (("by-program", json_type), ("by-page", own)):
+        status, _, answer = send(dagster, "/graphql", json.dumps(operation(key)).encode(), headers)
+        assert status == 200 and b"AddDynamicPartitionSuccess" in answer
+        assert key in partitions(dagster)
+
+
+def test_the_page_is_shown_and_can_be_framed_by_no_other(dagster: Dagster) -> None:
+    """Also to somebody who followed a link on another site."""
+    followed = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
+    status, headers, answer = send(dagster, "/assets", None, followed)
+    assert status == 200 and b"<html" in answer
+    assert headers["x-frame-options"] == "DENY"
+
+
+FROM_ELSEWHERE: list[tuple[str, dict[str, str], str, int]] = [
+    ("get", {}, "address", 405),
+    ("get-of-a-page", {"Accept": "text/html"}, "address", 405),
+    ("foreign-host", {"Host": "evil.example:3000"}, "json", 421),
+    ("foreign-origin", {"Origin": EVIL}, "json", 403),
+    ("opaque-origin", {"Origin": "null"}, "json", 403),
+    ("other-port", {"Origin": "http://127.0.0.1:1"}, "json", 403),
+    ("cross-site", {"Sec-Fetch-Site": "cross-site"}, "json", 403),
+    ("same-site", {"Sec-Fetch-Site": "same-site"}, "json", 403),
+    ("form", {"Content-Type": "application/x-www-form-urlencoded"}, "form", 415),
+    ("text", {"Content-Type": "text/plain"}, "json", 415),
+    ("disguised", {"Content-Type": "text/plain; application/json"}, "json", 415),
+    ("graphql", {"Content-Type": "application/graphql"}, "json", 415),
+    ("multipart", {"Content-Type": "multipart/form-data; boundary=x"}, "json", 415),
+    ("post-in-address", {"Content-Type": "text/plain"}, "both", 415),
+]
+"""Requests of another page: a name, headers, where the operation is, and the answer's status."""
+
+
+def test_what_another_page_can_send_changes_nothing(dagster: Dagster) -> None:
+    """GET, forms and plain text; any content type but JSON's own; a foreign Host or Origin;
+    and what the browser says to come from elsewhere."""
+
+    def answered(key: str, headers: dict[str, str], kind: str) -> int:
+        path = f"/graphql?{in_address(key)}" if kind in ("address", "both") else "/graphql"
+        body = {
+            "address": None,
+            "json": json.dumps(operation(key)).encode(),
+            "form": in_address(key).encode(),
+            "both": b"",
+        }[kind]
+        given = {"Content-Type": "application/json", **headers} if body is not None else headers
+        return send(dagster, path, body, given)[0]
+
+    wanted = {case: status for case, _, _, status in FROM_ELSEWHERE}
+    assert wanted == {
+        case: answered(f"evil-{case}", headers, kind) for case, headers, kind, _ in FROM_ELSEWHERE
+    }
+    assert not [key for key in partitions(dagster) if key.startswith("evil")]
+
+
+def test_events_cannot_be_reported_by_another_page(dagster: Dagster) -> None:
+    """Dagster takes reports of materializations in the address of a POST without a body."""
+    path = "/report_asset_materialization/raw_sessions?partition=evil"
+    assert send(dagster, path, b"", {"Content-Type": "text/plain"})[0] == 415
+
+
+def test_a_web_socket_is_for_the_page_of_the_same_origin(dagster: Dagster) -> None:
+    """Web sockets know no CORS: a page elsewhere could read runs and logs."""
+    address = f"{dagster.url.replace('http', 'ws')}/graphql"
+    for origin in (EVIL, "null", "http://127.0.0.1:1"):
+        with pytest.raises(InvalidStatus), connect(address, origin=Origin(origin)):
+            pass
+    with connect(
+        address, origin=Origin(dagster.url), subprotocols=[Subprotocol("graphql-ws")]
+    ) as own:
+        own.send(json.dumps({"type": "connection_init"}))
+        assert json.loads(own.recv(timeout=10)) == {"type": "connection_ack"}
+
+
+@sweep(
+    "config",
+    [
+        {"chroma_url": "http://evil.example:8000"},
+        {"retention": 1},
+        {"data_dir": "/tmp/elsewhere"},
+        {"settings_json": json.dumps({"retention": 1})},
+    ],
+)
+def test_no_run_can_say_where_the_memory_is_or_what_is_kept(
+    dagster: Dagster, config: dict[str, object]
+) -> None:
+    """Run configuration of the resource `memory` is refused before the run begins."""
+    params = {
+        "selector": {**SELECTOR, "jobName": INGEST_JOB},
+        "runConfigData": json.dumps({"resources": {"memory": {"config": config}}}),
+        "mode": "default",
+        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": "by-program"}]},
+    }
+    answer = dagster.ask(LAUNCH_RUN, {"params": params})["launchRun"]
+    assert answer["__typename"] == "RunConfigValidationInvalid", answer
+    assert any(next(iter(config)) in error["message"] for error in answer["errors"])
+
+
+def launched(dagster: Dagster, job: str, partition: str) -> str:
+    """Start a run of a partition as the page does, and return its id."""
+    batch = job == INGEST_BATCH
+    tags = [] if batch else [{"key": "dagster/partition", "value": partition}]
+    params = {
+        "selector": {**SELECTOR, "pipelineName": job},
+        "mode": "default",
+        "runConfigData": batch_config([partition]) if batch else {},
+        "executionMetadata": {"tags": tags},
+    }
+    answer = dagster.ask(MATERIALIZE, {"params": params})["launchRun"]
+    assert answer["__typename"] == "LaunchRunSuccess", answer
+    return str(answer["run"]["runId"])
 
 
 def status_of(dagster: Dagster, run_id: str) -> str:
@@ -341,20 +489,34 @@ def test_it_tells_how_a_run_ended_although_memory_dev_was_told_to_end(
     assert done.returncode == code
 
 
+@pytest.mark.ends_what_others_use
+@pytest.mark.timeout(600)
 def test_ctrl_c_cancels_the_run_under_way_and_prints_no_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    watched: Dagster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dagster itself calls a run failed whose process got a signal, with the place it stopped."""
-    with memory_dev(tmp_path / "dev") as running:
-        started = "query { runsOrError(filter: {statuses: [STARTED]}) { ... on Runs { count } } }"
-        wait_for("run", lambda: running.ask(started)["runsOrError"]["count"] > 0, pause_seconds=0.1)
-        running.process.send_signal(signal.SIGINT)
-        assert running.process.wait(60) == 0
-    home = tmp_path / "dev" / "memory" / "dagster"
-    monkeypatch.setenv("DAGSTER_HOME", str(home))
-    with dg.DagsterInstance.from_config(str(home)) as instance:
-        statuses = [run.status for run in instance.get_runs()]
-    assert dg.DagsterRunStatus.CANCELED in statuses
-    assert dg.DagsterRunStatus.FAILURE not in statuses
-    assert "Dagster is being stopped ..." in (said := (tmp_path / "dev" / "dev.log").read_text())
-    assert "Stack Trace" not in said
+    """Dagster itself calls a run failed whose process got a signal, with the place it stopped. No
+    process of Dagster is left. `memory dev` has said where it is, which run waits for this test's
+    lock, that it ends, and nothing else."""
+    data_dir = Path(watched.environment["MEMORY_DATA_DIR"])
+    components = Components(load_settings(data_dir=data_dir))
+    with components.project_lock(TIDEPOOL):
+        run_id = launched(watched, INGEST_BATCH, TIDEPOOL)
+        wait_for("process of the run", lambda: bool(components.runs.begun(run_id)))
+        wait_for("run", lambda: status_of(watched, run_id) == "STARTED")
+        watched.process.send_signal(signal.SIGINT)
+        assert watched.process.wait(60) == 0
+    wait_for("end of all processes", lambda: not _of_dagster(data_dir))
+    monkeypatch.setenv("DAGSTER_HOME", str(data_dir / "dagster"))
+    with dg.DagsterInstance.from_config(str(data_dir / "dagster")) as instance:
+        run = instance.get_run_by_id(run_id)
+    assert run is not None and run.status is dg.DagsterRunStatus.CANCELED
+    begun, ready, *of_runs, ended = watched.log.read_text().splitlines()
+    assert begun == f"Dagster is starting at {watched.url} (Ctrl-C ends it)"
+    assert ready == f"Dagster is at {watched.url}"
+    assert all(line.startswith("another process is at work on ") for line in of_runs)
+    assert ended == "Dagster is being stopped ..."
+
+
+def _of_dagster(data_dir: Path) -> list[str]:
+    """Its processes; Chroma's server is one that `memory ingest` started before."""
+    return [each for each in processes_in(data_dir).values() if "stores.chroma" not in each]

@@ -105,27 +105,6 @@ def test_new_projects_become_partitions_and_get_a_run(
     assert _tick(sample_settings, instance, cursor)[:2] == ([], [])
 
 
-def test_only_the_project_of_a_changed_file_gets_a_run(
-    without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
-) -> None:
-    """After everything is ingested the sensor is silent; an append wakes one project, and
-    a vanished file wakes nobody twice."""
-    for project in PROJECTS:
-        _ingest(without_vectors, instance, project)
-    _search(without_vectors)
-    requests, _, cursor = _tick(without_vectors, instance)
-    assert requests == []
-    changed = sample_roots["claude"] / PROJECTS[0]
-    session = sorted(changed.glob("*.jsonl"))[0]
-    with session.open("ab") as file:
-        file.write(b'{"type":"mode","mode":"plan"}\n')
-    requests, _, cursor = _tick(without_vectors, instance, cursor)
-    assert _projects(requests) == [PROJECTS[0]]
-    session.unlink()
-    _ingest(without_vectors, instance, PROJECTS[0])
-    assert PROJECTS[0] not in _projects(_tick(without_vectors, instance, cursor)[0])
-
-
 def test_a_few_changed_files_of_one_project_are_asked_for_as_the_assets_of_its_partition(
     without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
 ) -> None:

@@ -91,7 +91,7 @@ def _extensions(lines: list[str], missing: set[int]) -> set[int]:
 
 
 @pytest.mark.parametrize("path", TYPES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(text=TEXTS)
 def test_the_chunks_hold_every_line(path: str, text: str) -> None:
     """Of any text under any name, with LF, CR LF, CR or a byte order mark: each line that is
@@ -120,7 +120,7 @@ TREES = st.dictionaries(
     "version", [{}, {"openapi": "3.1.0"}, {"swagger": "2.0"}, {"asyncapi": "3.0.0"}]
 )
 @pytest.mark.parametrize("style", ["block", "flow", "pretty", "minified"])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(tree=TREES)
 def test_the_chunks_hold_every_line_of_any_tree(
     version: dict[str, str], style: str, tree: dict[str, object]

@@ -23,6 +23,7 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.stages import SESSIONS, TURNS
 from memory_assets.pipeline.stages import STAGES as STAGES_OF_TABLES
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
@@ -41,7 +42,11 @@ def _indexing(of: indexed_tables.IndexedTable) -> Stage:
 STAGES: Mapping[str, Stage] = {
     "raw_sessions": scan.scan_project,
     "redacted_records": redact.redact_project,
-    **{stage.table.name: stage.run for stage in STAGES_OF_TABLES if stage.partitions == "projects"},
+    **{
+        stage.table.name: stage.run
+        for stage in STAGES_OF_TABLES
+        if stage.group in (TURNS, SESSIONS)
+    },
     **{of.stage: _indexing(of) for of in INDEXES},
     keywords.STAGE: keywords.index_keywords,
 }

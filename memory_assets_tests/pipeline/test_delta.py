@@ -7,14 +7,9 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import dagster as dg
-import duckdb
-import polars
 import pytest
-from deltalake import DeltaTable
-from moto.server import ThreadedMotoServer
 
 from memory_assets.dagster.assets.maintenance import published_lake
 from memory_assets.dagster.definitions import build_defs
@@ -27,6 +22,7 @@ from memory_assets.shards import delta
 from memory_assets.shards.delta import Published, publish
 from memory_assets.stores.shard.objects import open_objects
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.foreign_programs import s3_bucket
 from memory_assets_tests.kills import Killed
 from memory_assets_tests.pipeline.bytes_at_rest import found_words, words_only_of
 from memory_assets_tests.pipeline.conftest import NEW_TURN, WITHOUT_VECTORS, SampleMemory
@@ -45,18 +41,10 @@ def place(memory: SampleMemory, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def bucket() -> Iterator[str]:
     """The address of a bucket of an S3 server on loopback."""
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    address = "http://{}:{}".format(*server.get_host_and_port())
-    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    urlopen(Request(f"{address}/analysts", method="PUT"), timeout=10).close()
-    yield "s3://analysts/alice"
-    server.stop()
+    with s3_bucket("analysts"):
+        yield "s3://analysts/alice"
 
 
 def grow(memory: SampleMemory) -> None:
@@ -86,6 +74,10 @@ def test_what_is_published_is_the_lake(
 ) -> None:
     """Each row, after a whole run and after a session went on, as Polars and DuckDB read it. Where
     nothing changed, no object is written."""
+    import duckdb
+    import polars
+    from deltalake import DeltaTable
+
     url = str(place)
     if store == "s3":
         url = request.getfixturevalue("bucket")
@@ -175,6 +167,8 @@ def test_all_rows_are_written_where_columns_changed_or_all_is_gone(
     assert publish(memory.components) == published
     shutil.rmtree(place)
     assert publish(memory.components) == published
+    import polars
+
     assert len(polars.read_delta(str(place / "turn_chunks"))) == len(memory.rows("turn_chunks"))
 
 

@@ -77,13 +77,6 @@ def test_a_forgotten_session_is_not_taken_in_again(wordy: SampleMemory) -> None:
     assert files_naming(wordy, wordy.flaky) == []
 
 
-def test_forgetting_twice_finds_nothing(wordy: SampleMemory) -> None:
-    """What was forgotten cannot be selected any more, though its file is there."""
-    forget_sessions(wordy, session=wordy.flaky)
-    with pytest.raises(NotFound, match="nothing found"):
-        forget_sessions(wordy, session=wordy.flaky)
-
-
 def test_a_forks_copies_of_a_forgotten_session_do_not_bring_it_back(memory: SampleMemory) -> None:
     """The fork's file begins with the forgotten records. The fork keeps its own rows and
     turn numbers; it is read again when it grows, and its copies stay forgotten."""

@@ -14,7 +14,6 @@ import pytest
 from memory_assets.chunking import chunk_turn
 from memory_assets.errors import DamagedFile, StoreError
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_records
 from memory_assets.pipeline.tables import turn_chunks as chunk
@@ -220,19 +219,6 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
     memory.run(projects=[memory.harbor])
     assert memory.components.catalog.quarantine.entries() == []
     memory.assert_collections_equal_the_lake()
-
-
-def test_rows_that_vanished_from_a_collection_come_back_with_the_next_run(
-    memory: SampleMemory,
-) -> None:
-    """The stage counts what the collection holds; nothing is embedded again."""
-    collection = memory.components.vectors.get("claude-code-sessions")
-    lost = sorted(collection.ids({"project": memory.harbor}))[:3]
-    collection.delete(lost)
-    assert not verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed
-    reports = memory.run(projects=[memory.harbor]).values()
-    assert verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed
-    assert sum(int(report.details.get("texts_embedded", 0)) for report in reports) == 0
 
 
 def test_sessions_whose_files_are_gone_follow_new_rules(wordy: SampleMemory) -> None:

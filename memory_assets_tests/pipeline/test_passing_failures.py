@@ -77,7 +77,7 @@ def _status(memory: SampleMemory) -> dict[str, Any]:
 def _told(memory: SampleMemory) -> str:
     current = _status(memory)
     lines = [line for _, line in overview.in_words(current["coverage"])]
-    return "\n".join([*lines, *overview.held_back(current)])
+    return "\n".join([*lines, *overview.held_back(current, {})])
 
 
 def test_an_unreadable_file_is_tried_again_until_it_can_be_read(memory: SampleMemory) -> None:

@@ -52,13 +52,6 @@ def test_a_finished_memory_has_nothing_to_do(memory: SampleMemory) -> None:
     assert not list(memory.data_dir.glob("chroma.endpoint*"))
 
 
-def test_a_changed_file_names_its_project_alone(memory: SampleMemory) -> None:
-    """With what changed about it."""
-    memory.append(memory.flaky, "one more thing", "done")
-    (work,) = memory.behind()
-    assert (work.project, work.reason) == (memory.harbor, "1 new or changed file")
-
-
 def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: SampleMemory) -> None:
     """The reason moves down the stages."""
     memory.append(memory.flaky, *NEW_TURN)
@@ -137,14 +130,6 @@ def test_a_search_that_stops_early_goes_on_where_it_stopped(fresh: SampleMemory)
     assert names == sorted(names) and len(names) == 3
     again = [name for name, _ in plan_each(fresh.components, sources, after=names[0])]
     assert again == [names[1], names[2], names[0]]
-
-
-def test_a_chroma_file_that_is_gone_is_work(memory: SampleMemory) -> None:
-    """Seen by the plan itself, so that sensor and command line both rebuild it."""
-    (memory.components.chroma_dir / "chroma.sqlite3").unlink()
-    assert [work.reason for work in memory.behind()] == [
-        "session_collection behind turn_chunks"
-    ] * 3
 
 
 def test_another_chroma_server_is_work(memory: SampleMemory) -> None:

@@ -303,17 +303,6 @@ def test_each_session_is_read_once_for_all_stages(
     assert reads[_records(memory, memory.harbor)[0].session_id] == 2
 
 
-def test_a_session_that_changed_is_read_again(memory: SampleMemory, reads: Counter[str]) -> None:
-    """What is kept is known by the hash of what was written."""
-    sessions = memory.components.sessions
-    before = sessions.records(_flaky(memory))
-    memory.append(memory.flaky, "and the zanzibar clock?", "It has no summer time.")
-    memory.run(MADE, [memory.harbor])
-    after = sessions.records(_flaky(memory))
-    assert len(after) == len(before) + 2
-    assert "It has no summer time." in {record.text for record in after}
-
-
 def test_errors_at_the_end_of_long_output_are_kept_as_a_session_grows(
     memory: SampleMemory, reads: Counter[str]
 ) -> None:

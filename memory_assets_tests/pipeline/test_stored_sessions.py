@@ -257,7 +257,7 @@ def test_a_rollout_that_is_compressed_and_unpacked_again_stays_the_session(
     reports = wordy.run()
     assert not any(report.details.get("gone") for report in reports.values())
     assert wordy.lake_state() == before
-    assert wordy.behind() == [] and "held back" not in str(overview.held_back(_status(wordy)))
+    assert wordy.behind() == [] and "held back" not in str(overview.held_back(_status(wordy), {}))
     plain.write_bytes(
         ZSTD.decompress(packed.read_bytes()) + f"{_prompt('and the zanzibar clock?')}\n".encode()
     )

@@ -36,15 +36,6 @@ def _texts(memory: SampleMemory, session_id: str) -> str:
     return "\n".join(repr((row["text"], row["command"], row["paths"])) for row in rows)
 
 
-def test_what_the_last_record_gives_away_is_gone_from_the_first(memory: SampleMemory) -> None:
-    """The value stands bare at first, and only later does an assignment tell what it is."""
-    memory.append(memory.flaky, f"what is {BARE} for?", "I do not know.")
-    memory.append(memory.flaky, f"it is in the file: API_SECRET_KEY={BARE}", "Thanks.")
-    memory.run(REDACT, [memory.harbor])
-    assert BARE not in _texts(memory, memory.flaky)
-    assert verify.audit_matches_records(memory.components, memory.harbor).passed
-
-
 def test_what_a_subagent_gives_away_is_gone_from_its_session(memory: SampleMemory) -> None:
     """All files of a session are redacted as one."""
     memory.append(memory.flaky, f"what is {BARE} for?", "I do not know.")
@@ -102,19 +93,6 @@ def test_the_audit_tells_where_each_redaction_was(memory: SampleMemory) -> None:
                 assert redacted[of_record][field] in (value, home)
                 checked += 1
     assert checked > 5
-
-
-def test_the_audit_has_an_entry_for_each_redaction_counted(memory: SampleMemory) -> None:
-    """In every project; a missing or an extra entry fails the check."""
-    for project in memory.projects():
-        verdict = verify.audit_matches_records(memory.components, project)
-        assert verdict.passed
-    assert verdict.counts["entries"] == len(memory.rows(REDACTION_AUDIT.name, project))
-    session = next(row["session_id"] for row in memory.rows(REDACTION_AUDIT.name, memory.harbor))
-    memory.components.lake.delete(REDACTION_AUDIT, memory.harbor, session)
-    verdict = verify.audit_matches_records(memory.components, memory.harbor)
-    assert not verdict.passed
-    assert verdict.counts["sessions"] == session
 
 
 def test_a_run_that_ends_between_the_two_files_is_completed(

@@ -8,11 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import chromadb
 import pytest
-from chromadb.api import ClientAPI
 from starlette.testclient import TestClient
 
 from memory_assets.pipeline.stage.components import Components
@@ -28,6 +25,7 @@ from memory_assets_tests.conftest import (
     made_once,
     settings_of_copy,
 )
+from memory_assets_tests.foreign_programs import chroma_client
 from memory_assets_tests.pipeline.conftest import STAGES, run_stages
 from memory_assets_tests.transcript_files import claude_line
 from memory_assets_tests.workspaces.conftest import Indexed, write
@@ -213,20 +211,10 @@ def documented(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     indexed.close()
 
 
-def corpus_client(asked: Asked) -> ClientAPI:
-    """A client as others write it, with the token in a header."""
-    address = urlsplit(asked.memory.vectors.url)
-    return chromadb.HttpClient(
-        host=str(address.hostname),
-        port=address.port or 0,
-        headers={"Authorization": f"Bearer {chroma_server.token(asked.memory.data_dir)}"},
-    )
-
-
 @pytest.fixture
 def corpus(asked: Asked) -> Iterator[Callable[..., str]]:
     """What makes a collection beside ours; it is gone afterwards."""
-    client = corpus_client(asked)
+    client = chroma_client(asked.memory.data_dir)
     made: list[str] = []
 
     def make(name: str = CORPUS, *, vectors: Any = None, **given: Any) -> str:

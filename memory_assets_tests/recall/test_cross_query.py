@@ -19,13 +19,13 @@ from memory_assets.serving.answer_lines import hit_lines
 from memory_assets.serving.layout import Layout, cells
 from memory_assets.serving.views import AgentText, Terminal, cross_query_view
 from memory_assets.stores.keyword_index.index import IndexedRow
+from memory_assets_tests.foreign_programs import chroma_client
 from memory_assets_tests.recall.conftest import (
     CORPUS,
     DOCUMENTS,
     REPORT_DAYS,
     RETRIEVING,
     Asked,
-    corpus_client,
 )
 
 QUESTION = "why does a migration hang on staging"
@@ -102,7 +102,7 @@ def test_sessions_that_touched_a_documents_file_are_found_as_such(
         if "/" in name and name.endswith(".py")
     )
     corpus()
-    client = corpus_client(asked)
+    client = chroma_client(asked.memory.data_dir)
     client.get_collection(CORPUS, embedding_function=None).update(
         ids=["bakery::recipes/bread.md::0"], metadatas=[{"path": path}]
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.recall.search.excerpts import beside, excerpt, marked_words
+from memory_assets.recall.search.excerpts import best_sentences, excerpt, marked_words
 from memory_assets.tool_names import digest_lines
 
 LONG = (
@@ -175,7 +175,7 @@ def test_a_pasted_line_is_not_shown_as_itself(line: str) -> None:
 def test_a_passage_that_is_all_prompt_gives_way_to_another() -> None:
     """Of the turn, if there is one."""
     asked = "why does the proxy cut uploads off?"
-    said = beside([("The proxy closes uploads after 60 s.", 0)], asked)
+    said = best_sentences([("The proxy closes uploads after 60 s.", 0)], asked)
     shown = excerpt(asked, asked, 80, len(asked), said)
     assert shown == "…The proxy closes uploads after 60 s."
 
@@ -186,10 +186,10 @@ def test_what_another_passage_says_stands_beside_the_excerpt() -> None:
     question = "what is the upload timeout of the proxy?"
     own = "I read `proxy.conf`, which sets what the proxy allows. " * 30
     report = "Fixed: the upload timeout of the proxy is 300 s now."
-    said = beside([("Nobody else asked.", 0), (question + report, len(question))], question)
+    said = best_sentences([("Nobody else asked.", 0), (question + report, len(question))], question)
     assert said.splitlines() == ["Nobody else asked.", report]
-    assert beside([("Nothing to see.", 0), (question, len(question))], question) == ""
-    assert beside([], question) == ""
+    assert best_sentences([("Nothing to see.", 0), (question, len(question))], question) == ""
+    assert best_sentences([], question) == ""
     for most in range(60, 480, 7):
         shown = excerpt(own, question, most, 0, said)
         assert len(shown) <= most and report in shown
@@ -201,7 +201,7 @@ def test_what_has_no_blanks_is_cut_between_characters() -> None:
     said = "因为潮汐表没有更新所以港口的门一直关着" * 20
     assert excerpt("Closed.", "gate", 160, 0, said) == f"Closed. … {said[:147]}…"
     assert excerpt(f"Gate {said}", "gate", 80) == f"Gate {said[:72]}…"
-    assert said.startswith(beside([(said, 0)], said)) and beside([(said, 0)], said)
+    assert said.startswith(best_sentences([(said, 0)], said)) and best_sentences([(said, 0)], said)
 
 
 def test_fences_and_rules_take_no_room() -> None:
@@ -243,6 +243,6 @@ def test_a_sentence_stands_before_a_list_of_calls() -> None:
     shown = excerpt(asked + calls, "lamp", 200, len(asked))
     assert shown.startswith("light it") and "git commit" in shown
     said = [("The lamp had no oil.", 0), ("Bash: ls", 0)]
-    assert beside(said, "match", only_calls=True) == "The lamp had no oil." and not beside(
-        said, "match"
-    )
+    assert best_sentences(
+        said, "match", only_calls=True
+    ) == "The lamp had no oil." and not best_sentences(said, "match")

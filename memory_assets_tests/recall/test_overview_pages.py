@@ -184,15 +184,18 @@ def test_sessions_are_listed_and_filtered_by_a_form(asked: Asked, client: TestCl
 
 def test_a_timeline_is_asked_for_by_a_form(client: TestClient) -> None:
     """Around a session, a file, a commit; what it cannot mean is said. Without being asked it shows
-    the newest day with anything, and leads to the day before that."""
+    the newest day with anything, with the zone that makes it a day, and leads to the day before
+    that."""
     text = client.get("/page/timeline").text
     assert 'name="anchor"' in text
-    day = re.search(r"<h1>Timeline: \w+, (\d\d \w+ \d{4})</h1>", text)
+    zone = r"\([A-Z+-][\w:+-]*\)"
+    day = re.search(rf"<h1>Timeline: \w+, (\d\d \w+ \d{{4}}) {zone}</h1>", text)
     assert day and "<h2" in text
     (earlier,) = re.findall(r'<a href="([^"]+)" data-item>Earlier: ', text)
     before = client.get(unescape(earlier)).text
     assert "Later: " in before and "Newest: " in before and "<h2" in before
     found = client.get("/page/timeline", params={"anchor": REPORTS[:8], "after": "3"}).text
+    assert re.search(rf'<li class="aside">\w+, \d\d \w+ \d{{4}} {zone}</li>', found)
     assert 'class="anchor"' in found and f"/page/session/{REPORTS}?turn=0#turn-0" in found
     of_file = client.get("/page/timeline", params={"anchor": "file:harbor/reports/days.py"})
     assert "Daily report test" in of_file.text

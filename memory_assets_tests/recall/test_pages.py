@@ -67,12 +67,16 @@ def test_before_anything_is_asked_the_newest_sessions_are_shown(client: TestClie
 
 
 def test_hits_of_one_session_are_one_with_the_others_folded(client: TestClient) -> None:
-    """Each of these leads to its turn; the sum counts all of them."""
+    """Each of these leads to its turn; the sum counts all of them, and among how many turns they
+    were found, unless a filter left fewer."""
     text = client.get("/page/hits", params={"q": "daily report test", "n": "10"}).text
     hits = json.loads(client.get("/search", params={"q": "daily report test", "n": "10"}).text)
     sessions = {each["metadata"]["session_id"] for each in hits["hits"]}
     assert text.count("<article>") == len(sessions) < len(hits["hits"])
     assert f"{len(hits['hits'])} hits among" in text
+    asked = {"q": "daily report test", "n": "10", "since": "2026-03-30"}
+    filtered = client.get("/page/hits", params=asked).text
+    assert re.search(r"\d hits?\.", filtered) and " among " not in filtered
     assert re.search(rf'<li><a href="/page/session/{REPORTS}\?turn=\d+[^>]*>Turn \d+</a>', text)
 
 

@@ -18,7 +18,7 @@ from memory_assets.errors import BadArgument, ConfigurationError, NotFound, Stor
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.recall import Memory
 from memory_assets.recall.pins import pin_key, pins_by_session
-from memory_assets.recall.search.answer import Answer, Coverage, Hit, only
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, keep_passing
 from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.redacted_text import seal
 from memory_assets.requests.agent_memory import (
@@ -172,7 +172,7 @@ def test_other_hits_take_the_place_of_hidden_ones_whatever_number_is_asked_for()
         return Answer("x", "keyword", Coverage(1, 1, 1, 1, 0, ""), hits[: request.n])
 
     for number, left in ((10, 10), (60, 60), (MAX_HITS, MAX_HITS - 1)):
-        answer = only(ask, SearchRequest("x", n=number), lambda hit: hit.id != "0")
+        answer = keep_passing(ask, SearchRequest("x", n=number), lambda hit: hit.id != "0")
         assert len(answer.hits) == left
 
 

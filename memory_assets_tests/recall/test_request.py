@@ -226,7 +226,7 @@ def test_now_may_be_in_any_zone() -> None:
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     """The error shows the forms that are understood."""
-    with pytest.raises(ConfigurationError, match="last week, last month, 2026-11-01"):
+    with pytest.raises(ConfigurationError, match="last week, last month, 2026-11, 2026-11-01"):
         parse_time(text, NOW)
 
 
@@ -278,6 +278,12 @@ def test_what_is_no_id_is_refused(text: str) -> None:
         ("this month", "2026-11-01", 30),
         ("Last month", "2026-10-01", 31),
         ("2026-07-13", "2026-07-13", 1),
+        ("2026-05", "2026-05-01", 31),
+        ("2025-12", "2025-12-01", 31),
+        ("2026", "2026-01-01", 365),
+        ("2026-13", None, 0),
+        ("9999", None, 0),
+        ("9999-12", None, 0),
         ("2026-07-13T09:30", None, 0),
         ("7d", None, 0),
         ("last straw", None, 0),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -18,8 +16,7 @@ from memory_assets.recall.search.answer import Answer
 from memory_assets.recall.search.excerpts import lists_calls
 from memory_assets.requests.search import KINDS, SearchRequest
 from memory_assets.settings import load_settings
-from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
+from memory_assets.stores.under_way.ingest import IndexedProjects, ingesting
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.recall.conftest import Asked
 
@@ -356,18 +353,6 @@ def test_nothing_ingested_is_not_found(tmp_path: Any) -> None:
     assert not (tmp_path / "empty").exists()
 
 
-def test_a_server_that_died_is_started_again(copied: Callable[..., Memory]) -> None:
-    """An open memory finds the same in a collection before and after."""
-    memory = copied()
-    (name, *_) = memory.vectors.names()
-    vector = memory.embedder.embed([ANYTHING])[0]
-    before = memory.vectors.get(name).nearest(vector, 5)
-    endpoint = chroma_server.running(memory.data_dir)
-    assert endpoint is not None
-    os.kill(endpoint.pid, signal.SIGKILL)
-    assert before and memory.vectors.get(name).nearest(vector, 5) == before
-
-
 def test_vectors_of_another_model_are_not_compared(copied: Callable[..., Memory]) -> None:
     """The error names the setting and the command."""
     memory = copied()
@@ -385,7 +370,7 @@ def test_vectors_of_another_model_are_not_compared(copied: Callable[..., Memory]
 
 def test_an_answer_says_how_far_an_ingest_under_way_has_come(asked: Any) -> None:
     """In the coverage, while the ingest lasts; of one that was killed, nothing is said."""
-    progress = IngestProgress(projects=52, words=12)
+    progress = IndexedProjects(projects=52, words=12)
     with ingesting(asked.settings.data_dir, progress):
         meanwhile = asked.memory.search(ANYTHING).to_dict()["coverage"]
     assert meanwhile["ingest"].endswith("12 of 52 projects can be found, by its words")

@@ -16,9 +16,6 @@ from typing import Any
 import httpx
 import hypothesis
 import pytest
-import schemathesis
-from schemathesis import GenerationMode
-from schemathesis.core.result import Ok
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
@@ -47,10 +44,13 @@ def client(asked: Asked) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
-def test_the_api_keeps_to_its_own_document(asked: Asked, mode: GenerationMode) -> None:
+@pytest.mark.parametrize("mode", ["positive", "negative"])
+def test_the_api_keeps_to_its_own_document(asked: Asked, mode: str) -> None:
     """schemathesis: what the document allows is answered, what it forbids is refused, and
     every answer is as described; 422 is for what makes no sense in words."""
+    import schemathesis
+    from schemathesis.core.result import Ok
+
     accepted = {"positive_data_acceptance": {"expected-statuses": ["2xx", 404, 409, 422]}}
     schema = schemathesis.openapi.from_asgi(
         "/openapi.json",
@@ -61,17 +61,19 @@ def test_the_api_keeps_to_its_own_document(asked: Asked, mode: GenerationMode) -
     operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
     assert {operation.path for operation in operations} == set(openapi_document()["paths"])
     for operation in operations:
-        if mode is GenerationMode.NEGATIVE and not operation.query:
+        if mode == "negative" and not operation.query:
             continue  # there is nothing to be wrong
 
         @hypothesis.settings(
-            max_examples=6,
+            max_examples=3,
             deadline=None,
             database=None,
             derandomize=True,
             suppress_health_check=list(hypothesis.HealthCheck),
         )
-        @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
+        @hypothesis.given(
+            case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode))
+        )
         def holds(case: Any) -> None:
             case.call_and_validate(headers={"host": "127.0.0.1"})
 

@@ -311,28 +311,9 @@ def _rows_of(memory: Memory, table: Any, project: str) -> list[dict[str, Any]]:
     return memory.lake.read(table, project, REPORTS).to_pylist()
 
 
-def test_observations_are_found_by_type_concept_and_file(observed: Memory) -> None:
-    """All that pass, by brute force; with a query those most like it first."""
-    memory = observed
-    rows = [
-        row
-        for project in memory.lake.projects(OBSERVATIONS)
-        for row in memory.lake.read_partition(OBSERVATIONS, project).to_pylist()
-    ]
-    for name, values in (
-        ("type", {row["type"] for row in rows}),
-        ("concept", {concept for row in rows for concept in row["concepts"]}),
-        ("file", {path for row in rows for path in row["files_modified"] if "/" in path}),
-    ):
-        column = {"type": "type", "concept": "concepts", "file": "files_modified"}[name]
-        for value in values:
-            found = memory.search(kinds="observations", n=100, **{name: value})
-            wanted = {row["id"] for row in rows if value == row[column] or value in row[column]}
-            assert wanted <= {hit.id for hit in found.hits}
-            assert name == "file" or wanted == {hit.id for hit in found.hits}
-    found = memory.search("where a day of a report ends", type="bugfix", n=50)
+def test_observations_of_a_type_that_are_most_like_a_query_come_first(observed: Memory) -> None:
+    """Of any type, concept or file see `test_search.py`."""
+    found = observed.search("where a day of a report ends", type="bugfix", n=50)
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True) and scores[0] > 0
     assert "days.py" in found.hits[0].text
-    with pytest.raises(ConfigurationError, match="tool"):
-        memory.search(type="bugfix", tool="Bash")

@@ -90,8 +90,9 @@ SAMPLES = tuple(_samples())
 
 
 def test_both_engines_find_the_same_in_labelled_texts(plain: Scanner, fast: Scanner) -> None:
-    """Every span of every labelled item is the same, rule by rule."""
-    texts = _labelled_texts()
+    """Every span of one labelled item in four is the same, rule by rule; of all real records in
+    which anything is found, below."""
+    texts = _labelled_texts()[::4]
     assert not [n for n, text in enumerate(texts) if plain.scan(text) != fast.scan(text)]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from memory_assets.redaction import Redactor
-from memory_assets_tests.sweep import sweep
+from memory_assets_tests.redaction.goes import goes, stays
 
 LABELLED = (
     ("pw {s}", "banana"),
@@ -39,38 +38,32 @@ LABELLED = (
 )
 
 
-@sweep("row", LABELLED)
-def test_the_value_of_a_label_goes(row: tuple[str, str], redactor: Redactor) -> None:
-    """Words, phrases and numbers, over remarks, signs and line ends."""
-    text, value = row
-    assert value not in redactor.redact(text.replace("{s}", value)).text
-
-
-@sweep(
-    "text",
-    [
-        "--- PASS: TestResolveConvertArgs (0.00s)",
-        "TEST 1 PASS: Created testfile.txt",
-        "parity pass: Copilot SDK",
-        "Password: required",
-        "password: incorrect, try again",
-        "Password manager: Bitwarden",
-        "password reset",
-        "Password:\nPermission denied, please try again.",
-        "Password:\nalice@build7:~$ ls",
-        "Give it the correct password:\n\n```bash\nls\n```",
-        "Type your password:\nself.shown=yes",
-        "PASS ....... test_login2",
-        "PASS   tests/login_2.py",
-        "PASS   TestHandler42",
-        "pwd: Jim Meyering",
-        "String password = args[1];",
-        "def password(self) -> str:",
-        'key: "layout-columns",',
-        "recovery codes\nare listed below\n",
-        "status code: 200",
-    ],
+test_the_value_of_a_label_goes = goes(
+    "Words, phrases and numbers, over remarks, signs and line ends.",
+    *LABELLED,
 )
-def test_what_a_label_says_of_a_secret_stays(text: str, redactor: Redactor) -> None:
-    """Results of tests, states, stores, people, prompts of shells, code and amounts."""
-    assert redactor.find(text) == ()
+
+
+test_what_a_label_says_of_a_secret_stays = stays(
+    "Results of tests, states, stores, people, prompts of shells, code and amounts.",
+    "--- PASS: TestResolveConvertArgs (0.00s)",
+    "TEST 1 PASS: Created testfile.txt",
+    "parity pass: Copilot SDK",
+    "Password: required",
+    "password: incorrect, try again",
+    "Password manager: Bitwarden",
+    "password reset",
+    "Password:\nPermission denied, please try again.",
+    "Password:\nalice@build7:~$ ls",
+    "Give it the correct password:\n\n```bash\nls\n```",
+    "Type your password:\nself.shown=yes",
+    "PASS ....... test_login2",
+    "PASS   tests/login_2.py",
+    "PASS   TestHandler42",
+    "pwd: Jim Meyering",
+    "String password = args[1];",
+    "def password(self) -> str:",
+    'key: "layout-columns",',
+    "recovery codes\nare listed below\n",
+    "status code: 200",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
+from memory_assets_tests.redaction.goes import stays
 from memory_assets_tests.sweep import sweep
 
 KEY = bytes(32)
@@ -44,28 +45,23 @@ def test_home_directories_become_a_tilde(text: str, kept: str, redactor: Redacto
     assert redactor.redact(kept).text == kept
 
 
-@sweep(
-    "text",
-    [
-        "/root/x",
-        "/home/runner/work/app",
-        "/Users/Shared/x",
-        "/home/ubuntu",
-        "C:\\Users\\Public\\x",
-        "src/home/alice.tsx",
-        "https://example.net/home/alice",
-        "GET /Users/123/posts",
-        "GET /users/alice/posts",
-        "x\\users\\alice",
-        "/home/index.html",
-        "/home/$USER/x",
-        "/home/<user>/x",
-        "~/x and ./home/y",
-    ],
+test_accounts_of_nobody_and_web_addresses_stay = stays(
+    "Generic accounts, variables and paths of web sites name nobody.",
+    "/root/x",
+    "/home/runner/work/app",
+    "/Users/Shared/x",
+    "/home/ubuntu",
+    "C:\\Users\\Public\\x",
+    "src/home/alice.tsx",
+    "https://example.net/home/alice",
+    "GET /Users/123/posts",
+    "GET /users/alice/posts",
+    "x\\users\\alice",
+    "/home/index.html",
+    "/home/$USER/x",
+    "/home/<user>/x",
+    "~/x and ./home/y",
 )
-def test_accounts_of_nobody_and_web_addresses_stay(text: str, redactor: Redactor) -> None:
-    """Generic accounts, variables and paths of web sites name nobody."""
-    assert redactor.redact(text).text == text
 
 
 @pytest.mark.parametrize("text", ["{s}", "<{s}>", "mailto:{s}", "Author: A <{s}>", "x\\n{s},"])
@@ -80,26 +76,21 @@ def test_addresses_of_people_go(text: str, redactor: Redactor) -> None:
     assert result.findings == ()
 
 
-@sweep(
-    "text",
-    [
-        "git@github.com:acme/app.git",
-        "Co-Authored-By: Claude <noreply@anthropic.com>",
-        "you@example.com",
-        "dev@app.test",
-        "react@18.2.0",
-        "pkg@1.0.0-rc.dev",
-        "ssh alice@host",
-        "scp a.txt alice@build.corp.io:/srv/x",
-        "@app.route",
-        "logo@2x.png",
-        "https://user:password@db.corp.io/x",
-        "support@corp.io",
-    ],
+test_what_merely_holds_an_at_sign_stays = stays(
+    "Remotes, versions, decorators, roles and examples are no addresses of people.",
+    "git@github.com:acme/app.git",
+    "Co-Authored-By: Claude <noreply@anthropic.com>",
+    "you@example.com",
+    "dev@app.test",
+    "react@18.2.0",
+    "pkg@1.0.0-rc.dev",
+    "ssh alice@host",
+    "scp a.txt alice@build.corp.io:/srv/x",
+    "@app.route",
+    "logo@2x.png",
+    "https://user:password@db.corp.io/x",
+    "support@corp.io",
 )
-def test_what_merely_holds_an_at_sign_stays(text: str, redactor: Redactor) -> None:
-    """Remotes, versions, decorators, roles and examples are no addresses of people."""
-    assert redactor.redact(text).text == text
 
 
 def test_an_address_is_tagged_per_session(redactor: Redactor) -> None:

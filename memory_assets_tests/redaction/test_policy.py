@@ -10,7 +10,6 @@ import pytest
 from memory_assets.models import Record
 from memory_assets.redaction import RecordRedaction, RedactionSettings, Redactor, load_redactor
 from memory_assets.redaction.policy.command_files import files_read
-from memory_assets.redaction.policy.sensitive_paths import is_sensitive
 from memory_assets_tests.records import record as plain_record
 from memory_assets_tests.sweep import sweep
 
@@ -150,26 +149,15 @@ def test_allowlisted_contents_are_scanned(strict: Redactor, named: Callable[[str
 
 
 def test_redact_takes_a_path_too(strict: Redactor) -> None:
-    """`redact(text, path)` treats the text as that file's contents and reports one finding."""
+    """`redact(text, path)` treats the text as that file's contents and reports one finding; those
+    of a file of secrets go whatever their size."""
+    assert strict.redact("A=1\n", "certs/server.PEM").text == tag("A=1\n")
     result = strict.redact(LARGE, "src/a.py")
     assert result.text == tag(LARGE)
     (finding,) = result.findings
     assert (finding.rule, finding.start, finding.end) == ("file-contents", 0, len(LARGE))
     assert strict.redact(LARGE, "docs/a.md").text == LARGE
     assert strict.redact(result.text, "src/a.py").text == result.text
-
-
-@pytest.mark.parametrize("path", [".env", "/app/.env.local", "certs/server.PEM", "~/.ssh/id_rsa"])
-def test_files_of_secrets_go_whatever_their_size(redactor: Redactor, path: str) -> None:
-    """Contents of a file that exists to hold secrets go whole, read by a tool or a command."""
-    assert redactor.redact("A=1\n", path).text == tag("A=1\n")
-    assert kept(redactor, record("A=1\n", tool_name="Bash", command=f"cat {path}")) == tag("A=1\n")
-
-
-@pytest.mark.parametrize("path", [".env.example", "id_rsa.pub", "src/env.py", "keys.md"])
-def test_harmless_neighbours_are_not_sensitive(path: str) -> None:
-    """Examples, public halves and code are ordinary files."""
-    assert not is_sensitive(path)
 
 
 @sweep(

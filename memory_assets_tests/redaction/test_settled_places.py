@@ -3,8 +3,7 @@ arguments, dialogues of servers, settings of devices, rows of bytes and of words
 
 from __future__ import annotations
 
-from memory_assets.redaction import Redactor
-from memory_assets_tests.sweep import sweep
+from memory_assets_tests.redaction.goes import goes, stays
 
 BYTES = "5c 91 0a c4 77 5e b2 08 d6 41 9c e3 20 7b 58 aa"
 PHRASE = "ankle brave cloth dizzy eager fable gadget habit icon jelly kitten lemon"
@@ -85,53 +84,46 @@ SETTLED = (
 )
 
 
-@sweep("text,value", SETTLED)
-def test_words_go_where_the_place_settles_that_they_are_a_secret(
-    text: str, value: str, redactor: Redactor
-) -> None:
-    """Each place with three values of different looks."""
-    assert value not in redactor.redact(text).text
-
-
-@sweep(
-    "text",
-    [
-        '#define PASSWORD_LABEL "Enter your password"',
-        'bind "rcon_password" to x',
-        'the option `--passphrase "..."` is',
-        "USER story\nthis must\nPASS tests\n",
-        "the community string is documented",
-        "community string: public",
-        "snmp-server community public RO",
-        "key-string length 32",
-        "pre-shared-key authentication is required",
-        "mysql -u app -p shop < dump.sql",
-        "ENV PASSWORD_FILE /run/secrets/db",
-        "set -x DB_PASSWORD (pass show db)",
-        "kcadm.sh set-password --new-password $PW",
-        'pass = 12\nfail = 0\nhost = "ci"',
-        "const res = { user: name, pass: true }",
-        "shared: 'libfoo', settings: 'x'",
-        'variable "db_pw" {\n  type = string\n  default = null\n}',
-        "[id=arn:aws:secretsmanager:eu-west-1:123456789012:secret:login-lkX8Wm]",
-        "MASTER_KEY=required",
-        "the pre-shared-key exchange failed during phase 1",
-        "each option key maps to a handler",
-        "The authentication-key rollover happens weekly",
-        "HTTP_AUTH=basic:digest",
-        "image: nginx:latest@registry:5000",
-        "select -pw option",
-        "env:\n  host: x\n  secret: app-config",
-        'results = {"pass": "green", "fail": "red", "host": "ci"}',
-        "ftp> user list",
-        "use email as the password hint",
-        "Which plan?\nUser: Papierflieger wants the small one",
-        f"Public key: {BYTES.replace(' ', ':')}",
-        f"key fingerprint: {BYTES.replace(' ', ':')}",
-        "The recovery words are stored in the safe and should never be typed on a computer",
-        "A seed phrase is: twelve words that are used when the device was lost and must stay safe",
-    ],
+test_words_go_where_the_place_settles_that_they_are_a_secret = goes(
+    "Each place with three values of different looks.",
+    *SETTLED,
 )
-def test_what_only_resembles_such_a_place_stays(text: str, redactor: Redactor) -> None:
-    """Labels, results of tests, public keys, sentences."""
-    assert redactor.find(text) == ()
+
+
+test_what_only_resembles_such_a_place_stays = stays(
+    "Labels, results of tests, public keys, sentences.",
+    '#define PASSWORD_LABEL "Enter your password"',
+    'bind "rcon_password" to x',
+    'the option `--passphrase "..."` is',
+    "USER story\nthis must\nPASS tests\n",
+    "the community string is documented",
+    "community string: public",
+    "snmp-server community public RO",
+    "key-string length 32",
+    "pre-shared-key authentication is required",
+    "mysql -u app -p shop < dump.sql",
+    "ENV PASSWORD_FILE /run/secrets/db",
+    "set -x DB_PASSWORD (pass show db)",
+    "kcadm.sh set-password --new-password $PW",
+    'pass = 12\nfail = 0\nhost = "ci"',
+    "const res = { user: name, pass: true }",
+    "shared: 'libfoo', settings: 'x'",
+    'variable "db_pw" {\n  type = string\n  default = null\n}',
+    "[id=arn:aws:secretsmanager:eu-west-1:123456789012:secret:login-lkX8Wm]",
+    "MASTER_KEY=required",
+    "the pre-shared-key exchange failed during phase 1",
+    "each option key maps to a handler",
+    "The authentication-key rollover happens weekly",
+    "HTTP_AUTH=basic:digest",
+    "image: nginx:latest@registry:5000",
+    "select -pw option",
+    "env:\n  host: x\n  secret: app-config",
+    'results = {"pass": "green", "fail": "red", "host": "ci"}',
+    "ftp> user list",
+    "use email as the password hint",
+    "Which plan?\nUser: Papierflieger wants the small one",
+    f"Public key: {BYTES.replace(' ', ':')}",
+    f"key fingerprint: {BYTES.replace(' ', ':')}",
+    "The recovery words are stored in the safe and should never be typed on a computer",
+    "A seed phrase is: twelve words that are used when the device was lost and must stay safe",
+)

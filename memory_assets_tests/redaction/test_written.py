@@ -7,6 +7,7 @@ import pytest
 
 from memory_assets.redaction import Redactor, value_hash
 from memory_assets.redaction.rules.judging.written import reads_as_words
+from memory_assets_tests.redaction.goes import stays
 from memory_assets_tests.redaction.test_records import plain_record
 from memory_assets_tests.redaction.test_time_budget import ENDLESS
 from memory_assets_tests.sweep import sweep
@@ -59,10 +60,10 @@ LISTS = (
 )
 
 
-@sweep("text", SENTENCES)
-def test_a_sentence_without_blanks_stays(text: str, redactor: Redactor) -> None:
-    """Behind a word for secrets, too."""
-    assert redactor.redact(text).text == text
+test_a_sentence_without_blanks_stays = stays(
+    "Behind a word for secrets, too.",
+    *SENTENCES,
+)
 
 
 @sweep("text, secret", BESIDE_SENTENCES)

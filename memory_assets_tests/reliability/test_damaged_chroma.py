@@ -11,11 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import chromadb
 import numpy as np
 import pytest
-from chromadb.api import ClientAPI
-from chromadb.api.models.Collection import Collection
 
 from memory_assets.errors import MemoryAssetsError, StoreError
 from memory_assets.pipeline.removal.forget import forget_vectors
@@ -27,6 +24,7 @@ from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.copies import copy_collection
 from memory_assets.stores.files.sqlite import connect
+from memory_assets_tests.foreign_programs import chroma_admin, chroma_client
 from memory_assets_tests.reliability.conftest import MAIN, Subject
 
 
@@ -169,13 +167,7 @@ _ALL: Any = ["embeddings", "documents", "metadatas", "uris"]
 _SAVED_OFTEN: Any = {"hnsw": {"space": "l2", "sync_threshold": 10, "batch_size": 5}}
 
 
-def _client(subject: Subject, **where: Any) -> ClientAPI:
-    endpoint = chroma_server.ensure_running(subject.data_dir, 60)
-    headers = {"Authorization": f"Bearer {chroma_server.token(subject.data_dir)}"}
-    return chromadb.HttpClient("127.0.0.1", endpoint.port, headers=headers, **where)
-
-
-def _make(client: ClientAPI, name: str) -> Collection:
+def _make(client: Any, name: str) -> None:
     made = client.create_collection(name, metadata={"about": name}, configuration=_SAVED_OFTEN)
     vectors = np.random.default_rng(0).normal(size=(30, 8)).astype(np.float32)
     numbers = range(30)
@@ -185,10 +177,9 @@ def _make(client: ClientAPI, name: str) -> Collection:
         [{"n": number} for number in numbers],
         [f"{name} {number}" for number in numbers],
     )
-    return made
 
 
-def _content(made: Collection) -> str:
+def _content(made: Any) -> str:
     return repr((made.metadata, made.configuration_json, made.get(include=_ALL)))
 
 
@@ -213,18 +204,18 @@ def _tear(subject: Subject, name: str) -> None:
 @pytest.fixture
 def shared(subject: Subject) -> Subject:
     """A memory beside whose collections another program has two, in two databases."""
-    _make(_client(subject), "corpus")
-    admin = chromadb.AdminClient(_client(subject).get_settings())
+    _make(chroma_client(subject.data_dir), "corpus")
+    admin = chroma_admin(subject.data_dir)
     admin.create_tenant("they")
     admin.create_database("elsewhere", "they")
-    _make(_client(subject, tenant="they", database="elsewhere"), "theirs")
+    _make(chroma_client(subject.data_dir, tenant="they", database="elsewhere"), "theirs")
     return subject
 
 
 def _both(subject: Subject) -> list[str]:
-    elsewhere = _client(subject, tenant="they", database="elsewhere")
+    elsewhere = chroma_client(subject.data_dir, tenant="they", database="elsewhere")
     return [
-        _content(_client(subject).get_collection("corpus")),
+        _content(chroma_client(subject.data_dir).get_collection("corpus")),
         _content(elsewhere.get_collection("theirs")),
     ]
 
@@ -232,7 +223,7 @@ def _both(subject: Subject) -> list[str]:
 def _set_aside(subject: Subject) -> Path:
     """The one directory that was set aside when a reader met the damage."""
     with pytest.raises(StoreError, match=r"chroma\.broken-"):
-        _client(subject)
+        chroma_client(subject.data_dir)
     (aside,) = chroma_files.set_aside_directories(subject.data_dir)
     return aside
 
@@ -340,4 +331,4 @@ def test_a_copy_that_was_interrupted_is_made_again(
     assert "keep them" in _note(shared)
     assert copies.recover_others(shared.data_dir) == ["corpus", "theirs"]
     assert _both(shared) == theirs
-    assert [each.name for each in _client(shared).list_collections()] == ["corpus"]
+    assert [each.name for each in chroma_client(shared.data_dir).list_collections()] == ["corpus"]

@@ -18,15 +18,17 @@ from memory_assets.cli.doctor_command import diagnose
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.project_names import with_spoken_projects
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.listing import list_sessions
 from memory_assets.recall.sessions.usage import usage
 from memory_assets.requests.questions import SessionsRequest, UsageRequest
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.serving.answer_lines import sessions_notes, usage_notes
+from memory_assets.serving.answer_lines import clock, sessions_notes, usage_notes
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import chroma_notes, in_words, status, totals
+from memory_assets.status import chroma_notes, held_back, in_words, status, totals
 from memory_assets.status.status import coverage
+from memory_assets.status.workspaces import workspace_lines
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.session_counts import SessionCounts, counted_sessions
 from memory_assets.stores.chroma.files import OTHERS_FILE, set_aside
@@ -269,3 +271,50 @@ def test_what_earlier_versions_made_is_counted_by_its_prompts(
     counts = SessionCounts.of(counted_sessions(catalog))
     assert counts == SessionCounts(4, persons=2, programs=0, without_turn=1, waiting=1)
     assert counts.shares().endswith("1 not taken in")
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("run `memory ingest --full --project={}`", "run `memory ingest --full --project=app`"),
+        ("{}: index_words: see {}", "app: index_words: see {}"),
+        ("{}-2: --project={}-2.", "{}-2: --project={}-2."),
+        ("ingest_batch: StoreError", "ingest_batch: StoreError"),
+    ],
+)
+def test_a_command_that_is_told_has_the_name_that_people_use(message: str, told: str) -> None:
+    """And so has the head of a line; what else is told stays as it is."""
+    key = "-home-mira-app"
+    line = with_spoken_projects(message.replace("{}", key), {key: "app", "-home-mira-x": "x"})
+    assert line == told.replace("{}", key)
+    of_two_words = with_spoken_projects("--project=" + key, {key: "my app"})
+    assert of_two_words == "--project='my app'"
+
+
+def test_what_is_held_back_is_told_with_names_and_times_that_people_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The project's, in the command that mends it, too; the time as all others."""
+    monkeypatch.setenv("TZ", "Europe/Lisbon")
+    time.tzset()
+    held = {
+        **{"project": "-home-mira-app", "session_id": "abc", "stage": "turn_chunks"},
+        **{"since": "2026-07-01T08:30:00.123456+00:00", "passing": False},
+        **{"reason": "it is damaged", "remedy": "`memory ingest --project=-home-mira-app`"},
+    }
+    current = {"quarantined": [held], "unlisted": []}
+    (line,) = held_back(current, {"-home-mira-app": "app"})
+    monkeypatch.undo()
+    time.tzset()
+    assert line == (
+        "abc of app (turn_chunks) since 2026-07-01 09:30+01:00: it is damaged; to do: "
+        "`memory ingest --project=app`"
+    )
+
+
+def test_a_workspace_is_listed_with_the_time_of_its_last_change_as_all_times_are() -> None:
+    """In the local zone, which it names."""
+    workspace = {"name": "docs", "root": "/docs", "present": True, "documents": 1, "chunks": 2}
+    at = "2026-07-01T08:30:00.123456+00:00"
+    (line,) = workspace_lines([{**workspace, "changed": at}])
+    assert line.endswith(f"  changed {clock(at)}")

@@ -16,10 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import chromadb
 import numpy as np
 import pytest
-from chromadb.config import Settings as ChromaSettings
 from filelock import FileLock
 
 from memory_assets.errors import StoreError
@@ -193,6 +191,8 @@ def test_the_server_behind_the_gate_cannot_be_reached(servers: Servers) -> None:
 
 def test_a_client_of_others_reads_with_the_token(servers: Servers) -> None:
     """chromadb's own client, by header or by its token provider; without it, it is refused."""
+    import chromadb
+
     data_dir = servers.data_dir()
     _filled(data_dir)
     port, token = servers.start(data_dir).port, chroma_server.token(data_dir)
@@ -200,7 +200,7 @@ def test_a_client_of_others_reads_with_the_token(servers: Servers) -> None:
     provided = chromadb.HttpClient(
         "127.0.0.1",
         port,
-        settings=ChromaSettings(
+        settings=chromadb.config.Settings(
             chroma_client_auth_provider="chromadb.auth.token_authn.TokenAuthClientProvider",
             chroma_client_auth_credentials=token,
         ),
@@ -242,15 +242,6 @@ def test_a_program_that_only_sends_requests_keeps_the_server_running(servers: An
         assert _ask(endpoint, X_Chroma_Token=token)[0] == 200
     assert chroma_server.running(data_dir) == endpoint
     assert servers.ends(endpoint.pid, within=60.0)
-
-
-def test_a_server_of_a_version_without_a_gate_makes_way(servers: Any) -> None:
-    """It answers everybody, so the next use stops it and starts a guarded one."""
-    data_dir = servers.data_dir()
-    open_to_all = servers.start(data_dir)
-    path = data_dir / chroma_server.ENDPOINT
-    path.write_text(json.dumps({"pid": open_to_all.pid, "port": open_to_all.port}))
-    assert servers.start(data_dir).pid != open_to_all.pid
 
 
 def test_no_process_but_the_server_is_ever_signalled(servers: Servers) -> None:

@@ -16,10 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
-import chromadb
 import numpy as np
 import pytest
-from chromadb.api import ClientAPI
 from filelock import FileLock
 
 from memory_assets.errors import StoreBusy
@@ -31,6 +29,7 @@ from memory_assets.stores.chroma.collections import ChromaStore
 from memory_assets.stores.chroma.copies import BESIDE, rewrite_files
 from memory_assets.stores.vector_store import Collection, CollectionVersions
 from memory_assets_tests.command_line import run_code
+from memory_assets_tests.foreign_programs import chroma_admin, chroma_client
 from memory_assets_tests.stores.conftest import Servers
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
@@ -261,12 +260,6 @@ def _write(collection: Collection, numbers: range, text: str) -> None:
     collection.upsert([str(n) for n in numbers], random, texts, [{"n": n} for n in numbers])
 
 
-def _client(data_dir: Path, **where: Any) -> ClientAPI:
-    endpoint = server.ensure_running(data_dir, 60)
-    headers = {"Authorization": f"Bearer {server.token(data_dir)}"}
-    return chromadb.HttpClient("127.0.0.1", endpoint.port, headers=headers, **where)
-
-
 def _quiet(step: str) -> None:
     """No progress is shown."""
 
@@ -296,13 +289,12 @@ def test_collections_of_others_keep_their_settings_wherever_they_are(
     store: ChromaStore, tmp_path: Path
 ) -> None:
     """Another tenant and database, another distance, rows without texts or metadata."""
-    _client(tmp_path)
-    admin = chromadb.AdminClient(_client(tmp_path).get_settings())
+    admin = chroma_admin(tmp_path)
     admin.create_tenant("they")
     admin.create_database("elsewhere", "they")
     their = {"tenant": "they", "database": "elsewhere"}
     hnsw: Any = {"space": "l2", "ef_construction": 77, "max_neighbors": 9}
-    made = _client(tmp_path, **their).create_collection(
+    made = chroma_client(tmp_path, **their).create_collection(
         "theirs", metadata={"about": 1.5}, configuration={"hnsw": hnsw}
     )
     theirs: Any = [{"k": True}, None, {"k": 1}]
@@ -311,7 +303,7 @@ def test_collections_of_others_keep_their_settings_wherever_they_are(
     made.update(["c"], vectors[2:], documents=["text"])
     before = (made.metadata, made.configuration_json, made.get(include=_ALL))
     rewrite_files(tmp_path, _quiet)
-    again = _client(tmp_path, **their).get_collection("theirs")
+    again = chroma_client(tmp_path, **their).get_collection("theirs")
     after = (again.metadata, again.configuration_json, again.get(include=_ALL))
     assert repr(after) == repr(before)
 

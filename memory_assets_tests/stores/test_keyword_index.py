@@ -40,7 +40,7 @@ def _row(number: int, word: str = "lighthouse", text: str | None = None) -> Keyw
 def _write(index: KeywordIndex, rows: list[KeywordRow], session: str = "s1") -> int:
     """Write a session's rows; return how many were written anew."""
     kind, project, _, agent = WHERE
-    kept, first = index.kept_rows(kind, project, session, [row.row_hash for row in rows])
+    kept, first = index.unchanged_blocks(kind, project, session, [row.row_hash for row in rows])
     index.write(kind, project, session, agent, kept, rows[first:], "embedder")
     return len(rows) - first
 
@@ -113,12 +113,12 @@ def test_a_session_that_grew_has_only_its_end_written(path: Path) -> None:
 def test_what_is_written_together_is_seen_together_or_not_at_all(path: Path) -> None:
     """A reader sees none of it before the end, and never any of what failed on the way."""
     with closing(open_for_writing(path)) as index, closing(open_for_reading(path)) as reader:
-        with index.together():
+        with index.one_transaction():
             _write(index, [_row(1)])
             _write(index, [_row(2)], "s2")
             assert reader.places("sessions", "-p").keys() == set()
         assert reader.places("sessions", "-p").keys() == {"s1", "s2"}
-        with pytest.raises(TypeError), index.together():
+        with pytest.raises(TypeError), index.one_transaction():
             _write(index, [_row(3)], "s3")
             _write(index, [replace(_row(4), text="plain")], "s4")  # type: ignore[arg-type]
         assert index.places("sessions", "-p").keys() == {"s1", "s2"}
@@ -129,10 +129,10 @@ def test_what_is_written_together_is_seen_together_or_not_at_all(path: Path) -> 
 def test_what_is_written_and_replaced_together_leaves_no_term_behind(path: Path) -> None:
     """Terms are written last, in one go: those of rows that are gone by then are not."""
     with closing(open_for_writing(path)) as index:
-        with index.together():
+        with index.one_transaction():
             _write(index, [_row(1)])
             index.remove([("-p", "s1")], "sessions")
-            with index.together():
+            with index.one_transaction():
                 _write(index, [_row(2)])
             _write(index, [_row(3)])
         assert _holders(index, "only3") == ["session::s1::turn::3"]

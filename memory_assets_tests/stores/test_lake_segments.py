@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -71,6 +69,9 @@ def _ids(lake: Lake, session_id: str) -> list[str]:
 
 def _assert_everybody_sees(lake: Lake, meant: dict[str, list[str]]) -> None:
     """Ours by session; those of other programs all rows, each once."""
+    import duckdb
+    import pandas as pd
+
     present = {name: ids for name, ids in meant.items() if ids}
     assert lake.sessions(*P) == sorted(present)
     assert {name: _ids(lake, name) for name in NAMES} == {name: meant[name] for name in NAMES}
@@ -100,7 +101,7 @@ def _files(lake: Lake) -> list[str]:
 
 
 @settings(
-    max_examples=50,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

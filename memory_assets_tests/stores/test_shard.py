@@ -11,10 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from memory_assets.errors import (
     ConfigurationError,
@@ -26,6 +24,7 @@ from memory_assets.errors import (
 from memory_assets.settings import load_settings
 from memory_assets.stores.shard.objects import Objects, open_objects
 from memory_assets.stores.shard.shard import Head, Manifest, Shard, shards_below
+from memory_assets_tests.foreign_programs import s3_bucket
 
 Opened = Callable[[], Objects]
 
@@ -33,18 +32,8 @@ Opened = Callable[[], Objects]
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The address of an S3 server on loopback, with a bucket."""
-    running = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    running.start()
-    host, port = running.get_host_and_port()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        patch.setenv("AWS_ACCESS_KEY_ID", "test")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-        patch.setenv("AWS_REGION", "us-east-1")
-        bucket = Request(f"http://{host}:{port}/memories", method="PUT")
-        urlopen(bucket, timeout=10).close()
-        yield f"http://{host}:{port}"
-    running.stop()
+    with s3_bucket("memories") as address:
+        yield address
 
 
 @pytest.fixture(params=["directory", "s3"])

@@ -101,6 +101,7 @@ def test_a_failing_test_behind_a_pipe_is_an_error(script: Make) -> None:
         ("cargo test 2>&1 | tail -20", "error: one\ntest result: ok. 5 passed; 0 failed;"),
         ("go test ./... | grep -v cached", "--- FAIL is quoted\nok  \tharbor/a\t0.1s"),
         ("set -o pipefail; make test | tee log", "FAIL: of the fixture\nall good"),
+        ("pnpm test | tail", "LOG [Tides] Run complete: good=3, failed=2\nTests: 9 passed"),
         ("vitest run; git status", "FAIL src/x (quoted)\nTests  8 passed, 0 failed"),
     ],
 )

@@ -21,6 +21,7 @@ from memory_assets.transcripts import (
 )
 from memory_assets.transcripts import databases as opening
 from memory_assets.transcripts.databases import opened
+from memory_assets_tests.transcripts.agent_databases import OpenCode
 from memory_assets_tests.transcripts.store_reading import (
     ASKED,
     SAID,
@@ -200,6 +201,20 @@ def test_a_damaged_database_is_one_line(
     assert found(store, unlisted) == []
     assert [(each.path, each.reason) for each in unlisted] == [(str(store.path), reason)]
     assert unlisted[0].remedy
+
+
+def test_a_damaged_schema_that_is_no_text_is_one_line(tmp_path: Path) -> None:
+    """SQLite's message quotes it, and then Python cannot decode that message."""
+    store = OpenCode(tmp_path, wal=False)
+    store.path.unlink()
+    with closing(sqlite3.connect(store.path)) as writer:
+        writer.execute("CREATE TABLE session(id text)")
+        writer.commit()
+    content = store.path.read_bytes().replace(b"tablesession", b"table\x80ession")
+    store.path.write_bytes(content)
+    unlisted: list[Unlisted] = []
+    assert found(store, unlisted) == []
+    assert [each.reason for each in unlisted] == ["the database is damaged"]
 
 
 @databases

@@ -88,7 +88,7 @@ def read_all(store: Store) -> None:
 
 
 @pytest.mark.parametrize("make", DATABASES, ids=lambda make: make.__name__)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 1 << 30), replacements=st.lists(values, min_size=1, max_size=6))
 def test_any_value_in_any_column(make: Make, seed: int, replacements: list[Any]) -> None:
     """Values of other types, JSON of another shape, and what is no JSON."""
@@ -148,7 +148,7 @@ def plain(replacements: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("make", FILES, ids=lambda make: make.__name__)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 1 << 30), replacements=st.lists(values, min_size=1, max_size=6))
 def test_any_value_in_any_file(make: Make, seed: int, replacements: list[Any]) -> None:
     """Documents and logs of another shape, and cut off."""
@@ -175,7 +175,7 @@ def test_any_value_in_any_file(make: Make, seed: int, replacements: list[Any]) -
 
 
 @pytest.mark.parametrize("make", (*DATABASES, *FILES), ids=lambda make: make.__name__)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 1 << 30), content=st.binary(max_size=300))
 def test_any_bytes_in_place_of_a_store(make: Make, seed: int, content: bytes) -> None:
     """Some bytes replaced, or all."""

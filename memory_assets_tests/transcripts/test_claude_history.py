@@ -97,9 +97,10 @@ def test_a_lost_session_is_its_prompts_and_says_so(claude: Path) -> None:
 
 
 def test_a_session_of_today_is_left_to_its_transcript(claude: Path) -> None:
-    """Its file may be a moment late."""
-    _write(claude, _line("just now", int(time.time() * 1000)))
-    assert _sources(claude) == []
+    """Its file may be a moment late. One of the future, by a clock that was wrong, is not."""
+    now = int(time.time() * 1000)
+    _write(claude, _line("just now", now), _line("tomorrow", now + DAY_MS, KEPT))
+    assert [source.session_id for source in _sources(claude)] == [KEPT]
 
 
 def test_prompts_without_a_session_are_parted_by_project_and_pause(claude: Path) -> None:

@@ -19,6 +19,7 @@ from memory_assets.cli.printing import rendering
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.versions import note_versions
+from memory_assets.project_names import with_spoken_projects
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.visible_text import visible
 from memory_assets.session_analysis.phrases import names
@@ -87,12 +88,15 @@ def print_report(
     if as_json:
         rendering.print_json({**report, "status": current})
         return current
-    for project, reason in report["failed"].items():
-        console.print(f"[red]failed[/red] {rendering.escaped(f'{project}: {reason}')}")
-    for name in report["checks_failed"]:
-        console.print(f"[red]check failed[/red] {rendering.escaped(name)}")
-    for name in report["warnings"]:
-        console.print(f"[yellow]check warns[/yellow] {rendering.escaped(name)}")
+    spoken = components.catalog.spoken_projects()
+    failed = [f"{project}: {reason}" for project, reason in report["failed"].items()]
+    for told, lines in (
+        ("[red]failed[/red]", failed),
+        ("[red]check failed[/red]", report["checks_failed"]),
+        ("[yellow]check warns[/yellow]", report["warnings"]),
+    ):
+        for line in lines:
+            console.print(f"{told} {rendering.escaped(with_spoken_projects(line, spoken))}")
     for line in overview.sample_note(current):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if not report["work"] and (current["quarantined"] or current["unlisted"]):
@@ -104,7 +108,7 @@ def print_report(
             f"{overview.counted(report['projects'], 'project')} in {report['seconds']} s."
         )
     is_complete = not (report["failed"] or report["checks_failed"])
-    rendering.print_totals(current, console, is_complete=is_complete)
+    rendering.print_totals(current, spoken, console, is_complete=is_complete)
     for line in _by_agent(components) if is_first else ():
         console.print(rendering.escaped(line))
     for line in _what_to_type(components, _FIRST_QUESTIONS if is_first else 1):

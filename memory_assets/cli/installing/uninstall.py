@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from memory_assets.cli.commands import command, flag
+from memory_assets.cli.completion import without_completion
 from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
 from memory_assets.cli.installing.agent_plugin import is_plugin
 from memory_assets.cli.installing.git_hooks import checkouts_with_hooks, hooks_of
@@ -85,7 +86,7 @@ def uninstall(yes: bool, keep_data: bool) -> None:
 def find(settings: Settings, *, keep_data: bool = False) -> Found:
     """Return what is on this machine, looking for hooks in the user's settings and in the
     projects and workspaces on record."""
-    plan = Found()
+    plan = Found(edited=dict(without_completion()))
     directories = list(_directories(settings))
     for path in hooked_files(directories):
         plan.edited[path] = without_hook(path) or b""

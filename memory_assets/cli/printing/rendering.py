@@ -192,16 +192,19 @@ def escaped(text: str) -> str:
     return escape(printable(text))
 
 
-def print_totals(current: dict[str, Any], console: Console, *, is_complete: bool) -> None:
+def print_totals(
+    current: dict[str, Any], spoken: Mapping[str, str], console: Console, *, is_complete: bool
+) -> None:
     """Print counts and coverage, then a line for each session, file or directory that is held
-    back. Where the ingest is not `is_complete`, nothing says that everything can be found."""
+    back, with the `spoken` names of projects. Where the ingest is not `is_complete`, nothing says
+    that everything can be found."""
     from memory_assets import status as overview
 
     console.print(overview.totals(current))
     for well, line in overview.in_words(current["coverage"]):
         if is_complete or not well:
             console.print(line if well else f"[yellow]{line}[/yellow]")
-    for line in overview.held_back(current):
+    for line in overview.held_back(current, spoken):
         console.print(f"[yellow]held back[/yellow] {escaped(line)}")
 
 

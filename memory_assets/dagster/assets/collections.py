@@ -13,7 +13,7 @@ from datetime import timedelta
 import dagster as dg
 import pyarrow as pa
 
-from memory_assets.dagster.assets.step import step_asset
+from memory_assets.dagster.assets.step import step_asset, step_spec
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
     SESSION_INDEXES,
@@ -34,12 +34,11 @@ _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
 def _collection(index: IndexedTable) -> dg.AssetsDefinition:
     """Return the asset that mirrors the rows of `index` in Chroma."""
     columns = columns_of(index.kind)
-    return step_asset(
+    spec = step_spec(
         index.stage,
         f"The rows of {index.table.name} in Chroma, in `{index.collection('<agent>')}`.",
         group=_GROUP,
         kinds={"chroma"},
-        searched=index == SESSIONS_INDEX,
         freshness_policy=_FRESH if index in SESSION_INDEXES else None,
         metadata={
             "dagster/column_schema": dg.TableSchema(
@@ -49,8 +48,8 @@ def _collection(index: IndexedTable) -> dg.AssetsDefinition:
                 ]
             ),
         },
-        retry_policy=_RETRY,
     )
+    return step_asset(spec, searched=index == SESSIONS_INDEX, retry_policy=_RETRY)
 
 
 def _type(index: IndexedTable, name: str, column: str) -> str:
@@ -66,25 +65,17 @@ def _type(index: IndexedTable, name: str, column: str) -> str:
     return str(kept) if is_scalar else "string"
 
 
+def _keywords(asset: str, of: str, where: str) -> dg.AssetsDefinition:
+    """Return the asset of a part of the keyword index."""
+    description = f"Terms, texts and vectors of {of}, in {where}."
+    return step_asset(step_spec(asset, description, group=_GROUP, kinds={"sqlite"}), searched=True)
+
+
 COLLECTIONS = [_collection(index) for index in INDEXES]
-keyword_index = step_asset(
-    STAGE,
-    "Terms, texts and vectors of all rows that a search can find, in `keywords.db`.",
-    group=_GROUP,
-    kinds={"sqlite"},
-    searched=True,
+keyword_index = _keywords(STAGE, "all rows that a search can find", "`keywords.db`")
+workspace_keyword_index = _keywords(
+    WORKSPACE_KEYWORDS, "the chunks of workspaces", "the same `keywords.db`"
 )
-workspace_keyword_index = step_asset(
-    WORKSPACE_KEYWORDS,
-    "Terms, texts and vectors of the chunks of workspaces, in the same `keywords.db`.",
-    group=_GROUP,
-    kinds={"sqlite"},
-    searched=True,
-)
-agent_keyword_index = step_asset(
-    AGENT_KEYWORDS,
-    "Terms, texts and vectors of what agents wrote themselves, in the same `keywords.db`.",
-    group=_GROUP,
-    kinds={"sqlite"},
-    searched=True,
+agent_keyword_index = _keywords(
+    AGENT_KEYWORDS, "what agents wrote themselves", "the same `keywords.db`"
 )

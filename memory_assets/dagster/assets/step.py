@@ -18,7 +18,12 @@ import dagster as dg
 from memory_assets.dagster.metadata import SEARCHED_FIRST, checked, materialized
 from memory_assets.dagster.op_events import OpEvents
 from memory_assets.dagster.partitions import agent_memory, partitions_of, projects, workspaces
-from memory_assets.dagster.resources import MemoryParam, MemoryResource, WorkersParam
+from memory_assets.dagster.resources import (
+    MemoryParam,
+    MemoryResource,
+    WorkersParam,
+    present_ruleset_version,
+)
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.checks.checks import Verified, checks_of
 from memory_assets.pipeline.ingest.batch_run import BatchRun, evaluation
@@ -75,7 +80,7 @@ def run_steps(
                 if isinstance(outcome, Verified):
                     yield checked(asset, outcome.name, outcome.verdict)
                 elif dg.AssetKey(asset) in context.selected_asset_keys:
-                    yield materialized(components, outcome.report, STEPS[asset])
+                    yield materialized(components, outcome.report)
                 if failed_asset(outcome):
                     return
 
@@ -172,65 +177,62 @@ def _existing_partitions(
 _PROJECT_ASSETS = {name for name, step in STEPS.items() if step.partitions == projects.name}
 
 
-def backfill_policy(name: str) -> dg.BackfillPolicy | None:
-    """Return how a backfill makes the partitions of an asset: those of projects in one run."""
-    return dg.BackfillPolicy.single_run() if name in _PROJECT_ASSETS else None
-
-
-def check_specs_of(asset: str) -> list[dg.AssetCheckSpec]:
-    """Return the checks of an asset for its definition: partitioned, as the asset is."""
-    return [
-        dg.AssetCheckSpec(
-            check.name,
-            asset=asset,
-            description=check.description,
-            blocking=check.blocking,
-            partitions_def=partitions_of(asset),
-        )
-        for check in checks_of(asset)
-    ]
-
-
-def step_asset(
+def step_spec(
     name: str,
     description: str,
     *,
     group: str,
     kinds: set[str],
-    searched: bool = False,
     metadata: Mapping[str, Any] | None = None,
-    retry_policy: dg.RetryPolicy | None = None,
     freshness_policy: dg.FreshnessPolicy | None = None,
-) -> dg.AssetsDefinition:
-    """Return the asset of one step, partitioned as the step says; `searched`: a search needs it, so
-    it runs before others. Its checks can be run without it."""
+) -> dg.AssetSpec:
+    """Return the specification of the asset of one step."""
     step = STEPS[name]
+    return dg.AssetSpec(
+        name,
+        description=description,
+        deps=step.deps,
+        group_name=group,
+        kinds=kinds,
+        code_version=step.code_version or present_ruleset_version(),
+        metadata=metadata or {},
+        freshness_policy=freshness_policy,
+        skippable=True,
+    )
+
+
+def step_asset(
+    *specs: dg.AssetSpec, searched: bool = False, retry_policy: dg.RetryPolicy | None = None
+) -> dg.AssetsDefinition:
+    """Return the asset of one step, or of several that are made together, partitioned as the steps
+    say; a backfill makes those of projects in one run. `searched`: a search needs it, so it runs
+    before others. Its checks, which are partitioned as it is, can be run without it."""
+    names = tuple(spec.key.to_user_string() for spec in specs)
+    partitions = partitions_of(names[0])
 
     @dg.multi_asset(
-        name=name,
-        specs=[
-            dg.AssetSpec(
-                name,
-                description=description,
-                deps=step.deps,
-                group_name=group,
-                kinds=kinds,
-                code_version=step.code_version,
-                metadata=metadata or {},
-                freshness_policy=freshness_policy,
-                skippable=True,
-            )
-        ],
-        partitions_def=partitions_of(name),
-        backfill_policy=backfill_policy(name),
+        name=names[0],
+        specs=specs,
+        partitions_def=partitions,
+        backfill_policy=dg.BackfillPolicy.single_run() if partitions == projects else None,
         op_tags=SEARCHED_FIRST if searched else None,
-        check_specs=check_specs_of(name),
+        check_specs=[
+            dg.AssetCheckSpec(
+                check.name,
+                asset=name,
+                description=check.description,
+                blocking=check.blocking,
+                partitions_def=partitions,
+            )
+            for name in names
+            for check in checks_of(name)
+        ],
         can_subset=True,
         retry_policy=retry_policy,
     )
     def asset(
         context: dg.AssetExecutionContext, memory: MemoryParam, workers: WorkersParam
     ) -> StepResults:
-        yield from run_steps(context, memory, workers, (name,))
+        yield from run_steps(context, memory, workers, names)
 
     return asset

@@ -6,18 +6,20 @@ the cost of an ingest, so they are kept in the lake, where a damaged or moved Ch
 from them in minutes, and where their model is recorded row by row.
 """
 
-from memory_assets.dagster.assets.step import step_asset
+from memory_assets.dagster.assets.step import step_asset, step_spec
 from memory_assets.dagster.metadata import definition_metadata
 from memory_assets.pipeline.stages import STAGES
 
 TABLES = [
     step_asset(
-        stage.table.name,
-        stage.description,
-        group=stage.group,
-        kinds={"parquet", *stage.reads},
+        step_spec(
+            stage.table.name,
+            stage.description,
+            group=stage.group,
+            kinds={"parquet", *stage.reads},
+            metadata=definition_metadata(stage.table),
+        ),
         searched=stage.searched,
-        metadata=definition_metadata(stage.table),
     )
     for stage in STAGES
 ]

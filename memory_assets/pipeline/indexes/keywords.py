@@ -308,7 +308,7 @@ class _Batch:
         """Write the queued sessions, then note their products."""
         if not self._queued:
             return
-        with self._index.together():
+        with self._index.one_transaction():
             for kind, agent, session, product in self._queued:
                 where = (kind, self._project, product.session_id, agent)
                 self._index.write(*where, session.kept, session.new, session.embedder_id)
@@ -346,7 +346,7 @@ def _session(
     units = [int(row[number]) if number else at for at, row in enumerate(values)]
     kept, first = list[int](), 0
     if index is not None:
-        kept, first = index.kept_rows(kind, project, session_id, [row.hash for row in rows])
+        kept, first = index.unchanged_blocks(kind, project, session_id, [row.hash for row in rows])
     new = [
         keyword_row(row, unit, table.kind.time)
         for row, unit in zip(rows[first:], units[first:], strict=True)

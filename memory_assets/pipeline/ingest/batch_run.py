@@ -14,24 +14,23 @@ from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.passes import SUMMARIES, WORDS, Batch, Outcome, Pass
-from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, Step
+from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.runs.events import (
     AssetEvent,
     Evaluation,
     Materialization,
     Metadata,
 )
-from memory_assets.stores.under_way.ingest import IngestProgress, ingesting
+from memory_assets.stores.under_way.ingest import IndexedProjects, ingesting
 from memory_assets.transcripts import Source
 
 _STORE_SECONDS = 1.0
 """How long events are collected before they are stored together."""
-
-_GRAPH_ORDER = {asset: number for number, asset in enumerate(STEPS)}
 
 Listener = Callable[[Outcome | Pass], None]
 """Called with the outcome of each step and check, and with each pass over all projects when it has
@@ -56,7 +55,7 @@ class BatchRun:
     """Takes projects through the passes; each pass is an op of a run, and has a log of its own."""
 
     batch: Batch
-    _progress: IngestProgress | None = None
+    _progress: IndexedProjects | None = None
     """The progress that searches report; None where the batch has no projects."""
 
     def __init__(self, components: Components, workers: Workers, listen: Listener = ignore) -> None:
@@ -78,7 +77,7 @@ class BatchRun:
         sources = walk_once(components) if walked is None else walked
         self.batch = Batch.of(components, projects, sources, limit)
         names = self.batch.projects
-        self._progress = IngestProgress(len(names))
+        self._progress = IndexedProjects(len(names))
         self.run_pass(log, WORDS)
 
     def take(self, partitions: Sequence[str]) -> None:
@@ -141,28 +140,29 @@ class _EventBuffer:
         return due
 
     def store(self) -> None:
-        """Store the buffer: each asset after its upstream assets, then the checks."""
+        """Store the buffer."""
         waiting, self._waiting = self._waiting, []
         self._stored_at = time.monotonic()
-        made = [event for event in waiting if isinstance(event, Made)]
-        made.sort(key=lambda event: _GRAPH_ORDER[event.asset])
-        events: list[AssetEvent] = [self._materialization(event) for event in made]
-        events += [evaluation(event) for event in waiting if isinstance(event, Verified)]
-        if events:
-            self._log.store(events)
+        if waiting:
+            self._log.store(
+                [
+                    self._materialization(event) if isinstance(event, Made) else evaluation(event)
+                    for event in waiting
+                ]
+            )
 
     def _materialization(self, outcome: Made) -> Materialization:
         step, report = STEPS[outcome.asset], outcome.report
         return Materialization(
             outcome.project,
             step.asset,
-            metadata_of(self._components, report, step),
+            metadata_of(self._components, report),
             step.code_version or self._components.ruleset_version,
             report.data_version,
         )
 
 
-def metadata_of(components: Components, report: StageReport, step: Step) -> Metadata:
+def metadata_of(components: Components, report: StageReport) -> Metadata:
     """Return the metadata of an asset's materialization: the counts of its stage's report.
 
     Only counts, names and hashes: Dagster's event log is not redacted, so no text of a
@@ -180,8 +180,8 @@ def metadata_of(components: Components, report: StageReport, step: Step) -> Meta
         "seconds": round(report.seconds, 3),
         **report.details,
     }
-    if step.table is not None:
-        partition = components.lake.partition(step.table, report.project)
+    if table := TABLES.get(report.stage):
+        partition = components.lake.partition(table, report.project)
         metadata |= {"dagster/uri": partition.directory, "bytes": partition.size()}
     return metadata
 

@@ -23,14 +23,13 @@ from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked,
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import newest_first, out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stages import STAGES, WORKSPACES
+from memory_assets.pipeline.stages import SESSIONS, STAGES, TURNS, WORKSPACES
 from memory_assets.stores.lake.schemas import (
     MEMORY_TRAIL,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
 )
-from memory_assets.stores.runs.names import PARTITIONS
 from memory_assets.transcripts import Source
 
 _FIRST_BYTES = 1_000_000
@@ -49,23 +48,9 @@ class Pass:
     assets: tuple[str, ...]
 
 
-def _session_tables(*, searched: bool) -> tuple[str, ...]:
-    """Return the projects' tables of turns (`searched`), or those made of whole sessions."""
-    return tuple(
-        stage.table.name
-        for stage in STAGES
-        if not stage.embeds
-        and stage.partitions == PARTITIONS
-        and (stage.group == "turns") == searched
-    )
-
-
-def _workspace_tables(*, embedded: bool) -> tuple[str, ...]:
-    return tuple(
-        stage.table.name
-        for stage in STAGES
-        if stage.group == WORKSPACES and stage.embeds == embedded
-    )
+def _tables(group: str) -> tuple[str, ...]:
+    """Return the tables of a group without those of vectors."""
+    return tuple(stage.table.name for stage in STAGES if stage.group == group and not stage.embeds)
 
 
 WORDS = Pass(
@@ -74,11 +59,11 @@ WORDS = Pass(
         RAW_SESSIONS,
         REDACTED_RECORDS.name,
         REDACTION_AUDIT.name,
-        *_session_tables(searched=True),
+        *_tables(TURNS),
         KEYWORD_INDEX,
     ),
 )
-SUMMARIES = Pass("summaries", (*_session_tables(searched=False), KEYWORD_INDEX))
+SUMMARIES = Pass("summaries", (*_tables(SESSIONS), KEYWORD_INDEX))
 VECTORS = Pass(
     "vectors",
     (
@@ -91,12 +76,12 @@ PASSES = (WORDS, SUMMARIES, VECTORS)
 """The passes of projects."""
 DOCUMENTS = Pass(
     "documents",
-    (WORKSPACE_DOCUMENTS.name, *_workspace_tables(embedded=False), WORKSPACE_KEYWORDS),
+    (WORKSPACE_DOCUMENTS.name, *_tables(WORKSPACES), WORKSPACE_KEYWORDS),
 )
 DOCUMENT_VECTORS = Pass(
     "document vectors",
     (
-        *_workspace_tables(embedded=True),
+        INDEX_OF["workspace"].embeddings.name,
         WORKSPACE_KEYWORDS,
         INDEX_OF["workspace"].stage,
     ),
@@ -133,17 +118,12 @@ class Task:
 
 @dataclass
 class Batch:
-    """The projects of an ingest, in their order, and the assets that failed so far, by project.
-    `first`: the number of files, by project, that are read before all others. `limit`: the most
-    files to read of each project. `sources`: the transcripts by project. `parts`: the numbers of
-    files in which a large project is ingested."""
+    """The projects of an ingest, in their order, the tasks of their first pass, and the assets that
+    failed so far, by project."""
 
     projects: Sequence[str]
-    first: Mapping[str, int] = field(default_factory=dict)
-    limit: int | None = None
+    words: Sequence[Task] = ()
     failed: dict[str, set[str]] = field(default_factory=dict)
-    sources: Mapping[str, Sequence[Source]] = field(default_factory=dict)
-    parts: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -153,8 +133,9 @@ class Batch:
         sources: Mapping[str, Sequence[Source]],
         limit: int | None = None,
     ) -> Batch:
-        """Return the batch of these projects, those with the newest transcripts first, and its
-        first megabyte. With a `limit` it has so many files of all projects; with 0, none."""
+        """Return the batch of these projects, those with the newest transcripts first. Their first
+        megabyte comes before all else, and large projects are ingested in parts. With a `limit` it
+        has so many files of all projects; with 0, none."""
         changed: list[Source] = []
         for project in projects:
             rows = components.catalog.sources.rows(project)
@@ -162,44 +143,41 @@ class Batch:
         changed = newest_first(changed)
         newest = {source.project: source.mtime_ns for source in reversed(changed)}
         ordered = sorted(projects, key=lambda name: (-newest.get(name, 0), name))
-        if limit:
-            first = Counter(source.project for source in changed[:limit])
-            return cls([name for name in ordered if name in first], first, 0, sources=sources)
+
+        def task(project: str, most: int | None, *, is_first: bool = False) -> Task:
+            walked = sources.get(project, ())
+            return Task(project, WORDS.assets, most, walked=walked, is_first=is_first)
+
         if limit == 0:
-            return cls(ordered, limit=0, sources=sources)
+            return cls(ordered, [task(name, 0) for name in ordered])
         first_files, *rest = _split_by_size(changed, _FIRST_BYTES) or [[]]
-        first = Counter(file.project for file in first_files if rest)
+        first_files = changed[:limit] if limit else first_files if rest else []
+        first = Counter(source.project for source in first_files)
+        tasks = [task(name, most, is_first=True) for name, most in first.items()]
+        if limit:
+            return cls([name for name in ordered if name in first], tasks)
         remaining: defaultdict[str, list[Source]] = defaultdict(list)
         for source in changed[first.total() :]:
             remaining[source.project].append(source)
-        parts = {
-            name: [len(part) for part in _split_by_size(files, _PART_BYTES)[:-1]]
-            for name, files in remaining.items()
-        }
-        return cls(ordered, first, sources=sources, parts=parts)
+        for name in ordered:
+            parts = _split_by_size(remaining[name], _PART_BYTES)[:-1]
+            tasks += [task(name, most) for most in (*map(len, parts), None)]
+        return cls(ordered, tasks)
 
     def note(self, outcome: Outcome) -> None:
         """Note a failure, so that nothing downstream of it is made."""
         if asset := failed_asset(outcome):
             self.failed.setdefault(outcome.project, set()).add(asset)
 
-    def tasks(self, part: Pass) -> list[Task]:
+    def tasks(self, part: Pass) -> Sequence[Task]:
         """Return the tasks of a pass."""
-        if part is not WORDS:
-            return [self._task(project, part, self.limit) for project in self.projects]
-        tasks = [
-            replace(self._task(project, part, limit), is_first=True)
-            for project, limit in self.first.items()
+        if part is WORDS:
+            return self.words
+        failed = {name: frozenset(assets) for name, assets in self.failed.items()}
+        return [
+            Task(project, part.assets, failed=failed.get(project, frozenset()))
+            for project in self.projects
         ]
-        for project in self.projects:
-            if self.limit is None or project not in self.first:
-                limits = (*self.parts.get(project, ()), self.limit)
-                tasks += [self._task(project, part, limit) for limit in limits]
-        return tasks
-
-    def _task(self, project: str, part: Pass, limit: int | None) -> Task:
-        walked = self.sources.get(project, ()) if part is WORDS else None
-        return Task(project, part.assets, limit, frozenset(self.failed.get(project, ())), walked)
 
 
 def _split_by_size(files: Sequence[Source], size: int) -> list[list[Source]]:

@@ -41,7 +41,6 @@ from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
-    Table,
 )
 from memory_assets.stores.runs.names import (
     AGENT_MEMORY_PARTITIONS,
@@ -63,10 +62,9 @@ class Step:
     asset: str
     run: Run
     code_version: str | None
+    partitions: str
     deps: tuple[str, ...] = ()
     blocked_by: tuple[str, ...] = ()
-    table: Table | None = None
-    partitions: str = PARTITIONS
 
 
 @dataclass(frozen=True)
@@ -143,83 +141,48 @@ def _unless_disabled(name: str, run: Run) -> Run:
     return run_or_nothing
 
 
-_DOCUMENTS_STEP = Step(
-    WORKSPACE_DOCUMENTS.name,
-    read_documents,
-    DOCUMENTS_VERSION,
-    table=WORKSPACE_DOCUMENTS,
-    partitions=WORKSPACE_PARTITIONS,
-)
-_AGENT_STEPS = tuple(
-    Step(
-        table.name,
-        run,
-        TABLES_VERSION,
-        deps=(needed,) if needed else (),
-        blocked_by=(needed,) if needed else (),
-        table=table,
-        partitions=AGENT_MEMORY_PARTITIONS,
-    )
-    for table, run, needed in (
-        (AGENT_HISTORY, make_history, ""),
-        (AGENT_MEMORY, make_memories, ""),
-        (MEMORY_TRAIL, make_trail, AGENT_MEMORY.name),
-    )
-)
-_SOURCE_PARTITIONS = {
-    WORKSPACE_DOCUMENTS.name: WORKSPACE_PARTITIONS,
-    **{step.asset: AGENT_MEMORY_PARTITIONS for step in _AGENT_STEPS},
-}
-"""The partitions of source tables, if they are not projects."""
-
-
-def _steps() -> Iterator[Step]:
+def _steps() -> dict[str, Step]:
     records, audit = REDACTED_RECORDS.name, REDACTION_AUDIT.name
-    documents = WORKSPACE_DOCUMENTS.name
+    documents, memories = WORKSPACE_DOCUMENTS.name, AGENT_MEMORY.name
     readers = "+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS))
-    yield Step(RAW_SESSIONS, scan_project, readers)
-    yield Step(
-        records,
-        redact_project,
-        None,
-        (RAW_SESSIONS,),
-        (RAW_SESSIONS,),
-        REDACTED_RECORDS,
-    )
-    yield Step(audit, audit_project, ENGINE_VERSION, (records,), (records,), REDACTION_AUDIT)
+    steps: dict[str, Step] = {}
+
+    def source(partitions: str, name: str, run: Run, version: str) -> None:
+        steps[name] = Step(name, run, version, partitions)
+
+    def made(
+        name: str, run: Run, version: str | None, of: tuple[str, ...], *blocked_by: str
+    ) -> None:
+        """Add an asset that is made of others, and has their partitions."""
+        steps[name] = Step(name, run, version, steps[of[0]].partitions, of, blocked_by or of)
+
+    source(PARTITIONS, RAW_SESSIONS, scan_project, readers)
+    made(records, redact_project, None, (RAW_SESSIONS,))
+    made(audit, audit_project, ENGINE_VERSION, (records,))
+    source(WORKSPACE_PARTITIONS, documents, read_documents, DOCUMENTS_VERSION)
+    source(AGENT_MEMORY_PARTITIONS, AGENT_HISTORY.name, make_history, TABLES_VERSION)
+    source(AGENT_MEMORY_PARTITIONS, memories, make_memories, TABLES_VERSION)
+    made(MEMORY_TRAIL.name, make_trail, TABLES_VERSION, (memories,))
     for stage in STAGES:
         name, upstream = stage.table.name, stage.derived.upstream.name
         run = _unless_disabled(name, stage.run) if stage.embeds else stage.run
         needed = audit if upstream == records else upstream
-        made_by = stage.derived.code_version
-        if upstream == documents:
-            yield _DOCUMENTS_STEP
-        yield from (step for step in _AGENT_STEPS if upstream in (step.asset, *step.deps))
-        partitions = stage.partitions
-        yield Step(name, run, made_by, (upstream,), (needed,), stage.table, partitions=partitions)
+        made(name, run, stage.derived.code_version, (upstream,), needed)
     for index in INDEXES:
         run = _unless_disabled(index.stage, partial(index_project, index=index))
-        vectors = index.embeddings.name
-        yield Step(
-            index.stage,
-            run,
-            DEFAULT_EMBEDDER,
-            (vectors,),
-            (vectors,),
-            partitions=_SOURCE_PARTITIONS.get(index.archive, PARTITIONS),
-        )
-    for asset, archives, needed in (
-        (KEYWORD_INDEX, (records,), audit),
-        (WORKSPACE_KEYWORDS, (documents,), documents),
-        (AGENT_KEYWORDS, tuple(step.asset for step in _AGENT_STEPS), AGENT_MEMORY.name),
+        made(index.stage, run, DEFAULT_EMBEDDER, (index.embeddings.name,))
+    for asset, needed in (
+        (KEYWORD_INDEX, audit),
+        (WORKSPACE_KEYWORDS, documents),
+        (AGENT_KEYWORDS, memories),
     ):
-        indexed = [table_index for table_index in INDEXES if table_index.archive in archives]
-        made_of = tuple(table_index.embeddings.name for table_index in indexed)
-        blocked_by = (needed, *(table_index.table.name for table_index in indexed))
+        partitions = steps[needed].partitions
+        indexed = [of for of in INDEXES if steps[of.stage].partitions == partitions]
+        made_of = tuple(of.embeddings.name for of in indexed)
         run = partial(index_keywords, stage=asset)
-        partitions = _SOURCE_PARTITIONS.get(archives[0], PARTITIONS)
-        yield Step(asset, run, TERMS_VERSION, made_of, blocked_by, partitions=partitions)
+        made(asset, run, TERMS_VERSION, made_of, needed, *(of.table.name for of in indexed))
+    return steps
 
 
-STEPS = {step.asset: step for step in _steps()}
+STEPS = _steps()
 """The step of each partitioned asset, in an order in which they can be run."""

@@ -147,10 +147,9 @@ def _redaction_jobs(components: Components, task: Task) -> Iterator[Job]:
         make = partial(_read_and_redact, changed=files, rows=unchanged)
         yield Job((project, name), make, size / BYTES_A_SECOND, size)
     changed_sessions = {file.session_id for file in changed}
-    state = DueSessions.of(components, project)
+    due = DueSessions(components, project)
     for session in session_files(components, project):
-        expected = session.input_hash(components.ruleset_version)
-        if session.session_id not in changed_sessions and state.is_due(session, expected):
+        if session.session_id not in changed_sessions and due.status(session) == "due":
             size = sum(row.size for row in session.to_read)
             make = partial(_redact_and_cut, session=session)
             yield Job(session.key, make, size / BYTES_A_SECOND, size)

@@ -4,12 +4,12 @@ redaction."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from hashlib import blake2b
 from itertools import groupby
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -170,11 +170,6 @@ class Counts:
     def facts(self) -> ProductFacts:
         """Return the counts as facts of a redacted_records product."""
         return cast(ProductFacts, dict(vars(self)))
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Counts:
-        """Return the counts from the JSON object that has them as fields."""
-        return cls(**{**values, "dropped": Counter(values["dropped"])})
 
 
 _NOTHING_COPIED: RecordIds = np.empty(0, dtype=np.uint64)

@@ -46,10 +46,8 @@ from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
 from memory_assets.pipeline.tables.derive import DueProducts, expected_input
 from memory_assets.pipeline.workspace.files import (
     STAGE,
+    DueDocuments,
     files_of,
-    held_back,
-    held_state,
-    is_current,
     made_with,
 )
 from memory_assets.status import counted, failed_checks
@@ -190,13 +188,11 @@ def _retry_reason(count: int) -> str:
 def _redaction_reason(
     components: Components, project: str, ledger: list[SourceRow], hashes: HashesByStage
 ) -> str:
-    version = components.ruleset_version
-    redacted, audited = hashes[REDACTED_RECORDS.name], hashes[REDACTION_AUDIT.name]
-    state = DueSessions.of_hashes(components, project, redacted, audited)
+    state = DueSessions(components, project, hashes)
     due = [
         session.session_id
         for session in session_files(components, project, ledger=ledger)
-        if state.is_due(session, session.input_hash(version))
+        if state.status(session) == "due"
     ]
     affected_sessions = len(state.affected.intersection(due))
     others = len(due) - affected_sessions
@@ -348,19 +344,10 @@ def changed_documents(
     Raises:
         ConfigurationError: its directory is gone or cannot be read.
     """
-    partition, version = workspace.partition, made_with(components)
     walk = files_of(components, workspace)
-    products = components.catalog.products.of_project(STAGE, partition)
-    held = held_back(components, partition)
-    changed = [
-        path
-        for path, file in walk.files.items()
-        if not is_current(products.get(path), file, version)
-        and not (
-            path in held and held[path].input_hash == held_state(components, file.mtime_ns, version)
-        )
-    ]
-    return changed, frozenset(products.keys() - walk.files.keys())
+    due = DueDocuments(components, workspace.partition, made_with(components))
+    changed = [path for path, file in walk.files.items() if due.status(file) == "due"]
+    return changed, frozenset(due.products.keys() - walk.files.keys())
 
 
 def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
@@ -372,7 +359,7 @@ def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
         if not products:
             continue
         forget_lost_store(components)
-        held = held_back(components, partition)
+        held = components.catalog.quarantine.inputs(partition, STAGE)
         present = workspace.root.is_dir()  # no document can be read again without it
         count = sum(
             present

@@ -4,19 +4,21 @@ only) and redaction_audit (what was replaced in it), and which sessions are to b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
 
 from memory_assets.pipeline.ownership.session_files import SessionFiles, session_files
 from memory_assets.pipeline.redact.session_redaction import SessionRows, redact_both
 from memory_assets.pipeline.redact.stored_rows import StoredRows, state_of
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.due import Status, Work, make_due
 from memory_assets.pipeline.stage.pool import Results
-from memory_assets.pipeline.stage.quarantine import hold_back, release_changed
+from memory_assets.pipeline.stage.quarantine import release_changed
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, count
 from memory_assets.stores.catalog.known_secrets import Redaction
+from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Batch
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
@@ -38,25 +40,38 @@ def redact_project(
     """
     report = StageReport(STAGE, project)
     with components.project_lock(project), timed(report):
-        state = DueSessions.of(components, project)
+        due = DueSessions(components, project)
         records = components.catalog.products.of_project(STAGE, project)
         batch = Batch(components.lake, project, REDACTED_RECORDS, REDACTION_AUDIT)
-        sessions = [
-            session
-            for session in session_files(components, project, retain)
-            if not retain or session.session_id in retain
-        ]
-        kept = 0
-        for redacted in _redacted(components, batch, sessions, state):
-            batch.publish()
+        known = KnownHashes(components.catalog)
+
+        def redact(session: SessionFiles, expected: str) -> Redaction:
+            ahead = components.precomputed(session.key, (STAGE, expected))
+            if ahead is None:
+                affected = session.session_id in due.affected
+                ahead = redact_session(components, session, expected, known, affected=affected)
+            redaction, rows = ahead
+            for table, own in rows.items():
+                batch.put(table, session.session_id, own)
+            known.add(redaction.found)
+            return redaction
+
+        def note(redacted: Sequence[Redaction]) -> None:
             components.catalog.redactions.put(*redacted)
             for redaction in redacted:
                 records[redaction.records.session_id] = redaction.records
                 report.changed += 1
                 report.rows_written += redaction.records.rows
-                kept += redaction.kept
-        if kept:
-            report.details["rows_kept"] = kept
+                if redaction.kept:
+                    kept = int(report.details.get("rows_kept", 0)) + redaction.kept
+                    report.details["rows_kept"] = kept
+
+        works = [
+            Work(session.session_id, due.status(session), due.expected(session), session)
+            for session in session_files(components, project, retain)
+            if not retain or session.session_id in retain
+        ]
+        make_due(components, report, batch, works, redact, note)
         batch.compact()
         products = list(records.values())
         report.add_products(products)
@@ -69,38 +84,6 @@ def redact_project(
     return report
 
 
-def _redacted(
-    components: Components, batch: Batch, sessions: Sequence[SessionFiles], state: DueSessions
-) -> Iterator[list[Redaction]]:
-    """Redact the sessions that are due; yield their redactions in lists to publish together."""
-    catalog, version = components.catalog, components.ruleset_version
-    known = KnownHashes(catalog)
-    redacted: list[Redaction] = []
-    for number, session in enumerate(sessions):
-        components.progress(session.project, STAGE, number, len(sessions))
-        expected_hash = session.input_hash(version)
-        where = (*session.key, STAGE)
-        if not state.is_due(session, expected_hash):
-            if session.session_id in state.held and state.is_settled(session, expected_hash):
-                catalog.quarantine.release(*where)
-            continue
-        try:
-            ahead = components.precomputed(session.key, (STAGE, expected_hash))
-            if ahead is None:
-                affected = session.session_id in state.affected
-                ahead = redact_session(components, session, expected_hash, known, affected=affected)
-            redacted.append(_put(batch, known, *ahead))
-        except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
-            batch.discard(session.session_id)
-            hold_back(catalog, *where, expected_hash, error)
-            continue
-        if batch.full:
-            yield redacted
-            redacted = []
-    if redacted:
-        yield redacted
-
-
 def precompute_redaction(components: Components, session: SessionFiles) -> Results:
     """Redact a session in a worker process; return its redaction and its rows, not written."""
     expected = session.input_hash(components.ruleset_version)
@@ -108,14 +91,6 @@ def precompute_redaction(components: Components, session: SessionFiles) -> Resul
     affected = session.key in components.catalog.known_secrets.affected_sessions(session.project)
     outcome = redact_session(components, session, expected, known, affected=affected)
     return {(STAGE, expected): outcome}
-
-
-def _put(batch: Batch, known: KnownHashes, redaction: Redaction, rows: SessionRows) -> Redaction:
-    """Put the rows of a session into a batch, and note its secrets as known."""
-    for table, own in rows.items():
-        batch.put(table, redaction.records.session_id, own)
-    known.add(redaction.found)
-    return redaction
 
 
 def audit_project(components: Components, project: str) -> StageReport:
@@ -197,57 +172,35 @@ def redact_session(
     return replace(redaction, through=through), rows
 
 
-Hashes = Mapping[str, tuple[str, str]]
-"""Input and output hash of the products of a stage, by session."""
-
-
-@dataclass
 class DueSessions:
-    """What the catalogue says about the redaction of a project, by session: the hashes of both
-    products (`made`, `audited`), the input hashes of sessions held back, and the affected
-    sessions."""
+    """Decides which sessions of a project are to be redacted, for the stage, for worker processes,
+    for the plan and for retention. `made` has the hashes of the products of redacted_records by
+    session, `affected` the sessions that hold a secret found since. `hashes`: those of both
+    tables, if they were read already."""
 
-    made: Hashes
-    audited: Hashes
-    held: dict[str, str]
-    affected: set[str]
-
-    @classmethod
-    def of(cls, components: Components, project: str) -> DueSessions:
-        """Return the state of a project."""
-        hashes = components.catalog.products.hashes
-        redacted, audited = (
-            hashes(table.name, project) for table in (REDACTED_RECORDS, REDACTION_AUDIT)
-        )
-        return cls.of_hashes(components, project, redacted, audited)
-
-    @classmethod
-    def of_hashes(
-        cls, components: Components, project: str, redacted: Hashes, audited: Hashes
-    ) -> DueSessions:
-        """Return the state of a project whose products have these hashes."""
+    def __init__(
+        self, components: Components, project: str, hashes: HashesByStage | None = None
+    ) -> None:
         catalog = components.catalog
-        held = catalog.quarantine.inputs(project, REDACTED_RECORDS.name)
+        if hashes is None:
+            hashes = catalog.products.hashes_by_stage(project, (STAGE, AUDIT_STAGE))
+        self.made, self._audited = hashes[STAGE], hashes[AUDIT_STAGE]
+        self._held = catalog.quarantine.inputs(project, STAGE)
         affected = catalog.known_secrets.affected_sessions(project)
-        return cls(redacted, audited, held, {session_id for _, session_id in affected})
+        self.affected = {session_id for _, session_id in affected}
+        self._ruleset_version = components.ruleset_version
 
-    def is_done(self, session_id: str, expected_hash: str) -> bool:
-        """Whether records and audit were made from the input `expected_hash`, and the session
-        is not affected by a secret found since."""
-        records, audit = self.made.get(session_id), self.audited.get(session_id)
-        return (
-            records is not None
-            and audit is not None
-            and records[0] == audit[0] == expected_hash
-            and session_id not in self.affected
-        )
+    def expected(self, session: SessionFiles) -> str:
+        """Return the input hash that both products of a session should have."""
+        return session.input_hash(self._ruleset_version)
 
-    def is_settled(self, session: SessionFiles, expected_hash: str) -> bool:
-        """Whether nothing is to be made of a session: it is done, or its records are lost."""
-        lost = session.gone and session.session_id not in self.made
-        return lost or self.is_done(session.session_id, expected_hash)
-
-    def is_due(self, session: SessionFiles, expected_hash: str) -> bool:
-        """Whether to redact a session: it is not settled, and not held back."""
-        is_held = self.held.get(session.session_id) == expected_hash
-        return not (is_held or self.is_settled(session, expected_hash))
+    def status(self, session: SessionFiles) -> Status:
+        """Return the state of a session. One whose files are gone, and of which nothing is on
+        record, is lost, so nothing is to be made of it."""
+        name, expected = session.session_id, self.expected(session)
+        made_of = [made[name][0] for made in (self.made, self._audited) if name in made]
+        if made_of == [expected, expected] and name not in self.affected:
+            return "current"
+        if session.gone and name not in self.made:
+            return "current"
+        return "held back" if self._held.get(name) == expected else "due"

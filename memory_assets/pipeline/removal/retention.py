@@ -99,17 +99,16 @@ def due(components: Components) -> Due:
     waiting = 0
     projects = components.catalog.projects() if components.settings.retention is not None else ()
     for project in sorted(projects):
-        state = DueSessions.of(components, project)
+        state = DueSessions(components, project)
         summaries = components.catalog.products.of_project(SESSION_SUMMARIES.name, project)
         for session in session_files(components, project):
             name = session.session_id
             if name not in state.made or session.retained or not is_over(components, session):
                 continue
-            expected_hash = session.input_hash(components.ruleset_version)
             summary_input = expected_input(state.made[name][1], components.summarizer.summarizer_id)
             summary = summaries.get(name)
             if (
-                state.is_done(name, expected_hash)
+                state.status(session) == "current"
                 and summary is not None
                 and summary.input_hash == summary_input
             ):

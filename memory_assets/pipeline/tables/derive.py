@@ -1,5 +1,4 @@
-"""The loop of the stages after redaction: each session's product is made from its product of the
-upstream stage.
+"""The stages after redaction: each session's product is made from that of the upstream stage.
 
 Summaries, observations and commits are made from the whole session, and out of date with its next
 turn. So while a long session grows they are deferred: they are made again when it has grown by a
@@ -11,11 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from memory_assets.pipeline.stage.components import Components, Enough
+from memory_assets.pipeline.stage.due import (
+    Status,
+    Work,
+    make_due,
+    note_products,
+    release_vanished,
+)
 from memory_assets.pipeline.stage.pool import Results
-from memory_assets.pipeline.stage.quarantine import held_sessions, hold_back
+from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
@@ -73,50 +79,31 @@ def derive_table(
     removed; one that fails is quarantined at this stage. `outdated(product)` forces a rebuild when
     an input outside the lake changed. `sources` are the upstream products, if they are not in the
     catalogue. Once `enough(number made)` is true, the other sessions are left to the next run."""
-    table, catalog = derived.table, components.catalog
-    report, waiting = StageReport(table.name, project), 0
+    table, report = derived.table, StageReport(derived.table.name, project)
     with components.project_lock(project), timed(report):
         sources = sources or _sources(components, project, derived.upstream)
         due = DueProducts(components, project, derived)
-        products, held = due.products, due.held
-        batch, fresh = Batch(components.lake, project, table), list[Product]()
-        for number, source in enumerate(in_order(sources.values())):
-            session_id = source.session_id
-            components.progress(project, table.name, number, len(sources))
-            status = due.status(source, outdated)
-            if status == "current" and session_id in held:
-                catalog.quarantine.release(project, session_id, table.name)
-            if status == "deferred":
-                report.details["waiting"] = waiting = waiting + 1
-            if status != "due":
-                continue
-            expected = due.expected(source)
-            if enough(report.changed):
-                report.unfinished = True
-                break
-            try:
-                product = _written(components, batch, derived, source, expected, make)
-            except Exception as error:  # noqa: BLE001 - one session does not stop the others
-                hold_back(catalog, project, session_id, table.name, expected, error)
-                continue
-            if derived.deferrable:
-                product = with_made_of(product, source, due.version)
-            fresh.append(product)
+        products, batch = due.products, Batch(components.lake, project, table)
+
+        def write(source: Product, expected: str) -> Product:
+            product = _written(components, batch, derived, source, expected, make)
             report.changed += 1
             report.rows_written += product.rows
-            if batch.full:
-                publish(components, batch, fresh, products)
-        publish(components, batch, fresh, products)
-        for session_id in sorted(held.keys() - sources.keys()):
-            catalog.quarantine.release(project, session_id, table.name)
+            return with_made_of(product, source, due.version) if derived.deferrable else product
+
+        works = [
+            Work(source.session_id, due.status(source, outdated), due.expected(source), source)
+            for source in in_order(sources.values())
+        ]
+        note = partial(note_products, components, products)
+        make_due(components, report, batch, works, write, note, enough)
+        release_vanished(components, report, sources)
         report.removed = _remove_all_but(components, table, products, sources)
         batch.compact()
         report.add_products(list(products.values()))
     return report
 
 
-Status = Literal["current", "held back", "deferred", "due"]
-"""The state of a session's product; `due`: it is to be made."""
 _SHORT_ROWS = 2_000
 """Sessions with at most so many rows of redacted_records are never deferred."""
 _GROWTH = 1.1
@@ -124,13 +111,13 @@ _GROWTH = 1.1
 
 class DueProducts:
     """Decides which sessions' rows of a table are to be made, for the stage, for worker processes
-    and for the plan. `products` are the present ones by session, `held` the inputs that failed."""
+    and for the plan. `products` are the present ones by session."""
 
     def __init__(self, components: Components, project: str, derived: DerivedTable) -> None:
         self._components, self._project, self._derived = components, project, derived
         self.version = derived.version(components)
         self.products = components.catalog.products.of_project(derived.table.name, project)
-        self.held = components.catalog.quarantine.inputs(project, derived.table.name)
+        self._held = components.catalog.quarantine.inputs(project, derived.table.name)
         self._grew_at: dict[str, float] | None = None
 
     def expected(self, source: Product) -> str:
@@ -145,7 +132,7 @@ class DueProducts:
         old, expected = self.products.get(source.session_id), self.expected(source)
         if old is not None and old.input_hash == expected and not outdated(old):
             return "current"
-        failed = self.held.get(source.session_id)
+        failed = self._held.get(source.session_id)
         if failed == expected:
             return "held back"
         may_wait = self._derived.deferrable and old is not None and failed is None
@@ -172,7 +159,8 @@ class DueProducts:
                 at = max(self._grew_at.get(row.session_id, 0.0), row.mtime_ns / 1e9)
                 self._grew_at[row.session_id] = at
         quiet = self._components.clock() - self._grew_at.get(session_id, 0.0)
-        return quiet >= self._components.settings.rest_minutes * 60
+        # A time in the future says nothing of now: what has one would never rest.
+        return not 0 <= quiet < self._components.settings.rest_minutes * 60
 
 
 def in_order(sources: Iterable[Product]) -> list[Product]:
@@ -203,17 +191,6 @@ def _sources(components: Components, project: str, upstream: Table) -> Mapping[s
     return {
         session_id: product for session_id, product in products.items() if session_id not in held
     }
-
-
-def publish(
-    components: Components, batch: Batch, fresh: list[Product], products: dict[str, Product]
-) -> None:
-    """Publish the batch, move the `fresh` products into the catalogue and into `products`, and
-    empty the list."""
-    batch.publish()
-    components.catalog.products.put(*fresh, run_id=components.run_id)
-    products.update((product.session_id, product) for product in fresh)
-    fresh.clear()
 
 
 def _remove_all_but(

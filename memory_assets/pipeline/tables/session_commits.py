@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from memory_assets.commits import (
     ATTRIBUTION_VERSION,
@@ -41,7 +41,8 @@ _LOOKED_AT_AGAIN = timedelta(days=14)
 def attribute_project(components: Components, project: str) -> StageReport:
     """Attribute commits to the sessions whose records or rules changed, and to those of the last
     days whose repository changed; return the report."""
-    repositories = _Repositories()
+    _repositories_of.cache_clear()  # they may have changed since the last run
+    repositories = _repositories_of(components.run_id)
 
     def outdated(product: Product) -> bool:
         ended, named = product.facts.get("ended"), product.facts.get("repository")
@@ -53,15 +54,14 @@ def attribute_project(components: Components, project: str) -> StageReport:
         repository = repositories.at(named)
         return repository is not None and repository.state != product.facts.get("state")
 
-    make = partial(_commits, repositories, components)
-    return derive_table(components, project, ATTRIBUTED, make=make, outdated=outdated)
+    return derive_table(components, project, ATTRIBUTED, outdated=outdated)
 
 
-def _commits(repositories: _Repositories, components: Components, source: Product) -> Made:
+def _commits(components: Components, source: Product) -> Made:
     session = components.sessions.session(source)
     if session is None:
         return [], {}
-    named, repository = repositories.of(session)
+    named, repository = _repositories_of(components.run_id).of(session)
     work = session_work(session)
     claims = _claims(work, repository)
     rows = [_row(components, work, claim) for claim in claims]
@@ -150,10 +150,4 @@ def _repositories_of(run_id: str) -> _Repositories:
     return _Repositories()
 
 
-def _commits_ahead(components: Components, source: Product) -> Made:
-    return _commits(_repositories_of(components.run_id), components, source)
-
-
-ATTRIBUTED = DerivedTable(
-    SESSION_COMMITS, ATTRIBUTION_VERSION, deferrable=True, make=_commits_ahead
-)
+ATTRIBUTED = DerivedTable(SESSION_COMMITS, ATTRIBUTION_VERSION, deferrable=True, make=_commits)

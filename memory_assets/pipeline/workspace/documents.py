@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 
 from memory_assets.chunking import content_hash
@@ -16,16 +17,19 @@ from memory_assets.documents.encodings import decoded
 from memory_assets.documents.repository import git_blob, repo_slug, service_of
 from memory_assets.documents.walk import FoundFile, Walk
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.quarantine import hold_back
+from memory_assets.pipeline.stage.due import (
+    Status,
+    Work,
+    make_due,
+    note_products,
+    release_vanished,
+)
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
-from memory_assets.pipeline.tables.derive import publish
 from memory_assets.pipeline.tables.embeddings import keep_vectors
 from memory_assets.pipeline.workspace.files import (
     STAGE,
+    DueDocuments,
     files_of,
-    held_back,
-    held_state,
-    is_current,
     known_values,
     made_with,
 )
@@ -53,44 +57,37 @@ def read_documents(components: Components, partition: str) -> StageReport:
         known = catalog.known_secrets.last_number()
         version = made_with(components, known)
         catalog.kept_vectors.expire(partition, version)
-        products = catalog.products.of_project(STAGE, partition)
-        held = held_back(components, partition)
+        due = DueDocuments(components, partition, version)
+        products = due.products
         domains, unread = domains_of(workspace.root, walk.files)
         reader = _DocumentReader(components, workspace, version, known, domains)
-        batch, fresh = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
-        newest = sorted(walk.files.values(), key=lambda file: (-file.mtime_ns, file.path))
-        tried = 0
-        for file in newest:
-            before = products.get(file.path)
-            if is_current(before, file, version) and reader.has_present_domain(before, file.path):
-                if file.path in held:
-                    catalog.quarantine.release(partition, file.path, STAGE)
-                continue
-            state = held_state(components, file.mtime_ns, version)
-            if file.path in held and held[file.path].input_hash == state:
-                continue
-            if components.enough(tried):
-                report.unfinished = True
-                break
-            tried += 1
+        batch = Batch(components.lake, partition, WORKSPACE_DOCUMENTS)
+
+        def status(file: FoundFile) -> Status:
+            """Return the state of a document; the domain of its service may be another one now."""
+            of_file = due.status(file)
+            has_domain = reader.has_present_domain(products.get(file.path), file.path)
+            return "due" if of_file == "current" and not has_domain else of_file
+
+        def read(file: FoundFile, expected: str) -> Product | None:
             try:
-                product = reader.product_of(file, before, batch)
+                return reader.product_of(file, products.get(file.path), batch)
             except FileNotFoundError:  # it vanished since
                 del walk.files[file.path]
-                continue
-            except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
-                batch.discard(file.path)
-                hold_back(catalog, partition, file.path, STAGE, state, error)
-                continue
-            fresh.append(product)
-            if batch.full:
-                publish(components, batch, fresh, products)
+                return None
+
+        newest = sorted(walk.files.values(), key=lambda file: (-file.mtime_ns, file.path))
+        works = [
+            Work(file.path, status(file), due.expected(file.mtime_ns), file) for file in newest
+        ]
+        note = partial(note_products, components, products)
+        make_due(components, report, batch, works, read, note, components.enough)
         report.changed, report.rows_written = reader.changed, reader.rows_written
-        publish(components, batch, fresh, products)
         report.removed = _remove_vanished(components, partition, products, walk, version)
+        release_vanished(components, report, walk.files)
         batch.compact()
         report.add_products(list(products.values()))
-        report.quarantined = len(held_back(components, partition))
+        report.quarantined = len(catalog.quarantine.inputs(partition, STAGE))
         _add_details(report, products, walk)
         for path in unread:
             report.details[f"names no domains, cannot be parsed: {path}"] = 1
@@ -251,8 +248,6 @@ def _remove_vanished(
     for path in gone:
         components.catalog.products.drop_noted(partition, path, STAGE)
         products.pop(path)
-    for path in held_back(components, partition).keys() - walk.files.keys():
-        components.catalog.quarantine.release(partition, path, STAGE)
     return len(gone)
 
 

@@ -12,9 +12,10 @@ from memory_assets.documents.walk import IGNORE_FILES, FoundFile, Walk, found_at
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.due import Status
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction import KnownValues
-from memory_assets.stores.catalog.schema import Product, Quarantined
+from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import (
     WORKSPACE_CHUNKS,
     WORKSPACE_DOCUMENTS,
@@ -42,27 +43,32 @@ def known_values(components: Components, after: int = 0) -> KnownValues:
     return KnownValues(components.install_key, frozenset(hashes))
 
 
-def is_current(product: Product | None, file: FoundFile, version: str) -> bool:
-    """Whether a product was made by this version of a file with the present size and time."""
-    return (
-        product is not None
-        and product.facts.get("size") == file.size
-        and product.facts.get("mtime_ns") == file.mtime_ns
-        and product.input_hash == input_hash(product.facts.get("fingerprint", ""), version)
-    )
+class DueDocuments:
+    """Decides which documents of a workspace are to be read with this `version`, for the stage and
+    for the plan. `products` are the present ones by path."""
 
+    def __init__(self, components: Components, partition: str, version: str) -> None:
+        self._components, self._version = components, version
+        self.products = components.catalog.products.of_project(STAGE, partition)
+        self._held = components.catalog.quarantine.inputs(partition, STAGE)
 
-def held_state(components: Components, mtime_ns: int, version: str) -> str:
-    """Return the input hash under which a document is held back: it changes with the file, the
-    versions of documents and chunks, and the scanner's ignored rules."""
-    ignored = components.settings.scanner_ignored_rules
-    return input_hash(f"{mtime_ns}", version, CHUNKER_VERSION, *ignored)
+    def expected(self, mtime_ns: int) -> str:
+        """Return the input hash under which a document is held back: it changes with the file, the
+        versions of documents and chunks, and the scanner's ignored rules."""
+        ignored = self._components.settings.scanner_ignored_rules
+        return input_hash(f"{mtime_ns}", self._version, CHUNKER_VERSION, *ignored)
 
-
-def held_back(components: Components, partition: str) -> dict[str, Quarantined]:
-    """Return the documents of a workspace that are held back, by path."""
-    entries = components.catalog.quarantine.entries(partition, STAGE)
-    return {entry.session_id: entry for entry in entries}
+    def status(self, file: FoundFile) -> Status:
+        """Return the state of a document: current if it was made with this version of a file with
+        the present size and time."""
+        product = self.products.get(file.path)
+        facts = product.facts if product is not None else {}
+        made_of = input_hash(facts.get("fingerprint", ""), self._version)
+        is_same = (facts.get("size"), facts.get("mtime_ns")) == (file.size, file.mtime_ns)
+        if product is not None and product.input_hash == made_of and is_same:
+            return "current"
+        is_held = self._held.get(file.path) == self.expected(file.mtime_ns)
+        return "held back" if is_held else "due"
 
 
 _TABLES = (WORKSPACE_DOCUMENTS.name, WORKSPACE_CHUNKS.name, WORKSPACE_EMBEDDINGS.name)
@@ -80,7 +86,8 @@ def hold_back_documents(
     secret is not named in the quarantine: the next walk leaves it out."""
     catalog = components.catalog
     known = known_values(components)
-    products = catalog.products.of_project(STAGE, partition)
+    due = DueDocuments(components, partition, version)
+    products = due.products
     # Outdated first, so that the next run removes or makes them again if this one is killed.
     outdated = (replace(products[path], input_hash="") for path in reasons if path in products)
     catalog.products.put(*outdated, run_id=components.run_id)
@@ -90,7 +97,7 @@ def hold_back_documents(
     for path, reason in sorted(reasons.items()):
         if path not in products or known.are_in(path):
             continue
-        state = held_state(components, products[path].facts["mtime_ns"], version)
+        state = due.expected(products[path].facts["mtime_ns"])
         catalog.quarantine.hold(Quarantined(partition, path, STAGE, state, reason, remedy=_REMEDY))
 
 
@@ -165,7 +172,7 @@ def one_file(components: Components, workspace: Workspace, path: str) -> Iterato
     for name, product in components.catalog.products.of_project(STAGE, workspace.partition).items():
         facts = product.facts
         listing.files[name] = FoundFile(name, facts["size"], facts["mtime_ns"])
-    for name in held_back(components, workspace.partition):
+    for name in components.catalog.quarantine.inputs(workspace.partition, STAGE):
         if file := found_at(workspace.root, name, components.redactor.is_sensitive):
             listing.files[name] = file
     components.walks[workspace.root] = listing

@@ -29,7 +29,7 @@ from memory_assets.paths import is_gone
 from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
 from memory_assets.recall.documents import NamedDocument, chunk_rows, document_named, state_of_file
 from memory_assets.recall.names import MemoryId, id_named
-from memory_assets.recall.rows import not_made, rows_of, stored_vectors
+from memory_assets.recall.rows import not_in_memory, rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.status.remembered import source_of
@@ -153,7 +153,7 @@ def _audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     products = stores.catalog.products.of_session(project, parsed.session_id)
     rows = _rows(stores.lake, project, any_id, parsed, kind)
     if not rows:
-        raise not_made(stores, project, parsed.session_id, f"{kind} {any_id}")
+        raise not_in_memory(stores, project, parsed.session_id, f"{kind} {any_id}")
     records = _records(stores, project, parsed, rows, kind)
     return Audit(
         id=any_id,

@@ -112,7 +112,7 @@ def _full_path(memory: Stores, name: str, repository: Repository | None) -> str 
         ConfigurationError: several files are called so; lists them.
     """
     if repository is not None and (
-        full := only_file(name, {one: one for one in repository.files()})
+        full := only_file(name, {path: path for path in repository.files()})
     ):
         return full
     projects = projects_in(memory.lake, repository) or memory.lake.projects(TURN_CHUNKS)
@@ -147,7 +147,7 @@ def _resolve_commit(memory: Stores, target: str, repository: Repository | None) 
     rows = _claims(memory, repository)
     claimed = {str(row["commit"]) for row in rows if _same_commit(row["commit"], target)}
     longest = max(claimed, key=len, default=None)
-    if longest is not None and not all(_same_commit(one, longest) for one in claimed):
+    if longest is not None and not all(_same_commit(sha, longest) for sha in claimed):
         raise ConfigurationError(f"{target} means {len(claimed)} commits; give more digits")
     return longest
 
@@ -178,11 +178,11 @@ def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> di
         if line is not None and not lines and not notes:
             notes.append(_UNCOMMITTED)
         commits = list(_commits_with_sessions(memory, lines, repository))
-    unexplained = [one for one in commits if not one["sessions"]]
+    unexplained = [commit for commit in commits if not commit["sessions"]]
     if commits and unexplained:
         notes.append(f"{UNPROVEN}: {len(unexplained)} of {len(commits)}")
     turns: list[dict[str, Any]] = []
-    if not any(one["sessions"] for one in commits):
+    if not any(commit["sessions"] for commit in commits):
         turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)
     if not turns and not commits and _UNCOMMITTED not in notes:
         raise NotFound(f"no turn in memory changed {target}, and git has no commit of it")
@@ -310,7 +310,7 @@ def turns_that_changed(
         for row in turns
         if (written := _written_path(lake, row, path))
     ]
-    changes.sort(key=lambda one: one["timestamp"] or "", reverse=True)
+    changes.sort(key=lambda change: change["timestamp"] or "", reverse=True)
     return changes[:most]
 
 
@@ -322,7 +322,7 @@ def touching_turns(
     for project in projects:
         seen: set[str] = set()
         for row in lake.read_partition(TURN_CHUNKS, project, _TURN_COLUMNS).to_pylist():
-            touches = any(file_matches(one, path) for one in row["files"] for path in paths)
+            touches = any(file_matches(file, path) for file in row["files"] for path in paths)
             if touches and row["turn_id"] not in seen:
                 seen.add(row["turn_id"])
                 yield row
@@ -335,7 +335,7 @@ def projects_in(lake: Lake, repository: Repository | None) -> list[str]:
     inside = []
     for project in lake.projects(TURN_CHUNKS):
         sessions = lake.sessions(TURN_CHUNKS, project)[:1]
-        rows = [lake.read(TURN_CHUNKS, project, one, ["project_root"]) for one in sessions]
+        rows = [lake.read(TURN_CHUNKS, project, session, ["project_root"]) for session in sessions]
         roots = {str(root) for table in rows for root in table["project_root"].to_pylist()}
         if any(_is_inside(root, repository.root) for root in roots if root):
             inside.append(project)
@@ -356,9 +356,9 @@ def _written_path(lake: Lake, row: dict[str, Any], path: str) -> str:
             continue
         if call["agent_id"] is None and not row["first_seq"] <= call["seq"] <= row["last_seq"]:
             continue
-        for one in call["paths"]:
-            if file_matches(one, path):
-                return str(one)
+        for written in call["paths"]:
+            if file_matches(written, path):
+                return str(written)
     return ""
 
 

@@ -140,7 +140,7 @@ class Answer:
         }
 
 
-def together(answers: Sequence[Answer], most: int) -> Answer:
+def joined_answer(answers: Sequence[Answer], most: int) -> Answer:
     """Return the `most` best hits of several projects, and what is held back in any of them; the
     rest is that of the first."""
     hits = sorted(
@@ -198,7 +198,7 @@ def _covers(summary: Hit, hit: Hit) -> bool:
     )
 
 
-def only(
+def keep_passing(
     ask: Callable[[SearchRequest], Answer], request: SearchRequest, passes: Callable[[Hit], bool]
 ) -> Answer:
     """Return an answer with the hits that pass; in place of the others come further ones, of the
@@ -235,7 +235,9 @@ def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest)
     return replace(
         coverage,
         quarantined=len({(entry.project, entry.session_id) for entry in concerned}),
-        held_back=tuple(held_back({"quarantined": shown, "unlisted": ()})),
+        held_back=tuple(
+            held_back({"quarantined": shown, "unlisted": ()}, catalog.spoken_projects())
+        ),
     )
 
 

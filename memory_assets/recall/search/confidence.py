@@ -171,6 +171,6 @@ def confidences(turns: Sequence[int], evidence: Evidence, least: float = 0.0) ->
     return [Confidence(probable, model.weak_below) for probable in judged]
 
 
-def unknown(turns: Sequence[int]) -> list[Confidence]:
+def not_judged(turns: Sequence[int]) -> list[Confidence]:
     """Return the confidence of turns for a question of which nothing is known."""
     return [Confidence(0.0, _WITH_VECTORS.weak_below)] * len(turns)

@@ -170,7 +170,9 @@ def breaks_off(text: str) -> bool:
     return not last or last[0].says_nothing or last[0].text.endswith(":")
 
 
-def beside(passages: Sequence[tuple[str, int]], query: str, *, only_calls: bool = False) -> str:
+def best_sentences(
+    passages: Sequence[tuple[str, int]], query: str, *, only_calls: bool = False
+) -> str:
     """Return the sentences of a turn's other passages that answer a question best, a line each;
     none if no sentence has a word of it, but the one that says most where the passage that was
     found lists calls alone (`only_calls`). Each passage is a text and the length of the prompt at

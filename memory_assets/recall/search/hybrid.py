@@ -16,7 +16,13 @@ import numpy as np
 
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit, with_summaries_last
-from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences, unknown
+from memory_assets.recall.search.confidence import (
+    FIELD,
+    Confidence,
+    Evidence,
+    confidences,
+    not_judged,
+)
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.documents import (
     POOL,
@@ -29,7 +35,7 @@ from memory_assets.recall.search.documents import (
     type_scores,
     without_copies,
 )
-from memory_assets.recall.search.excerpts import beside, lists_calls
+from memory_assets.recall.search.excerpts import best_sentences, lists_calls
 from memory_assets.recall.search.filters import allowed_turns
 from memory_assets.recall.search.pasted import holds_literally, pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
@@ -155,14 +161,14 @@ def _find_kind(
     words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
     model_knows = question is None or question.knows(request.query)
     if question is None or vectors is None or not (model_knows or request.mode == "semantic"):
-        ranking = field = _rank_by_words(words, pasted)
+        ranking = judged_by = _rank_by_words(words, pasted)
         cosines = None
     else:
         wording = request.query
         if request.mode == "hybrid":
             wording = worded_for_meaning(wording, corpus, corpora.index, scope)
         cosines = _cosines(corpus, vectors, question.vector(wording), allowed)
-        ranking = field = _rank_by_both(corpus, words, cosines, allowed, pasted)
+        ranking = judged_by = _rank_by_both(corpus, words, cosines, allowed, pasted)
         if request.mode == "semantic":
             ranking = _rank_by_meaning(corpus, words, cosines)
     copies: Mapping[int, Sequence[str]] = {}
@@ -171,7 +177,7 @@ def _find_kind(
         if request.mode == "hybrid" and vectors is not None:
             ranking = _demote_hubs(ranking, corpus, corpora.index, vectors, allowed)
         ranking, copies = _rank_documents(request, ranking, words, corpus, corpora.index, allowed)
-        field = ranking if field is before else field
+        judged_by = ranking if judged_by is before else judged_by
     scores = _mask_scores(allowed, ranking.scores)
     nearest = best(scores, max(request.n, FIELD)).tolist()
     if kind == "workspace":
@@ -181,14 +187,14 @@ def _find_kind(
         turns = best(content, request.n).tolist() or nearest[: request.n]
     verdicts: Sequence[Confidence | None] = [None] * len(turns)
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
-        if field is not ranking:
-            nearest = best(_mask_scores(allowed, field.scores), FIELD).tolist()
-        meaning = None if field.meaning is None else _mask_scores(allowed, field.meaning)
+        if judged_by is not ranking:
+            nearest = best(_mask_scores(allowed, judged_by.scores), FIELD).tolist()
+        meaning = None if judged_by.meaning is None else _mask_scores(allowed, judged_by.meaning)
         evidence = Evidence(
-            request.query, corpus, corpora.index, nearest, field.scores, words, cosines, meaning
+            request.query, corpus, corpora.index, nearest, judged_by.scores, words, cosines, meaning
         )
-        told = model_knows or cosines is None
-        judged = confidences(turns, evidence, request.least) if told else unknown(turns)
+        can_judge = model_knows or cosines is None
+        judged = confidences(turns, evidence, request.least) if can_judge else not_judged(turns)
         turns = turns[: len(judged)]
         verdicts = _sure_if_pasted(turns, judged, pasted)
     # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
@@ -416,7 +422,7 @@ def _other_passages(
         others = [passage for passage in found if passage is not None and passage.id != row.id]
         lengths = _prompt_lengths(others, index)
         texts = [(other.text, lengths[other.id]) for other in others]
-        texts_by_turn[at] = beside(texts, query, only_calls=only_calls)
+        texts_by_turn[at] = best_sentences(texts, query, only_calls=only_calls)
     return texts_by_turn
 
 

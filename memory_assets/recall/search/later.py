@@ -17,7 +17,7 @@ from itertools import takewhile
 
 from memory_assets.recall.search.answer import Hit, Later
 from memory_assets.recall.search.excerpts import (
-    beside,
+    best_sentences,
     breaks_off,
     excerpt,
     says_nothing,
@@ -173,7 +173,7 @@ def _with_later_turn(hit: Hit, index: KeywordIndex, query: str) -> Hit:
     if later is None or later.how != "answered" or not says_nothing(turns[0].reply):
         return replace(hit, later=later)
     answering = next(turn for turn in turns if turn.id == later.turn_id)
-    said = beside([(_CODE.sub("\n", answering.reply), 0)], query, only_calls=True)
+    said = best_sentences([(_CODE.sub("\n", answering.reply), 0)], query, only_calls=True)
     return replace(hit, later=later, beside=said)
 
 

@@ -13,16 +13,11 @@ from typing import Any
 from memory_assets.chunking.digest import error_head
 from memory_assets.errors import NotFound
 from memory_assets.models import PLAN, RedactedRecord, Turn
-from memory_assets.recall.names import Named, id_named
+from memory_assets.recall.names import Named, id_named, row_of_id
 from memory_assets.recall.rows import answering_models, iso, one_line, plain, rows_of
 from memory_assets.recall.sessions.records import as_diff, session_turns
 from memory_assets.recall.sessions.session import Item, session_items
-from memory_assets.stores.lake.schemas import (
-    OBSERVATIONS,
-    REDACTED_RECORDS,
-    SESSION_COMMITS,
-    SESSION_SUMMARIES,
-)
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 from memory_assets.stores.stores import Stores
 
 _MOST_CACHED = 2
@@ -31,7 +26,6 @@ _HIDDEN_KINDS = ("title",)
 _HEAD = 60
 """Characters of a turn's prompt in an outline."""
 _CALL_KINDS = ("tool_use", "tool_result")
-_TABLES_BY_KIND = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
 _INPUT_FIELDS = ("description:", "pattern:", "query:", "prompt:", "url:", "path:")
 
 
@@ -225,13 +219,12 @@ class Conversations:
         return TurnShown(turn.id, turn.turn_index, iso(next(times, None)), entries, beside)
 
     def _turn_of(self, named: Named) -> int | None:
-        if named.parts.turn_index is not None or named.parts.kind not in _TABLES_BY_KIND:
+        if not named.has_row:
             return named.parts.turn_index
-        table = _TABLES_BY_KIND[named.parts.kind]
-        for row in rows_of(self._stores.lake, table, named.project, named.parts.session_id):
-            if row["id"] == named.id:
-                return int(row["turn_index"])
-        raise NotFound(f"no {named.parts.kind} {named.id} in memory")
+        row = row_of_id(self._stores.lake, named)
+        if row is None:
+            raise NotFound(f"no {named.parts.kind} {named.id} in memory")
+        return row.get("turn_index")
 
 
 def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:

@@ -250,7 +250,7 @@ def _newest_sessions(stores: Stores, names: Sequence[str]) -> list[_Session]:
             break
         for row in rows_of(stores.lake, SESSION_SUMMARIES, name, session_id):
             sessions.append(_Session(stores, row))
-    sessions.sort(key=lambda project: project.row["ended_at"] or UNTIMED, reverse=True)
+    sessions.sort(key=lambda session: session.row["ended_at"] or UNTIMED, reverse=True)
     return sessions
 
 

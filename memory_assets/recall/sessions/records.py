@@ -15,15 +15,15 @@ import pyarrow.compute as pc
 from memory_assets.chunking import build_turns
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.recall.names import id_named
-from memory_assets.recall.rows import iso, rows_of
+from memory_assets.recall.names import id_named, row_of_id
+from memory_assets.recall.rows import iso
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis import session_turns as analysed
 from memory_assets.session_analysis.files import edits_of
 from memory_assets.status import counted
 from memory_assets.stores.lake.rows import rows_from_arrow
-from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS, SESSION_COMMITS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.stores import Stores
 from memory_assets.tool_names import kind_of_tool
 
@@ -35,7 +35,6 @@ _ANALYSIS_COLUMNS = [
 """The columns by which turns, runs and touched files are found."""
 PAGE_CHARACTERS = 40_000
 """Characters of a page, unless one record alone has more: pages hold whole records."""
-_TABLES = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
 _READING_TOOLS = ("read", "search", "list")
 
 
@@ -118,15 +117,9 @@ def records_behind(
     if named.parts.turn_index is not None:
         middle = named.parts.turn_index
         turns = [turn for turn in turns if abs(turn.turn_index - middle) <= around]
-    elif named.parts.kind not in ("session", "summary"):
-        table = _TABLES.get(named.parts.kind)
-        rows = rows_of(stores.lake, table, named.project, named.parts.session_id) if table else []
-        turn_ids = {
-            turn
-            for row in rows
-            if row["id"] == named.id
-            for turn in row.get("turn_ids") or [row["turn_id"]]
-        }
+    elif named.has_row:
+        row = row_of_id(stores.lake, named) or {}
+        turn_ids = row.get("turn_ids") or [row.get("turn_id")]
         turns = [turn for turn in turns if turn.id in turn_ids]
     if not turns:
         raise NotFound(f"no turn is behind {named.id}; `memory show` prints what is kept of it")

@@ -15,7 +15,7 @@ from memory_assets.recall.rows import (
     LINE_CHARACTERS,
     UNTIMED,
     iso,
-    not_made,
+    not_in_memory,
     one_line,
     plain,
     rows_of,
@@ -291,7 +291,7 @@ def session_overview(memory: Stores, session: str) -> dict[str, Any]:
         summary = {name: value for name, value in shown if name not in _HIDDEN}
     if summary is None and not items:
         silent = f"session {session_id} has no turns: nobody says anything in it"
-        raise not_made(memory, project, session_id, "summary", silent)
+        raise not_in_memory(memory, project, session_id, "summary", silent)
     return {
         "session_id": session_id,
         "project": project,

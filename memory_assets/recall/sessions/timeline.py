@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import id_named, rows_of_commit, session_beginning, with_worktrees
-from memory_assets.recall.rows import UNTIMED, iso, not_made
+from memory_assets.recall.rows import UNTIMED, iso, not_in_memory
 from memory_assets.recall.sessions.session import Item, missing_kinds, session_items, session_title
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach, parse_time
@@ -192,12 +192,12 @@ class _TimelineReader:
             wanted = [item for item in items if item.kind in self._wanted]
             if not wanted:
                 none = f"session {anchor.session_id} has nothing of the kinds asked for"
-                raise not_made(self._memory, anchor.project, anchor.session_id, "turns", none)
+                raise not_in_memory(self._memory, anchor.project, anchor.session_id, "turns", none)
             return wanted[0]
         for item in items:
             if item.id == anchor.item_id:
                 return item
-        raise not_made(self._memory, anchor.project, anchor.session_id, anchor.item_id)
+        raise not_in_memory(self._memory, anchor.project, anchor.session_id, anchor.item_id)
 
     def _read_side(
         self, reach: Reach, moment: datetime, middle: tuple[Any, ...], *, before: bool

@@ -13,7 +13,6 @@ from memory_assets.redaction.policy.shell_commands import (
     SEARCHERS,
     Stage,
     Word,
-    parsed,
     pipelines,
     program_name,
     stages,
@@ -68,7 +67,7 @@ def files_read(command: str) -> tuple[str, ...]:
     `cd a && cat b | head -50` prints b; `pytest | tail` runs tests and prints no file.
     """
     files: list[str] = []
-    for given in parsed(command):
+    for given in stages(command):
         stage = given.direct()
         program = stage.program
         if not program or program in _NEUTRAL or (stage.piped and program in _FILTERS):
@@ -88,7 +87,7 @@ def files_shown(command: str) -> Iterator[str]:
 
     Searches that print the file of each line are left out: the lines themselves name it.
     """
-    for given in within_budget(parsed(command)):
+    for given in within_budget(stages(command)):
         stage = given.direct()
         if stage.writes or (stage.caller and stage.caller not in _SHOWS_SUBSTITUTION):
             continue
@@ -115,7 +114,7 @@ def searches(command: str) -> bool:
 
 def written(command: str) -> Iterator[Written]:
     """Yield the ranges of a command that it writes into files."""
-    for pipeline in within_budget(pipelines(parsed(command))):
+    for pipeline in within_budget(pipelines(stages(command))):
         yield from _written_by([stage.direct() for stage in pipeline])
 
 

@@ -113,11 +113,6 @@ def program_name(word: str) -> str:
     return posixpath.basename(word.replace("\\", "/")).casefold().removesuffix(".exe")
 
 
-def parsed(command: str) -> tuple[Stage, ...]:
-    """Return the simple commands of `command`."""
-    return tuple(stages(command))
-
-
 def pipelines(stages: Iterable[Stage]) -> Iterator[list[Stage]]:
     """Yield the simple commands pipeline by pipeline; each takes the output of the one before."""
     pipeline: list[Stage] = []

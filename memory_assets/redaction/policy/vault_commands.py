@@ -19,9 +19,9 @@ from memory_assets.redaction.policy.shell_commands import (
     SHELLS,
     WRAPPERS,
     Stage,
-    parsed,
     pipelines,
     program_name,
+    stages,
 )
 from memory_assets.redaction.policy.vault_table import (
     EXTENDS,
@@ -118,7 +118,7 @@ def opens_vault(command: str) -> bool:
 
 def _opens(command: str, depth: int) -> bool:
     kept: set[str] = set()  # variables and files that hold a secret
-    for pipeline in within_budget(pipelines(parsed(command))):
+    for pipeline in within_budget(pipelines(stages(command))):
         for stage, end in zip(pipeline, _ends(pipeline), strict=True):
             if (
                 depth < _NESTING
@@ -131,7 +131,7 @@ def _opens(command: str, depth: int) -> bool:
             if end.kept_by is None:
                 return True
             kept.update(end.kept_by)
-    return bool(kept) and _prints_kept(parsed(command), kept)
+    return bool(kept) and _prints_kept(stages(command), kept)
 
 
 def _ends(pipeline: Sequence[Stage]) -> list[_End]:

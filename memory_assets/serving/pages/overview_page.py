@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memory_assets.project_names import with_spoken_projects
 from memory_assets.requests.questions import AuditRequest, UsageGroup, UsageRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import is_within
@@ -188,6 +190,7 @@ def health_page(memory: Memory, request: Request) -> Response:
         },
         "tables": {name: kind.table for name, kind in SEARCH_KINDS.items()},
         "roots": memory.catalog.sources.project_roots(),
+        "told": partial(with_spoken_projects, spoken=memory.catalog.spoken_projects()),
         **lineage_links(memory),
     }
     return page(request, "health.html", found=current, **shown)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -27,7 +27,7 @@ from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.exports import exported
 from memory_assets.serving.pages.charts import heat_map, stacked_weeks
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
-from memory_assets.serving.pages.rendering import lineage_links, lineage_url, page
+from memory_assets.serving.pages.rendering import day_named, lineage_links, lineage_url, page
 from memory_assets.serving.pages.search_page import by_session, shown_hits, turn_address
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _steps(days: Sequence[date], day: date | None) -> dict[str, Any]:
         for name, nearest in near
         if nearest
     ]
-    return {"day": f"{day:%A, %d %B %Y}", "steps": steps}
+    return {"day": day_named(datetime.combine(day, time())), "steps": steps}
 
 
 def _neighbours_on_timeline(

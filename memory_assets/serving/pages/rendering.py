@@ -95,6 +95,11 @@ def _ago(time: str | None) -> str:
     return age(time, datetime.now(UTC))
 
 
+def day_named(moment: datetime) -> str:
+    """Return the day of a moment in the local zone, which it names."""
+    return f"{moment.astimezone():%A, %d %B %Y (%Z)}"
+
+
 def _seconds(seconds: float) -> str:
     """Return how long a call took, in seconds, a short one to the tenth; a long one in words."""
     if seconds >= _LONG_SECONDS:
@@ -122,7 +127,7 @@ def _environment() -> Environment:
         "diff_lines": diff_lines,
         "lasting": lasting,
         "seconds": _seconds,
-        "day": lambda time: f"{datetime.fromisoformat(time).astimezone():%A, %d %B %Y}",
+        "day": lambda time: day_named(datetime.fromisoformat(time)),
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
         "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
         "grouped": lambda number: f"{number:,}",

@@ -95,7 +95,7 @@ def _open_gate(data_dir: Path, secret: str, rust: RustServer) -> None:
     try:
         rust.connect(chroma_server.START_SECONDS)
         gate = Gate(_bind(data_dir), secret, rust)
-        endpoint = chroma_server.Endpoint(os.getpid(), gate.socket.getsockname()[1], guarded=True)
+        endpoint = chroma_server.Endpoint(os.getpid(), gate.socket.getsockname()[1])
         replace_text(data_dir / chroma_server.ENDPOINT, json.dumps(asdict(endpoint)))
         gate.serve_forever()
     except (OSError, StoreError, ServerGone) as error:

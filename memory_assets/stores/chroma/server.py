@@ -49,18 +49,17 @@ _STOP_SECONDS = 10.0
 _LOG_CHARACTERS = 300
 _CLOSED_SECONDS = 600.0
 PROCESS = "memory_assets.stores.chroma.process"
-_PROCESSES = {PROCESS, "memory_assets.stores.chroma.server"}
-"""The modules of server processes; the second one is of versions without a gate."""
+"""The module of server processes."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The address of the server of a data directory. A server of an earlier version is not
-    `guarded`: it answers without a token."""
+    """The address of the server of a data directory. Versions up to 0.3.0 end one that does not
+    say that it is `guarded`."""
 
     pid: int
     port: int
-    guarded: bool = False
+    guarded: bool = True
 
     @property
     def url(self) -> str:
@@ -84,12 +83,9 @@ def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -
         StoreError: it did not start; the message names its log.
     """
     endpoint = running(data_dir)
-    if endpoint is None or not endpoint.guarded:
+    if endpoint is None:
         with _block_starts(data_dir):
             endpoint = running(data_dir)
-            if endpoint is not None and not endpoint.guarded:  # of an older version
-                stop(data_dir)
-                endpoint = None
             if endpoint is None and whole:
                 _require_whole_files(data_dir)
             if endpoint is None and is_locked(data_dir / LOCK):
@@ -224,7 +220,7 @@ def _is_server_of(pid: int, data_dir: Path) -> bool:
         line = subprocess.run(command, capture_output=True, check=False).stdout
     except OSError:
         return False
-    return any(f"{name} {data_dir.resolve()} " in os.fsdecode(line) for name in _PROCESSES)
+    return f"{PROCESS} {data_dir.resolve()} " in os.fsdecode(line)
 
 
 def was_killed(data_dir: Path) -> bool:

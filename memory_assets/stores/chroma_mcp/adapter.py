@@ -171,7 +171,7 @@ class ChromaMcpVectorStoreAdapter:
             Found(memory_from(metadata, text), round(1 - distance, 6))
             for metadata, text, distance in zip(*columns, strict=True)
         ]
-        return sorted(memories, key=lambda one: (-one.similarity, one.memory.memory_id))
+        return sorted(memories, key=lambda found: (-found.similarity, found.memory.memory_id))
 
     def get(self, where: Where, limit: int | None = None) -> list[StoredMemory]:
         """Return memories, those that were stored last first."""

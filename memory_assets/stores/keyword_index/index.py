@@ -104,7 +104,7 @@ class KeywordIndex:
         """The number of changes so far."""
         return int(self.about("generation") or 0)
 
-    def kept_rows(
+    def unchanged_blocks(
         self, kind: str, project: str, session_id: str, row_hashes: Sequence[str]
     ) -> tuple[list[int], int]:
         """Return the leading blocks of a session whose rows are the first of `row_hashes`, and
@@ -143,7 +143,7 @@ class KeywordIndex:
             TypeError: a text is not redacted.
         """
         require_redacted([row.text for row in rows])
-        with self.together() as connection:
+        with self.one_transaction() as connection:
             existing = self._file.select(
                 "blocks", "block", kind=kind, project=project, session_id=session_id
             )
@@ -155,7 +155,7 @@ class KeywordIndex:
                 self._postings += _add_block(connection, where, added, embedder_id)
 
     @contextmanager
-    def together(self) -> Iterator[sqlite3.Connection]:
+    def one_transaction(self) -> Iterator[sqlite3.Connection]:
         """Make all writes within a block one transaction."""
         with self._file.lock:
             outermost = not self._file.connection.in_transaction
@@ -174,7 +174,7 @@ class KeywordIndex:
     def remove(self, sessions: Iterable[tuple[str, str]], kind: str) -> int:
         """Remove the rows of one kind of sessions (project, session id); return their number."""
         removed = 0
-        with self.together():
+        with self.one_transaction():
             for project, session_id in sessions:
                 blocks = dict(
                     self._file.select(

@@ -49,6 +49,8 @@ _CUT_ESCAPE = re.compile(r"%[0-9A-F]?$")
 _TRIES = 10
 _Answer = TypeVar("_Answer")
 _Opened = TypeVar("_Opened")
+_Run = tuple[Segment, Mapping[str, int], Extent]
+"""Sessions side by side in a segment: the numbers of their rows, in order, and all of these."""
 
 
 class Partition:
@@ -137,10 +139,10 @@ class Partition:
         group, and returns the numbers of its rows to return (None: all); the other `columns` are
         read only from groups with such rows."""
 
-        def picked(extents: Sequence[tuple[Path, Extent]]) -> list[pa.Table]:
+        def picked(runs: Sequence[_Run]) -> list[pa.Table]:
             tables = []
-            for path, extent in extents:
-                with reading(path, self.project):
+            for segment, _, extent in runs:
+                with reading(segment.path, self.project):
                     for start, end in extent.spans():
                         if pick is None:
                             tables.append(next(extent.slices(start, end, columns)))
@@ -149,33 +151,22 @@ class Partition:
                             tables.append(rows.take(numbers))
             return tables
 
-        return self._read_consistently(
-            lambda all_segments, files: [*self._extents(all_segments, files)], picked
-        )
+        return self._read_consistently(self._open_runs, picked)
 
     def read(self, columns: list[str] | None = None) -> list[pa.Table]:
-        """Return the rows of all sessions, in the order of their ids; each file is opened once."""
+        """Return the rows of all sessions, in the order of their ids."""
 
-        def opened(
-            all_segments: Sequence[Segment], files: ExitStack
-        ) -> list[tuple[Segment, Extent]]:
-            wholes = []
-            for segment in all_segments:
-                with reading(segment.path, self.project):
-                    whole = self._cache.extent(segment, 0, segment.metadata.num_rows, files)
-                wholes.append((segment, whole))
-            return wholes
-
-        def read_all(wholes: Sequence[tuple[Segment, Extent]]) -> list[pa.Table]:
+        def read_all(runs: Sequence[_Run]) -> list[pa.Table]:
             parts: dict[str, list[pa.Table]] = {}
-            for segment, whole in wholes:
+            for segment, lengths, extent in runs:
+                first = 0
                 with reading(segment.path, self.project):
-                    for session_id, entry in segment.entries.items():
-                        rows = whole.slices(entry.first, entry.first + entry.rows, columns)
-                        parts.setdefault(session_id, list(rows))
+                    for session_id, rows in lengths.items():
+                        parts[session_id] = list(extent.slices(first, first + rows, columns))
+                        first += rows
             return [part for session_id in sorted(parts) for part in parts[session_id]]
 
-        return self._read_consistently(opened, read_all)
+        return self._read_consistently(self._open_runs, read_all)
 
     def runs_of(self, session_ids: Collection[str]) -> Iterator[tuple[dict[str, int], pa.Table]]:
         """Yield the rows of sessions, with those of neighbours in a segment together: the number of
@@ -201,18 +192,18 @@ class Partition:
         except FileNotFoundError as error:
             raise self._changing_error() from error
 
-    def _extents(
-        self, all_segments: Sequence[Segment], files: ExitStack
-    ) -> Iterator[tuple[Path, Extent]]:
-        """Yield file and rows of all sessions, in runs of neighbours; rows that a newer file
-        replaces are left out."""
+    def _open_runs(self, all_segments: Sequence[Segment], files: ExitStack) -> list[_Run]:
+        """Return the rows of all sessions, in runs of neighbours; rows that a newer file replaces
+        are left out."""
+        runs: list[_Run] = []
         newer: set[str] = set()
         for segment in all_segments:
             for begin, end in segments.runs_without(segment, newer):
                 with reading(segment.path, self.project):
                     extent = self._cache.extent(segment, begin, end - begin, files)
-                yield segment.path, extent
+                runs.append((segment, segment.lengths(begin, end), extent))
             newer |= segment.entries.keys()
+        return runs
 
     def publish(self, sessions: Mapping[str, ArrowRows]) -> None:
         """Replace the rows of sessions, in one new segment; a session without rows is removed."""

@@ -20,7 +20,7 @@ _FILE = "ingest.json"
 
 
 @dataclass
-class IngestProgress:
+class IndexedProjects:
     """The number of projects of an ingest, and of those whose words and vectors are indexed."""
 
     projects: int
@@ -41,7 +41,7 @@ class IngestProgress:
 
 
 @contextmanager
-def ingesting(data_dir: Path, progress: IngestProgress) -> Iterator[Callable[[], None]]:
+def ingesting(data_dir: Path, progress: IndexedProjects) -> Iterator[Callable[[], None]]:
     """Yield a function that publishes the present progress of an ingest, for a block; it does
     nothing while another process publishes its own. A full disk does not stop the ingest."""
 
@@ -60,6 +60,6 @@ def ingesting(data_dir: Path, progress: IngestProgress) -> Iterator[Callable[[],
         yield publish
 
 
-def under_way(data_dir: Path) -> IngestProgress | None:
+def under_way(data_dir: Path) -> IndexedProjects | None:
     """Return the progress of an ingest under way, or None."""
-    return holder_state(data_dir / _FILE, data_dir / _LOCK, IngestProgress)
+    return holder_state(data_dir / _FILE, data_dir / _LOCK, IndexedProjects)

@@ -117,10 +117,11 @@ def lost_sessions(path: Path, present: Container[str], agent: str) -> Iterator[S
     """
     status = path.stat()
     sessions = _sessions_of(path, status.st_size, status.st_mtime_ns)
-    newest = (time.time() - _REST_SECONDS) * 1000
+    now_ms = time.time() * 1000
     for (project, session_id), extent in sessions.items():
         last_ms = max(extent.times_ms)
-        if session_id not in present and last_ms < newest:
+        age_ms = now_ms - last_ms  # less than 0 of a clock that was wrong: it goes on no more
+        if session_id not in present and not 0 <= age_ms <= _REST_SECONDS * 1000:
             yield Source(
                 *(agent, project, session_id, None, path, extent.end, last_ms * 1_000_000),
                 directory=extent.directory,

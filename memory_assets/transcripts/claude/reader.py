@@ -51,7 +51,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, Located, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import SIDE_QUESTION, Frame, Said, Session
+from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, Frame, Said, Session
 
 _PIXELS = "pixels of an image, or pages of a document that is no text"
 _HARNESS = "lists of tools, skills and agents, and reminders, by the program for the model"
@@ -66,7 +66,7 @@ _NOTICE = "notices of the program to the model"
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("", "a prompt of another session of the same history", dropped="other-session"),
     LeftOut("", "the program's own warming up, without a task", dropped="warm-up"),
-    LeftOut("", "the talk that a side question was asked in", dropped="copied-history"),
+    LeftOut("", "the talk that a side question was asked in", dropped=COPIED),
     LeftOut("*.uuid", _IDS),
     LeftOut("*.parentUuid", _IDS),
     LeftOut("system.*.uuid", _IDS),
@@ -267,7 +267,6 @@ def _session_of(record: JsonObject) -> str:
     return safe_id(record.get("sessionId"))
 
 
-COPIED = "copied-history"
 PREFIX = "aside_question"
 _SAYS_SO = "side question"
 

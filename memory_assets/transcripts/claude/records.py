@@ -21,6 +21,7 @@ under another request, which counts once, too.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from memory_assets.models import ATTACHED, NOT_TYPED, PLAN, PROGRAM, Kind, Record, Tokens
@@ -32,6 +33,7 @@ from memory_assets.transcripts.authorship import (
     unknown_command,
 )
 from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.blocks import BlockSession
 from memory_assets.transcripts.claude.prompts import (
     classify_queued,
     classify_record,
@@ -55,7 +57,6 @@ from memory_assets.transcripts.fields import (
     names,
     object_field,
     parse_time,
-    render_input,
     render_value,
     safe_id,
     safe_name,
@@ -64,14 +65,11 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
-    EMPTY,
     REPEATED_ID,
     UNKNOWN_TAG,
-    Call,
     Frame,
     Outcome,
     Said,
-    Session,
 )
 
 NOISE = {
@@ -115,14 +113,13 @@ SPOKEN = frozenset({"assistant", "user", "system", "attachment"})
 
 
 _PARTS_WITH_TEXT = ("message", "attachment", "content")
-_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _UNTYPED_ARGUMENTS = re.compile(r"Args from unknown [a-z ]+: *(.*\S)\s*", re.DOTALL)
 """How the CLI says what was typed behind a command that does not exist."""
 _WARM_UP = "warmup"
 """What versions from 2.0.60 to 2.1.1x sent to agents to have them ready: no work."""
 
 
-class ClaudeSession(Session):
+class ClaudeSession(BlockSession):
     """The state of reading one file: open calls and the prompt queue."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
@@ -284,27 +281,7 @@ class ClaudeSession(Session):
         if model == "<synthetic>" or failed:
             text, subtype = content_text(content).strip(), "api-error" if failed else "synthetic"
             return self._one(frame, "system", text, subtype, is_error=failed)
-        if isinstance(content, str):
-            return self._one(frame, "assistant_text", content)
-        if not isinstance(content, list):
-            return EMPTY
-        blocks = (block for block in content if isinstance(block, dict))
-        return [entry for block in blocks for entry in self._assistant_block(block, frame)]
-
-    def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
-        kind = text_field(block, "type")
-        if kind == "text":
-            return self._one(frame, "assistant_text", text_field(block, "text"))
-        if kind == "thinking":
-            return self._one(frame, "thinking", text_field(block, "thinking"))
-        if kind in _CALLS:
-            call_id, given = safe_id(block.get("id")), render_input(block.get("input"))
-            return [self._called(frame, call_id, Call.of_block(block, "input"), given)]
-        if kind.endswith("_tool_result"):
-            return [self._tool_result(block, frame, "")]
-        if kind not in ("redacted_thinking", "fallback"):
-            self._report.see_unknown(f"assistant/{type_name(kind)}")
-        return []
+        return self._from_assistant(content, frame)
 
     # --- user --------------------------------------------------------------------------
 
@@ -369,7 +346,9 @@ class ClaudeSession(Session):
         """Return the tool results and the texts in the same record: some 2.0.x and 2.1.x
         versions put a prompt typed while the tool ran there, and nowhere else."""
         spawned = safe_id(object_field(record, "toolUseResult").get("agentId"))
-        records = [self._tool_result(block, frame, spawned) for block in results]
+        records = [record for block in results for record in self._block(block, frame)]
+        if spawned:
+            records = [replace(record, spawned_agent_id=spawned) for record in records]
         typed, documents = _typed([block for block in content if not _is_tool_result(block)])
         said = classify_record(record, typed, self._origin_of(record))
         released: list[Record] = []
@@ -379,16 +358,6 @@ class ClaudeSession(Session):
             said = Said("system", "", "") if emitted else _queued(said)
         records += self._said(frame, said) + self._documents(frame, documents)
         return released + self._resolve(records)
-
-    def _tool_result(self, block: JsonObject, frame: Frame, spawned: str) -> Record:
-        content = block.get("content")
-        return self._answered(
-            frame,
-            safe_id(block.get("tool_use_id")),
-            content_text([content] if isinstance(content, dict) else content),
-            is_error=block.get("is_error") is True,
-            spawned_agent_id=spawned,
-        )
 
     # --- everything else ---------------------------------------------------------------
 

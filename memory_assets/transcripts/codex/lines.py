@@ -41,7 +41,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
-from memory_assets.transcripts.session import Call, Said
+from memory_assets.transcripts.session import STATE, Call, Said, tokens_with_cached
 
 ENVELOPES = frozenset({"response_item", "event_msg"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -57,8 +57,8 @@ NOISE_ITEMS = {
     "compaction": "replacement-history",
     "compaction_summary": "replacement-history",
     "context_compaction": "replacement-history",
-    "image_generation_call": "session-state",
-    "other": "session-state",
+    "image_generation_call": STATE,
+    "other": STATE,
 }
 """Types of items that are dropped, with the reason."""
 
@@ -347,6 +347,5 @@ def _json(text: str) -> Any:
 
 def answer_tokens(usage: JsonObject) -> Tokens:
     """Return the tokens of a usage object, in which those of a cache are part of the input."""
-    cached = count_field(usage, "cached_input_tokens")
-    given = count_field(usage, "input_tokens")
-    return Tokens(max(given - cached, 0), count_field(usage, "output_tokens"), min(cached, given))
+    names = ("input_tokens", "output_tokens", "cached_input_tokens")
+    return tokens_with_cached(*(count_field(usage, name) for name in names))

@@ -26,6 +26,7 @@ from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identified, Wal
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.session import COPIED
 
 _INSTRUCTIONS = "instructions of the program and its settings to the model"
 _TOOLS = "descriptions of the program's tools"
@@ -42,7 +43,7 @@ _AS_SHOWN = (
 )
 
 LEFT_OUT: tuple[LeftOut, ...] = (
-    LeftOut("", "the history of the thread that this one goes on", dropped="copied-history"),
+    LeftOut("", "the history of the thread that this one goes on", dropped=COPIED),
     LeftOut("response_item.payload.reasoning.encrypted_content", "encrypted thoughts"),
     LeftOut("response_item.payload.*.id", _IDS),
     LeftOut("response_item.payload.message.*.content.input_image", _PIXELS),

@@ -62,7 +62,9 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
+    COPIED,
     MAX_OPEN_CALLS,
+    STATE,
     UNKNOWN_TYPE,
     Call,
     Frame,
@@ -72,7 +74,6 @@ from memory_assets.transcripts.session import (
     Session,
 )
 
-COPIED = "copied-history"
 _NO_FILES: tuple[str, list[str]] = "", []
 DOUBLED = "doubled-message"
 
@@ -119,7 +120,7 @@ class CodexSession(Session):
         released = self._release()
         if kind == "turn_context":
             self._envelopes.turn_context(payload)
-            return released + self._resolve("session-state")
+            return released + self._resolve(STATE)
         if kind == "compacted":
             text = text_field(payload, "message")
             records = self._one(frame, "summary", text, "compact-summary")
@@ -138,10 +139,10 @@ class CodexSession(Session):
             if event in DOUBLED_EVENTS and not self._ends_in_script(event, payload):
                 self._note_failure(payload)
                 return "doubled-output"
-            return "session-state" if event in NOISE_EVENTS else ""
+            return STATE if event in NOISE_EVENTS else ""
         if payload.get("type") == "reasoning" and not payload.get("summary"):
             return "" if payload.get("content") else "empty"
-        return "session-state" if kind in NOISE_LINES else ""
+        return STATE if kind in NOISE_LINES else ""
 
     def _counted(self, info: JsonObject, frame: Frame) -> Outcome:
         """Return a record of the tokens that were spent since the last count."""
@@ -149,9 +150,9 @@ class CodexSession(Session):
         spent = answer_tokens(object_field(info, "last_token_usage"))
         if any(total):
             if total == self._total:  # only the rate limits changed
-                return "session-state"
+                return STATE
             self._total = total
-        return self._with_tokens("session-state", frame, spent)
+        return self._with_tokens(STATE, frame, spent)
 
     # --- items: what the model saw -----------------------------------------------------
 
@@ -163,7 +164,7 @@ class CodexSession(Session):
         released = self._release()
         outcome: Outcome
         if kind in CALLS:
-            outcome = self._call(item, frame)
+            outcome = self._call_item(item, frame)
         elif kind in OUTPUTS:
             outcome = self._output(item, frame)
         elif kind == "agent_message":
@@ -206,7 +207,7 @@ class CodexSession(Session):
             return DOUBLED
         return self._one(frame, "thinking", text)
 
-    def _call(self, item: JsonObject, frame: Frame) -> Outcome:
+    def _call_item(self, item: JsonObject, frame: Frame) -> Outcome:
         self._doubles.agent_acted()
         call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
         self._known_calls.add(mark(call_id))

@@ -131,10 +131,8 @@ class AiderReader(ContainerReader):
     session = AiderSession
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
-        """Yield the histories in a directory and below it."""
-        for folder in walk.folders(root):
-            if (path := folder / _FILE).is_file():
-                yield path
+        """Yield the history of each directory, from this one down."""
+        return (folder / _FILE for folder in walk.folders(root))
 
     def members_of(self, path: Path) -> Iterator[Member]:
         """Yield the runs in which the user wrote anything."""

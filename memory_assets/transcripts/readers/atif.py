@@ -31,12 +31,11 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
 from memory_assets.transcripts.lines import JsonObject, read_head
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import Frame, Outcome, Session, tokens_with_cached
+from memory_assets.transcripts.session import COPIED, Frame, Outcome, Session, tokens_with_cached
 from memory_assets.transcripts.stored import call_of
 
 _DEPTH = 4
 _SCHEMA = "ATIF-"
-_COPIED = "copied-history"
 _DIRECTORIES = ("cwd", "working_dir", "working_directory", "workspace")
 """Fields of `extra` that may name the directory."""
 
@@ -50,7 +49,7 @@ class AtifSession(Session):
             return self._resolve(self._header(row))
         source = type_name(row.get("source"))
         if row.get("is_copied_context") is True:
-            return self._resolve(_COPIED)
+            return self._resolve(COPIED)
         step = f"step {row.get('step_id')}" if row.get("step_id") else None
         at, model = parse_time(row.get("timestamp")), text_field(row, "model_name")
         frame = self._frame(row, start, end, step, at, model)
@@ -79,12 +78,12 @@ class AtifSession(Session):
             records += self._one(frame, "assistant_text", text)
         else:
             return self._unknown(source)
-        records += [self._call(call, frame) for call in objects_in(row.get("tool_calls"))]
+        records += [self._asked(call, frame) for call in objects_in(row.get("tool_calls"))]
         results = object_field(row, "observation").get("results")
         records += [self._result(result, frame) for result in objects_in(results)]
         return self._with_tokens(records, frame, _tokens(object_field(row, "metrics")))
 
-    def _call(self, call: JsonObject, frame: Frame) -> Record:
+    def _asked(self, call: JsonObject, frame: Frame) -> Record:
         arguments, call_id = call.get("arguments"), safe_id(call.get("tool_call_id"))
         tool_call = call_of(text_field(call, "function_name"), arguments)
         return self._called(frame, call_id, tool_call, render_input(arguments))
@@ -101,7 +100,7 @@ class AtifReader(RenderingReader):
     version = "3"
     session = AtifSession
     left_out = (
-        LeftOut("", "steps that repeat others after a compaction", dropped=_COPIED),
+        LeftOut("", "steps that repeat others after a compaction", dropped=COPIED),
         LeftOut("agent", "the program's name, settings and descriptions of tools"),
         LeftOut("final_metrics", "figures"),
         LeftOut("notes", "notes on the document"),
@@ -113,8 +112,7 @@ class AtifReader(RenderingReader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the documents below a directory."""
-        base = walk.root(root)
-        files = walk.transcripts(base, _DEPTH, (".json",)) if base else ()
+        files = walk.transcripts(walk.root(root), _DEPTH, (".json",))
         heads = ((file, read_head(Path(file[0].path))) for file in files)
         return (
             file

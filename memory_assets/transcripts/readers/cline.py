@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
@@ -27,7 +27,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, Origin, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.blocks import blocks_of
+from memory_assets.transcripts.blocks import SAYS, Answer, Called, Shapes, blocks_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.enclosed import enclosed, replaced
 from memory_assets.transcripts.fields import (
@@ -45,7 +45,16 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import beside, object_beside, text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import UNKNOWN_TYPE, Call, Frame, Outcome, tokens_in
+from memory_assets.transcripts.session import (
+    STATE,
+    SUPERSEDED,
+    UNKNOWN_TYPE,
+    USAGE,
+    Call,
+    Frame,
+    Outcome,
+    tokens_in,
+)
 from memory_assets.transcripts.stored import StoredSession, unfinished_last
 
 _FOLDERS = ("tasks", "sessions")
@@ -74,7 +83,6 @@ _INSERTED = re.compile(
 _RESULT = re.compile(r"\[[^\n]{1,400}\] Result:")
 _MACHINE = ("[TASK RESUMPTION]", "[ERROR]", "# task_progress")
 _BY_PERSON = re.compile(r"provided (?:the following context|feedback)|New instructions|denied")
-USAGE, NOTICE, SUPERSEDED = "usage", "session-state", "superseded"
 PARTIAL = "partial"
 """Subtype of an answer that was broken off."""
 _TYPED_ROWS = names("task user_feedback")
@@ -104,6 +112,13 @@ class TaskSession(StoredSession):
     """The state of reading a task: rows of the screen, or messages of the model's history."""
 
     title_subtype = "first-prompt"
+    shapes: ClassVar[Shapes] = {
+        "text": SAYS,
+        "tool_use": Called("id", "name", "input"),
+        "tool_result": Answer("tool_use_id", "content", "is_error"),
+        "redacted_thinking": None,
+    }
+    blocks_are = "block"
 
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
@@ -171,7 +186,7 @@ class TaskSession(StoredSession):
             counts = usage if isinstance(usage, dict) else {}
             return self._with_tokens(USAGE, frame, tokens_in(counts, _COUNTS))
         if kind in _NOTICES:
-            return self._one(frame, "system", text, "notice") or NOTICE
+            return self._one(frame, "system", text, "notice") or STATE
         self._report.see_unknown(f"row/{type_name(kind)}")
         return self._one(frame, "system", text, "notice") or UNKNOWN_TYPE
 
@@ -226,7 +241,7 @@ class TaskSession(StoredSession):
         is_summary = row.get("isSummary") is True
         if role == "user" and not is_summary:
             return self._from_user(blocks, frame)
-        outcome = [record for block in blocks for record in self._block(block, frame, is_summary)]
+        outcome = [record for block in blocks for record in self._part(block, frame, is_summary)]
         return self._with_tokens(outcome, frame, tokens_in(object_field(row, "metrics"), _METRICS))
 
     def _from_user(self, blocks: Sequence[JsonObject], frame: Frame) -> list[Record]:
@@ -236,7 +251,7 @@ class TaskSession(StoredSession):
             if block.get("type") == "text":
                 texts.append(text_field(block, "text"))
             else:
-                records += self._block(block, frame, False)
+                records += self._part(block, frame, False)
         typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
         self._is_first = False
         records += self._said(frame, authored("\n".join(typed))) if typed else []
@@ -249,28 +264,32 @@ class TaskSession(StoredSession):
         """Whether the session is one of Cline's own program, which wraps no text of a person."""
         return self._source.path.name.endswith(_MESSAGES)
 
-    def _block(self, block: JsonObject, frame: Frame, is_summary: bool) -> list[Record]:
+    def _part(self, block: JsonObject, frame: Frame, is_summary: bool) -> list[Record]:
         kind, text = block.get("type"), text_field(block, "text")
-        if kind == "text":
-            if is_summary:
-                return self._one(frame, "summary", text, "compact-summary")
-            return self._one(frame, "assistant_text", text)
+        if kind == "text" and is_summary:
+            return self._one(frame, "summary", text, "compact-summary")
         if kind in ("thinking", "reasoning"):
             return self._one(frame, "thinking", text_field(block, "thinking") or text)
-        if kind == "tool_use":
-            name, call_id = text_field(block, "name"), safe_id(block.get("id"))
-            return [self._call(frame, call_id, name, block.get("input"))]
-        if kind == "tool_result":
-            failed = block.get("is_error") is True
-            text = _answer(block.get("content"))
-            return [self._answered(frame, safe_id(block.get("tool_use_id")), text, is_error=failed)]
         if kind == "file":
             return self._attached(frame, text_field(block, "path"))
         if kind == "image":
             return self._one(frame, "attachment", IMAGE, "image")
-        if kind != "redacted_thinking":
-            self._report.see_unknown(f"block/{type_name(kind)}")
-        return []
+        return self._block(block, frame)
+
+    def _result_text(self, content: Any) -> str:
+        """Return the text of a tool's result: blocks, or what each of several questions gave."""
+        if not isinstance(content, list):
+            return render_value(content or "")
+        texts = []
+        for block in content:
+            if isinstance(block, dict) and "query" in block and "result" in block:
+                texts.append(f"{render_value(block['query'])}\n{render_value(block['result'])}")
+            elif isinstance(block, dict):
+                image = IMAGE if block.get("type") == "image" else ""
+                texts.append(text_field(block, "text") or image or render_value(block))
+            else:
+                texts.append(render_value(block))
+        return "\n".join(texts)
 
 
 class ClineReader(RenderingReader):
@@ -348,7 +367,7 @@ class ClineReader(RenderingReader):
         else:
             yield from ({"type": "message", **message} for message in messages)
             yield None
-        yield {"type": "session-state", "id": own, "title": title}
+        yield {"type": STATE, "id": own, "title": title}
 
 
 class RooReader(ClineReader):
@@ -376,10 +395,7 @@ def _screen_rows(messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
             if calls or any(text.startswith(opening) for text in later):
                 row[SUPERSEDED] = True
         rows.append(row)
-    done, left = unfinished_last(rows, _is_prompt, lambda row: not row["row"].get("partial"))
-    yield from done
-    yield None
-    yield from left
+    yield from unfinished_last(rows, _is_prompt, lambda row: not row["row"].get("partial"))
 
 
 def _is_prompt(row: JsonObject) -> bool:
@@ -421,22 +437,6 @@ def _directory_in(path: Path) -> str:
     except OSError:
         return ""
     return match.group(1).decode("utf-8", "replace").replace("\\\\", "\\") if match else ""
-
-
-def _answer(content: Any) -> str:
-    """Return the text of a tool's result: blocks, or what each of several questions gave."""
-    if not isinstance(content, list):
-        return render_value(content or "")
-    texts = []
-    for block in content:
-        if isinstance(block, dict) and "query" in block and "result" in block:
-            texts.append(f"{render_value(block['query'])}\n{render_value(block['result'])}")
-        elif isinstance(block, dict):
-            image = IMAGE if block.get("type") == "image" else ""
-            texts.append(text_field(block, "text") or image or render_value(block))
-        else:
-            texts.append(render_value(block))
-    return "\n".join(texts)
 
 
 def typed_in(texts: Sequence[str], *, is_first: bool) -> tuple[list[str], list[str]]:

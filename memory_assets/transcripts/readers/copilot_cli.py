@@ -27,7 +27,6 @@ from memory_assets.transcripts.fields import (
     object_field,
     objects_in,
     parse_time,
-    render_input,
     safe_id,
     safe_name,
     text_field,
@@ -37,12 +36,11 @@ from memory_assets.transcripts.json_documents import text_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.readers.workspaces import directory_of
-from memory_assets.transcripts.session import REPEATED_ID, Call, Frame, Outcome, Session
+from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, Session
 
 _FOLDERS = (Path("session-state"), Path("history-session-state"))
 _EVENTS = "events.jsonl"
 _TITLE = re.compile(r"^(?:name|summary): *(.+?) *$", re.MULTILINE)
-_STATE = "session-state"
 _HOOK = "hook"
 _INSTRUCTIONS = "instructions"
 _SHOWN = "a call or a result as it is shown"
@@ -60,7 +58,7 @@ _DROPPED = {
             *("subagent.started", "subagent.completed", "subagent.selected", "subagent.failed"),
             *("permission.requested", "permission.completed", "skill.invoked"),
         ),
-        _STATE,
+        STATE,
     ),
 }
 """Types of events that say nothing, and why."""
@@ -107,11 +105,11 @@ class CopilotSession(Session):
                 records, frame, Tokens(output=count_field(data, "outputTokens"))
             )
         if name == "session.shutdown":
-            return self._given_tokens(data, frame) or _STATE
+            return self._given_tokens(data, frame) or STATE
         if name == "assistant.reasoning":
             return self._thought(text_field(data, "content"), frame)
         if name == "tool.execution_start":
-            return self._call(data, "toolName", frame) or "repeated-call"
+            return self._request(data, "toolName", frame) or "repeated-call"
         if name == "tool.execution_complete":
             return [self._tool_result(data, frame)]
         if name == "session.compaction_complete":
@@ -163,7 +161,7 @@ class CopilotSession(Session):
         self._told = mark(content.strip()) if content.strip() else self._told
         records += self._one(frame, "assistant_text", content)
         for request in objects_in(data.get("toolRequests")):
-            records += self._call(request, "name", frame)
+            records += self._request(request, "name", frame)
         return records
 
     def _given_tokens(self, data: JsonObject, frame: Frame) -> list[Record]:
@@ -188,15 +186,14 @@ class CopilotSession(Session):
             return []
         return self._one(frame, "thinking", text)
 
-    def _call(self, call: JsonObject, named: str, frame: Frame) -> list[Record]:
+    def _request(self, call: JsonObject, named: str, frame: Frame) -> list[Record]:
         """Return a call, unless it is known: it comes as it is asked for and as it begins."""
         call_id = safe_id(call.get("toolCallId"))
         if call_id and self._met(f"call {call_id}"):
             return []
         given = call.get("arguments")
         arguments = from_json(given) if isinstance(given, str) else given
-        tool_call = Call.of_block({"name": call.get(named), "arguments": arguments}, "arguments")
-        return [self._called(frame, call_id, tool_call, render_input(arguments or given))]
+        return [self._call(frame, call_id, text_field(call, named), arguments or given)]
 
     def _tool_result(self, data: JsonObject, frame: Frame) -> Record:
         result, error = object_field(data, "result"), object_field(data, "error")

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNSAID, Origin, authored
 from memory_assets.transcripts.base import Source
+from memory_assets.transcripts.blocks import SAYS, Answer, Called, Shapes, Words
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -23,13 +25,12 @@ from memory_assets.transcripts.fields import (
     object_field,
     objects_in,
     parse_time,
-    safe_id,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.json_documents import beside
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Frame, Outcome
+from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
 from memory_assets.transcripts.unread import Columns
 
@@ -49,6 +50,14 @@ _TITLE_MAKER = "title-"
 
 class CrushSession(StoredSession):
     """The state of reading one session."""
+
+    shapes: ClassVar[Shapes] = {
+        "text": SAYS,
+        "reasoning": Words("thinking", "thinking"),
+        "tool_call": Called("id", "name", "input"),
+        "tool_result": Answer("tool_call_id", "content", "is_error"),
+    }
+    blocks_are = "part"
 
     def _opened(self, row: JsonObject) -> str:
         cwd, created = text_field(row, "cwd"), row.get("created_at")
@@ -90,26 +99,13 @@ class CrushSession(StoredSession):
 
     def _part(self, part: JsonObject, frame: Frame, *, is_summary: bool) -> list[Record]:
         kind, data = part["type"], object_field(part, "data")
-        if kind == "text":
-            text = text_field(data, "text")
-            if is_summary:
-                return self._one(frame, "summary", text, "compact-summary")
-            return self._one(frame, "assistant_text", text)
-        if kind == "reasoning":
-            return self._one(frame, "thinking", text_field(data, "thinking"))
-        if kind == "tool_call":
-            call_id, name = safe_id(data.get("id")), text_field(data, "name")
-            return [self._call(frame, call_id, name, data.get("input"))]
-        if kind == "tool_result":
-            call_id, text = safe_id(data.get("tool_call_id")), text_field(data, "content")
-            failed = data.get("is_error") is True
-            return [self._answered(frame, call_id, text, is_error=failed)]
+        if kind == "text" and is_summary:
+            return self._one(frame, "summary", text_field(data, "text"), "compact-summary")
         if kind == "shell_command":
             return [self._call(frame, "", "bash", data, role="user", subtype="user-shell")]
         if kind == "finish":
             return self._finish(data, frame)
-        self._report.see_unknown(f"part/{type_name(kind)}")
-        return []
+        return self._block({**data, "type": kind}, frame)
 
     def _finish(self, data: JsonObject, frame: Frame) -> list[Record]:
         """Return why an answer ended, where that was an error or somebody's doing."""
@@ -148,10 +144,8 @@ class CrushReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases of the listed projects, and of a project that is the root."""
-        places = [root, root / _FOLDER, *_listed(root / _PROJECTS)]
-        for path in dict.fromkeys(place / _DATABASE for place in places):
-            if path.is_file():
-                yield path
+        places = (root, root / _FOLDER, *_listed(root / _PROJECTS))
+        return (place / _DATABASE for place in places)
 
     def elsewhere(self, root: Path) -> Iterator[Path]:
         """Yield the directories of the listed projects' databases."""
@@ -190,15 +184,13 @@ class CrushReader(DatabaseReader):
             rows.append(
                 {"type": "message", **row, "parts": row["parts"] if parts is None else parts}
             )
-        done, left = unfinished_last(rows, lambda row: row["role"] == "user", _is_finished)
-        yield from done
-        yield None
+        changing: list[JsonObject] = []
         if {"path", "version", "session_id"} <= database.columns("files"):
             sql = "SELECT path, version FROM files WHERE session_id = ? ORDER BY created_at, rowid"
-            for row in database.rows(sql, source.member):
-                yield {"type": "file-version", **row}
-        yield {"type": "session-state", "id": session["id"], "title": title}
-        yield from left
+            versions = database.rows(sql, source.member)
+            changing += ({"type": "file-version", **row} for row in versions)
+        changing.append({"type": STATE, "id": session["id"], "title": title})
+        yield from unfinished_last(rows, lambda row: row["role"] == "user", _is_finished, *changing)
 
 
 def _listed(path: Path) -> Iterator[Path]:

@@ -35,7 +35,7 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
-from memory_assets.transcripts.session import Frame, Outcome, tokens_in
+from memory_assets.transcripts.session import STATE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
 from memory_assets.transcripts.unread import Columns
 
@@ -167,13 +167,9 @@ class CursorReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases in the editor's user data."""
-        if (root / _GLOBAL).is_file():
-            yield root / _GLOBAL
-        storage = root / "workspaceStorage"
-        for entry in walk.entries(storage) if storage.is_dir() else ():
-            path = Path(entry.path) / _DATABASE
-            if path.is_file():
-                yield path
+        yield root / _GLOBAL
+        for entry in walk.entries(root / "workspaceStorage"):
+            yield Path(entry.path, _DATABASE)
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the conversations with messages."""
@@ -316,12 +312,8 @@ def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator
     yield {"type": "session", **facts, "model": model}
     rows = [{"type": "bubble", "bubble": bubble} for bubble in bubbles]
     generating = data.get("status") == "generating"
-    done, left = unfinished_last(rows, _is_prompt, lambda row: not generating)
-    yield from done
-    yield None
-    name = data.get("name") or data.get("chatTitle")
-    yield {"type": "session-state", "id": own, "title": name}
-    yield from left
+    title = {"type": STATE, "id": own, "title": data.get("name") or data.get("chatTitle")}
+    yield from unfinished_last(rows, _is_prompt, lambda row: not generating, title)
 
 
 def _is_prompt(row: JsonObject) -> bool:

@@ -23,12 +23,21 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, ClassVar
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.authorship import PERSON, authored, framed
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.blocks import BlockSession, blocks_of
+from memory_assets.transcripts.blocks import (
+    SAYS,
+    Answer,
+    BlockSession,
+    Called,
+    Shapes,
+    Words,
+    blocks_of,
+)
 from memory_assets.transcripts.databases import LENGTH, Database, wal_of
 from memory_assets.transcripts.discovery import File, Identified, Walk
 from memory_assets.transcripts.fields import (
@@ -45,7 +54,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import Frame, Outcome
+from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
 
@@ -79,7 +88,7 @@ class CursorSession(BlockSession):
         elif role == "assistant":
             outcome = self._from_assistant(content, frame)
         elif name == "turn_ended":
-            outcome = "session-state"
+            outcome = STATE
         else:
             outcome = self._unknown(name)
         return self._resolve(outcome)
@@ -115,11 +124,8 @@ class CursorAgentReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the transcripts of each project below `~/.cursor` or its `projects`."""
-        base = walk.root(root / "projects", root)
-        for project, has_usable_name in walk.projects(base) if base else ():
-            folder = Path(project.path, _FOLDER)
-            if has_usable_name and folder.is_dir():
-                yield from walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
+        for folder in walk.in_projects(walk.root(root / "projects", root), _FOLDER):
+            yield from walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
 
     def identified(self, path: Path) -> Identified:
         """Return what is known of a transcript, whose project its folder is named after."""
@@ -201,6 +207,15 @@ _DIRECTORY = re.compile(r"^(?:Workspace Path|Workspace|Working directory): *(\S.
 class CursorCliSession(StoredSession):
     """The state of reading one chat."""
 
+    shapes: ClassVar[Shapes] = {
+        "text": SAYS,
+        "reasoning": Words("thinking", "text"),
+        "tool-call": Called("toolCallId", "toolName", "args"),
+        "tool-result": Answer("toolCallId", "result", "isError"),
+        "redacted-reasoning": None,
+    }
+    blocks_are = "part"
+
     def _opened(self, row: JsonObject) -> str:
         return self._begin(
             session=row.get("id"),
@@ -228,21 +243,9 @@ class CursorCliSession(StoredSession):
             return self._unknown(f"message/{type_name(role)}")
         return [record for block in blocks_of(content) for record in self._block(block, frame)]
 
-    def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
-        kind, call_id = type_name(block.get("type")), safe_id(block.get("toolCallId"))
-        if kind == "text":
-            return self._one(frame, "assistant_text", text_field(block, "text"))
-        if kind == "reasoning":
-            return self._one(frame, "thinking", text_field(block, "text"))
-        if kind == "tool-call":
-            return [self._call(frame, call_id, text_field(block, "toolName"), block.get("args"))]
-        if kind == "tool-result":
-            failed = block.get("isError") is True
-            text = render_value(block.get("result", ""))
-            return [self._answered(frame, call_id, text, is_error=failed)]
-        if kind != "redacted-reasoning":
-            self._report.see_unknown(f"part/{kind}")
-        return []
+    def _result_text(self, content: Any) -> str:
+        """Return a result as it is, or as JSON."""
+        return "" if content is None else render_value(content)
 
 
 class CursorCliReader(DatabaseReader):
@@ -255,12 +258,9 @@ class CursorCliReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the databases of all directories below `~/.cursor` or its `chats`."""
-        chats = root if root.name == _CHATS else root / _CHATS
-        for folder in walk.entries(chats) if chats.is_dir() else ():
-            for chat in walk.entries(folder.path) if walk.is_directory(folder) else ():
-                path = Path(chat.path, _DATABASE)
-                if path.is_file():
-                    yield path
+        for folder in walk.entries(root if root.name == _CHATS else root / _CHATS):
+            for chat in walk.entries(folder.path):
+                yield Path(chat.path, _DATABASE)
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the chat of a database, if anything was said in it."""
@@ -288,7 +288,7 @@ class CursorCliReader(DatabaseReader):
         for message in _messages(database, facts):
             yield {**message, "type": "message"}
         yield None
-        yield {"type": "session-state", "id": own, "title": facts.get("name")}
+        yield {"type": STATE, "id": own, "title": facts.get("name")}
 
     def holds(self, source: Source) -> bool:
         """Return whether a source is a chat, by its file's name."""

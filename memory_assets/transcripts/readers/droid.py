@@ -25,7 +25,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import REPEATED_ID, Frame, Outcome
+from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome
 
 _HEADER = "session_start"
 _TASK = "# Task Tool Invocation"
@@ -56,7 +56,7 @@ class DroidSession(BlockSession):
             text = text_field(entry, "summaryText") or summary
             outcome = self._one(frame, "summary", text, "compact-summary")
         elif name == "todo_state":
-            outcome = "session-state"
+            outcome = STATE
         else:
             outcome = self._unknown(name)
         return self._resolve(outcome)
@@ -110,8 +110,7 @@ class DroidReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterable[File]:
         """Return the sessions below `~/.factory`, or a directory of sessions."""
-        base = walk.root(root / "sessions", root)
-        return walk.transcripts(base, 1) if base else ()
+        return walk.transcripts(walk.root(root / "sessions", root), 1)
 
     def directory(self, path: Path, head: bytes) -> str:
         """Return the directory that the header names."""

@@ -52,12 +52,19 @@ from memory_assets.transcripts.lines import (
     read_objects,
 )
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import Call, Frame, Outcome, Session, tokens_with_cached
+from memory_assets.transcripts.session import (
+    STATE,
+    SUPERSEDED,
+    Call,
+    Frame,
+    Outcome,
+    Session,
+    tokens_with_cached,
+)
 
 _CHATS = "chats"
 _DOCUMENT = ".json"
 _SET, _REWIND = "$set", "$rewindTo"
-_SUPERSEDED = "superseded"
 _NOTICES = frozenset({"info", "warning", "error"})
 _RUNNING = frozenset({"executing", "scheduled", "validating", "awaiting_approval"})
 _SNAPSHOT = "<state_snapshot>"
@@ -80,7 +87,7 @@ class GeminiReader(Reader):
     agent = "gemini"
     version = "3"
     left_out = (
-        LeftOut("", "a message as it grew; its last version is kept", dropped=_SUPERSEDED),
+        LeftOut("", "a message as it grew; its last version is kept", dropped=SUPERSEDED),
         LeftOut("*.toolCalls.resultDisplay", "a result as it is shown"),
         LeftOut("*.toolCalls.description", "a call as it is shown"),
         LeftOut("*.toolCalls.*.result.*.response.error", "a result as it is shown"),
@@ -103,13 +110,9 @@ class GeminiReader(Reader):
         """Yield the chats of each project, from `~/.gemini` or its `tmp`. A project is named after
         its directory as soon as that is known."""
         walk = Walk(self.agent, note)
-        base = walk.root(root / "tmp", root)
-        for project, has_usable_name in walk.projects(base) if base else ():
-            folder = Path(project.path, _CHATS)
-            if not has_usable_name or not folder.is_dir():
-                continue
-            directory = directory_of(Path(project.path))
-            named = project_of(directory or project.name)
+        for folder in walk.in_projects(walk.root(root / "tmp", root), _CHATS):
+            directory = directory_of(folder.parent)
+            named = project_of(directory or folder.parent.name)
             files = list(walk.transcripts(folder, 1, (".jsonl", _DOCUMENT)))
             logs = {file[0].path for file in files}
             own = (file for file in files if _is_session(file[0].path, logs))
@@ -148,21 +151,21 @@ class GeminiSession(Session):
         if _SET in line:
             return self._resolve(self._changed(object_field(line, _SET), start, end))
         if _REWIND in line:
-            return self._resolve("session-state")
+            return self._resolve(STATE)
         if "type" not in line and _is_header(line):
             return self._resolve(self._header(line, start, end))
         return self._resolve(self._message(line, start, end))
 
     def _changed(self, fields: JsonObject, start: int, end: int) -> Outcome:
         records = self._titled(fields, start, end)
-        messages, reasons = fields.get("messages"), {"session-state"}
+        messages, reasons = fields.get("messages"), {STATE}
         for message in messages if isinstance(messages, list) else []:
             outcome = self._message(message, start, end) if isinstance(message, dict) else []
             if isinstance(outcome, str):
                 reasons.add(outcome)
             else:
                 records += outcome
-        return records or (_SUPERSEDED if _SUPERSEDED in reasons else "session-state")
+        return records or (SUPERSEDED if SUPERSEDED in reasons else STATE)
 
     def _header(self, header: JsonObject, start: int, end: int) -> Outcome:
         reason = self._begin(session=header.get("sessionId"), cwd=self._cwd)
@@ -185,11 +188,11 @@ class GeminiSession(Session):
         name = type_name(message.get("type"))
         own = mark(text_field(message, "id"))
         if self._replay.counts.get(own, start) != start:
-            return _SUPERSEDED
+            return SUPERSEDED
         self._branch = ABANDONED if own in self._replay.gone else ""
         frame = self._frame_of(message, start, end)
         if self._met(f"{frame.record_uuid} {start}"):
-            return _SUPERSEDED
+            return SUPERSEDED
         if name == "user":
             return self._from_user(message.get("content"), frame)
         if name == "gemini":
@@ -221,12 +224,12 @@ class GeminiSession(Session):
         said = spoken(message.get("content"))
         records += self._one(frame, "assistant_text", said)
         for call in objects_in(message.get("toolCalls")):
-            records += self._call(call, frame)
+            records += self._call_with_result(call, frame)
         return records
 
-    def _call(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
+    def _call_with_result(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
         call_id, status = safe_id(call.get("id")), text_field(call, "status")
-        tool_call = Call.of_block(call, "args")
+        tool_call = Call.of_input(text_field(call, "name"), call.get("args"))
         yield self._called(frame, call_id, tool_call, render_input(call.get("args")))
         if status in _RUNNING:
             return

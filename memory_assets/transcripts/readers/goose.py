@@ -8,7 +8,7 @@ name last. `role: user` stands on tools' answers, too, and on what the program i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
@@ -161,11 +161,9 @@ class GooseReader(DatabaseReader):
         Columns("schema_version", "*", "the version of the program's tables"),
     )
 
-    def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
-        """Yield the database in a directory or the `sessions` in it."""
-        for path in (root / _DATABASE, root / _FOLDER / _DATABASE):
-            if path.is_file():
-                yield path
+    def containers(self, walk: Walk, root: Path) -> Iterable[Path]:
+        """Return the database in a directory or the `sessions` in it."""
+        return (root / _DATABASE, root / _FOLDER / _DATABASE)
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the sessions with messages."""
@@ -223,8 +221,7 @@ class GooseReader(DatabaseReader):
             seen.add(source.member)
             yield source
         walk = Walk(self.agent, note)
-        base = walk.root(root / _FOLDER, root)
-        files = walk.transcripts(base, 0) if base else ()
+        files = walk.transcripts(walk.root(root / _FOLDER, root), 0)
         own = (file for file in files if file[0].name.removesuffix(SUFFIX) not in seen)
         yield from walk.sources(own, known, self.identified)
 

@@ -24,7 +24,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Call, Outcome, tokens_in
+from memory_assets.transcripts.session import COPIED, HEADER, STATE, Call, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
 from memory_assets.transcripts.unread import Columns
 
@@ -38,7 +38,6 @@ GROUP BY sessions.id ORDER BY sessions.id
 """
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 """What a whole session took, in the order of `Tokens`."""
-_COPIED = "copied-history"
 _INSTRUCTIONS = "the program's instructions to the model"
 
 
@@ -55,7 +54,7 @@ class HermesSession(StoredSession):
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         if row.get("copied"):
-            return _COPIED
+            return COPIED
         frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
         text = text_field(row, "content")
         if role == "user":
@@ -76,7 +75,7 @@ class HermesSession(StoredSession):
             unknown, call_id = Call(text_field(row, "tool_name")), safe_id(row.get("tool_call_id"))
             return [self._answered(frame, call_id, text, unknown)]
         if role == "session_meta":
-            return "session-header"
+            return HEADER
         return self._unknown(f"message/{type_name(role)}")
 
 
@@ -102,13 +101,9 @@ class HermesReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory, and those of its profiles."""
-        profiles = root / "profiles"
-        folders = (
-            [Path(entry.path) for entry in walk.entries(profiles)] if profiles.is_dir() else []
-        )
-        for path in (root / _DATABASE, *(folder / _DATABASE for folder in folders)):
-            if path.is_file():
-                yield path
+        yield root / _DATABASE
+        for profile in walk.entries(root / "profiles"):
+            yield Path(profile.path, _DATABASE)
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the sessions with messages."""
@@ -141,4 +136,4 @@ class HermesReader(DatabaseReader):
             marked = {"copied": True} if is_copy else {}
             yield {"type": "message", **row, "tool_calls": calls, **marked}
         yield None
-        yield {"type": "session-state", "id": session["id"], "title": title, "usage": usage}
+        yield {"type": STATE, "id": session["id"], "title": title, "usage": usage}

@@ -258,8 +258,7 @@ class OpenCodeReader(DatabaseReader):
             seen.add(source.member)
             yield source
         walk = Walk(self.agent, note)
-        base = walk.root(root)
-        for path in session_files(walk, base) if base else ():
+        for path in session_files(walk, walk.root(root)):
             try:
                 found_here = self._of_file(path, known) if path.stem not in seen else None
             except TranscriptError as error:
@@ -325,11 +324,8 @@ def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[Json
         if from_here and text_field(object_field(message, "info"), "id") >= from_here:
             row["reverted"] = True
         rows.append(row)
-    done, left = unfinished_last(rows, _is_prompt, _is_finished)
-    yield from done
-    yield None
-    yield {"type": STATE, "id": info.get("id"), "title": info.get("title")}
-    yield from left
+    title = {"type": STATE, "id": info.get("id"), "title": info.get("title")}
+    yield from unfinished_last(rows, _is_prompt, _is_finished, title)
 
 
 def _is_prompt(row: JsonObject) -> bool:
@@ -367,9 +363,11 @@ _EXPORTED = "ses_"
 """Part of the name that OpenCode gives to an exported session."""
 
 
-def session_files(walk: Walk, root: Path) -> Iterator[Path]:
+def session_files(walk: Walk, root: Path | None) -> Iterator[Path]:
     """Yield the files of sessions: those of the tree, or in a directory without one what was
     exported to it. Nothing else beside a database is looked at: its secrets are there."""
+    if root is None:
+        return
     tree = root / "storage" / "session"
     if tree.is_dir():
         yield from (Path(entry.path) for entry, *_ in walk.transcripts(tree, 1, (".json",)))

@@ -26,13 +26,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts.account import MIN_LEAF, LeftOut
 from memory_assets.transcripts.authorship import BY_PROGRAM, UNSAID, authored
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.blocks import blocks_of
+from memory_assets.transcripts.blocks import (
+    SAYS,
+    Called,
+    ShapedSession,
+    Shapes,
+    Words,
+    blocks_of,
+)
 from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.enclosed import replaced
@@ -42,7 +49,6 @@ from memory_assets.transcripts.fields import (
     mark,
     object_field,
     parse_time,
-    render_input,
     render_value,
     safe_id,
     text_field,
@@ -51,15 +57,16 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
+    COPIED,
+    HEADER,
     REPEATED_ID,
+    STATE,
     Call,
     Frame,
     Outcome,
-    Session,
     tokens_in,
 )
 
-COPIED = "copied-history"
 NOISE = frozenset({"model_change", "thinking_level_change", "label", "custom"})
 SUMMARIES = {
     "compaction": "compact-summary",
@@ -80,8 +87,14 @@ _SKILL = re.compile(r'<(skill) name="([^"\n]*)"[^<>]*>')
 _FILE = re.compile(r'<(file) name="([^"\n]*)">')
 
 
-class PiSession(Session):
+class PiSession(ShapedSession):
     """The state of reading one file."""
+
+    shapes: ClassVar[Shapes] = {
+        "text": SAYS,
+        "thinking": Words("thinking", "thinking"),
+        "toolCall": Called("id", "name", "arguments"),
+    }
 
     def __init__(
         self, source: Source, report: ReadReport, abandoned: frozenset[int] = frozenset()
@@ -100,7 +113,7 @@ class PiSession(Session):
         role = text_field(message, "role")
         outcome: Outcome
         if name in NOISE:
-            outcome = "session-state"
+            outcome = STATE
         elif name == "session":
             outcome = self._header(entry)
         else:
@@ -121,7 +134,7 @@ class PiSession(Session):
         report = self._report
         report.see_session(safe_id(header.get("id")))
         if self._started is not None or self._cwd:
-            return "session-header"
+            return HEADER
         self._started = parse_time(header.get("timestamp"))
         report.see_time(self._started)
         self._cwd = text_field(header, "cwd")
@@ -133,7 +146,7 @@ class PiSession(Session):
         if origin:
             match = _SESSION_IN_PATH.search(origin)
             report.see_parent(safe_id(match.group(1) if match else origin))
-        return "session-header"
+        return HEADER
 
     def _frame_of(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
         timestamp = parse_time(entry.get("timestamp")) or parse_time(message.get("timestamp"))
@@ -177,7 +190,7 @@ class PiSession(Session):
     def _assistant(self, message: JsonObject, content: Any, frame: Frame) -> Outcome:
         records: list[Record] = []
         for block in blocks_of(content):
-            records += self._assistant_block(block, frame)
+            records += self._block(block, frame)
         error = text_field(message, "errorMessage")
         if error:
             aborted = message.get("stopReason") == "aborted"
@@ -185,24 +198,14 @@ class PiSession(Session):
             records += self._one(frame, "system", error, subtype, is_error=not aborted)
         return self._with_tokens(records, frame, tokens_in(object_field(message, "usage"), _COUNTS))
 
-    def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
-        kind = block.get("type")
-        if kind == "text":
-            text = text_field(block, "text")
-            return self._one(frame, "assistant_text", text)
-        if kind == "thinking":
-            text = text_field(block, "thinking")
-            return self._one(frame, "thinking", text)
-        if kind != "toolCall":
-            self._report.see_unknown(f"assistant/{type_name(kind)}")
-            return []
-        call_id, given = _call_id(block.get("id")), render_input(block.get("arguments"))
-        return [self._called(frame, call_id, Call.of_block(block, "arguments"), given)]
+    def _call_id(self, value: object) -> str:
+        """Return a call's id; some providers append an opaque blob after "|"."""
+        return safe_id(value.partition("|")[0]) if isinstance(value, str) else ""
 
     def _tool_result(self, message: JsonObject, frame: Frame) -> Record:
         return self._answered(
             frame,
-            _call_id(message.get("toolCallId")),
+            self._call_id(message.get("toolCallId")),
             _with_details(content_text(message.get("content")), message.get("details")),
             Call(text_field(message, "toolName")),
             is_error=message.get("isError") is True,
@@ -257,11 +260,6 @@ def prompt_text(text: str) -> str:
     text = replaced(text, _FILE, lambda opening: f"@{opening.group(2)}")
     text = replaced(text, _SKILL, lambda opening: f"/skill:{opening.group(2)} ", blanks=True)
     return text.strip()
-
-
-def _call_id(value: object) -> str:
-    """Return a call's id; some providers append an opaque blob after "|"."""
-    return safe_id(value.partition("|")[0]) if isinstance(value, str) else ""
 
 
 _SIGNATURE = "signature of a thought or a call"
@@ -325,8 +323,7 @@ class PiReader(Reader):
     def files(self, walk: Walk, root: Path) -> Iterable[File]:
         """Return sessions under `~/.pi`, its `agent` folder, its `sessions`, or a directory of
         sessions."""
-        base = walk.root(*(root / folder for folder in _FOLDERS), root)
-        return walk.transcripts(base, _DEPTH) if base else ()
+        return walk.transcripts(walk.root(*(root / folder for folder in _FOLDERS), root), _DEPTH)
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions. A subagent's run has the project of its session."""
@@ -357,7 +354,7 @@ class OpenClawReader(PiReader):
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the sessions of each agent below `~/.openclaw`, or a directory of sessions."""
         base = walk.root(root / "agents", root)
-        for file in walk.transcripts(base, _AGENTS_DEPTH) if base else ():
+        for file in walk.transcripts(base, _AGENTS_DEPTH):
             path = Path(file[0].path)
             is_copy = any(copy in path.name for copy in _COPIES)
             if not is_copy and (path.parent.name == "sessions" or base == root):

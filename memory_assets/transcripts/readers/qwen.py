@@ -23,7 +23,6 @@ from memory_assets.transcripts.fields import (
     mark,
     object_field,
     parse_time,
-    render_input,
     render_value,
     safe_id,
     text_field,
@@ -33,6 +32,7 @@ from memory_assets.transcripts.lines import JsonObject, first_object, head_objec
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
+    STATE,
     Call,
     Frame,
     Outcome,
@@ -42,7 +42,6 @@ from memory_assets.transcripts.session import (
 
 _FOLDER = "chats"
 _HUMAN = "mid_turn_user_message"
-_STATE = "session-state"
 _COMPRESSED = "compressed-history"
 _TELEMETRY = "telemetry"
 _DROPPED = {
@@ -54,7 +53,7 @@ _DROPPED = {
             *("file_history_snapshot", "goal_set", "goal_cleared", "goal_completed"),
             *("agent_started", "agent_completed", "agent_failed"),
         ),
-        _STATE,
+        STATE,
     ),
 }
 """Subtypes of system records that say nothing new, and why."""
@@ -68,7 +67,7 @@ class QwenReader(Reader):
     left_out = (
         LeftOut("", "a conversation as it was compressed", dropped=_COMPRESSED),
         LeftOut("", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
-        LeftOut("", "settings and commands of the program", dropped=_STATE),
+        LeftOut("", "settings and commands of the program", dropped=STATE),
         LeftOut("tool_result.toolCallResult", "a result as it is shown"),
     )
 
@@ -79,11 +78,8 @@ class QwenReader(Reader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the chats of each project, from `~/.qwen` or its `projects`."""
-        base = walk.root(root / "projects", root)
-        for project, has_usable_name in walk.projects(base) if base else ():
-            folder = Path(project.path, _FOLDER)
-            if has_usable_name and folder.is_dir():
-                yield from walk.transcripts(folder, 1)
+        for folder in walk.in_projects(walk.root(root / "projects", root), _FOLDER):
+            yield from walk.transcripts(folder, 1)
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> QwenSession:
         """Return the state of reading a chat, abandoned branches included."""
@@ -167,9 +163,8 @@ class QwenSession(Session):
         records: list[Record] = []
         for part in parts_of(parts):
             if called := object_field(part, "functionCall"):
-                call = Call.of_block(called, "args")
-                text = render_input(called.get("args"))
-                records.append(self._called(frame, safe_id(called.get("id")), call, text))
+                call_id, name = safe_id(called.get("id")), text_field(called, "name")
+                records.append(self._call(frame, call_id, name, called.get("args")))
             elif part.get("thought") is True:
                 text = text_field(part, "text")
                 records += self._one(frame, "thinking", text)
@@ -200,7 +195,7 @@ class QwenSession(Session):
         if subtype == "parent_session":
             ids = (safe_id(payload.get(key)) for key in ("parentSessionId", "sessionId"))
             self._report.see_parent(next(filter(None, ids), None))
-            return _STATE
+            return STATE
         if subtype in ("notification", "cron"):
             text = spoken(object_field(record, "message").get("parts"))
             text = text or (render_value(payload) if payload else "")

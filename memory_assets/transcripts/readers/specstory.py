@@ -26,7 +26,7 @@ from memory_assets.transcripts.fields import parse_time, safe_id, safe_name, tex
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject, read_head
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import Call, Frame, Outcome
+from memory_assets.transcripts.session import HEADER, Call, Frame, Outcome
 from memory_assets.transcripts.stored import StoredSession
 
 _FOLDER = Path(".specstory", "history")
@@ -81,7 +81,7 @@ class SpecStorySession(StoredSession):
             self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=at)
             frame = self._frame(row, start, end, f"{row.get('id')}/title", at)
             title = text_field(row, "title")
-            return self._resolve(self._one(frame, "title", title) or "session-header")
+            return self._resolve(self._one(frame, "title", title) or HEADER)
         place = f"{self._source.session_id}/{row.get('place')}"
         model = safe_name(text_field(row, "model"))
         frame = self._frame(row, start, end, place, parse_time(row.get("time")), model)
@@ -135,10 +135,9 @@ class SpecStoryReader(RenderingReader):
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the texts of each project in a directory and below it."""
-        base = walk.root(root)
-        for folder in walk.folders(base) if base else ():
+        for folder in walk.folders(walk.root(root)):
             history = folder if folder.parts[-2:] == _FOLDER.parts else folder / _FOLDER
-            files = walk.transcripts(history, 0, (".md",)) if history.is_dir() else ()
+            files = walk.transcripts(history, 0, (".md",))
             yield from (file for file in files if _is_own(read_head(Path(file[0].path))))
 
     def directory(self, path: Path, head: bytes) -> str:

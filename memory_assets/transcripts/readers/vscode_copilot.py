@@ -246,9 +246,8 @@ class VsCodeCopilotReader(RenderingReader):
 
 def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
     """Yield the directories with sessions, and the file that names the directory of each."""
-    storage = root / "workspaceStorage"
     has_sessions = False
-    for entry in walk.entries(storage) if storage.is_dir() else ():
+    for entry in walk.entries(root / "workspaceStorage"):
         folder = Path(entry.path) / "chatSessions"
         if folder.is_dir():
             has_sessions = True

@@ -162,9 +162,7 @@ class ZedReader(DatabaseReader):
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the database in a directory."""
-        for place in _PLACES:
-            if (root / place).is_file():
-                yield root / place
+        return (root / place for place in _PLACES)
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the threads."""
@@ -202,7 +200,7 @@ class ZedReader(DatabaseReader):
                 asked = ""
             yield line
         yield None
-        yield {"type": "session-state", "id": row["id"], "title": row["summary"]}
+        yield {"type": STATE, "id": row["id"], "title": row["summary"]}
 
 
 def _thread(row: JsonObject, path: Path) -> JsonObject:

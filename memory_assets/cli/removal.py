@@ -1,5 +1,5 @@
-"""`memory forget` and `memory retain`: list the sessions that are meant, ask, remove what is to be
-removed, and report."""
+"""What `memory forget` and `memory retain` do: list the sessions that are meant, ask, remove what
+is to be removed, and report."""
 
 from __future__ import annotations
 
@@ -11,37 +11,47 @@ from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.commands import JSON, command, flag, takes
+from memory_assets.cli.ingesting.index_runs import index_partition
+from memory_assets.cli.ingesting.ingest import IngestResult, apply_retention, run_plans
+from memory_assets.cli.ingesting.ingest_progress import shown_progress
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.run_traces import erase_traces, require_idle
 from memory_assets.cli.shard_commands import push_forgotten
 from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, UnknownName
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import is_gone
+from memory_assets.pipeline.checks.deep_scan import deep_scan
+from memory_assets.pipeline.plan import plan
+from memory_assets.pipeline.plan.plan import plan_agent_memory, plan_outdated
+from memory_assets.pipeline.removal import forget as forgetting
+from memory_assets.pipeline.removal import retention
+from memory_assets.pipeline.removal.forget import ForgetReport
+from memory_assets.pipeline.removal.selection import Selection, SessionOnRecord, select
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.project_names import spelled
+from memory_assets.recall.names import parse_id, project_named
+from memory_assets.redaction.known_secrets import KnownValues
+from memory_assets.redaction.spellings import spellings
 from memory_assets.requests.questions import ForgetRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.serving.visible_text import snippet
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
+from memory_assets.status.status import RETENTION_FILE
+from memory_assets.stores.agents.partitions import MEMORY_HEAD
 from memory_assets.stores.agents.waiting import drop_waiting
 from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.shard.replicas import replicas_holding
 from memory_assets.stores.stores import require_memory
 from memory_assets.stores.tombstones import FILE_NAME, Tombstones, cutting
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from memory_assets.cli.ingesting.ingest import IngestResult
-    from memory_assets.pipeline.removal.forget import ForgetReport
-    from memory_assets.pipeline.removal.selection import Selection, SessionOnRecord
-    from memory_assets.pipeline.stage.components import Components
-
+from memory_assets.stores.workspaces import Workspace
 
 _TITLE = 40
 _PLURALS = {
@@ -55,16 +65,8 @@ _WHOLE = (
 )
 
 
-@takes(ForgetRequest, "memory forget --project app --before 90d --dry-run")
 def forget(asked: ForgetRequest, as_json: bool) -> None:
-    """Delete sessions, documents of workspaces, or memories of agents for good.
-
-    What is deleted matches all options that are given. It is not ingested again, unless it is a
-    workspace whose directory `memory index` is given. The files on disk are not deleted.
-    """
-    from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.stage.components import Components
-
+    """Forget what is asked for, or cut a text out of it."""
     settings = load_settings()
     text = _text_to_forget() if asked.containing else None
     if not asked.dry_run:
@@ -117,9 +119,6 @@ def _selection(
     components: Components, asked: ForgetRequest, text: str | None
 ) -> tuple[Selection, str]:
     """Return what is asked for, and what part of its session the id means: "" for all of it."""
-    from memory_assets.pipeline.removal.selection import Selection
-    from memory_assets.stores.workspaces import Workspace
-
     session, part = _session(asked.session)
     selection = Selection(
         session=session,
@@ -150,9 +149,6 @@ def _meant(
         NotFound: there are none; if files hold a text that is all that was asked for, it names
             them.
     """
-    from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.removal.selection import Selection, select
-
     try:
         return select(components, selection)
     except NotFound:
@@ -194,8 +190,6 @@ def _text_to_forget() -> str:
 
 def _without(text: str, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is listed of a session without the text, in whatever form it holds it."""
-    from memory_assets.redaction.spellings import spellings
-
     forms = spellings(text)
 
     def shown(value: Any) -> Any:
@@ -208,8 +202,6 @@ def _without(text: str, row: dict[str, Any]) -> dict[str, Any]:
 
 def _drop_waiting(settings: Settings, text: str) -> int:
     """Delete what waits for a memory and holds the text; say and return how much it was."""
-    from memory_assets.redaction.spellings import spellings
-
     forms = spellings(text)
 
     def holds(value: Any) -> bool:
@@ -227,9 +219,6 @@ def _drop_waiting(settings: Settings, text: str) -> int:
 def _still_holding(settings: Settings, text: str) -> dict[str, list[str]]:
     """Return the files of the memory in which the text, plain or encoded, still is (what other
     programs keep there, or the name of a file or project), and those that cannot be read."""
-    from memory_assets.pipeline.checks.deep_scan import deep_scan
-    from memory_assets.redaction.known_secrets import KnownValues
-
     roots = chain.from_iterable(settings.transcript_roots().values())
     result = deep_scan(
         [settings.data_dir], [("the text", text)], KnownValues(b""), excluded=[*roots]
@@ -240,8 +229,6 @@ def _still_holding(settings: Settings, text: str) -> dict[str, list[str]]:
 
 def _exclude(components: Components, project: str) -> None:
     """Note that a project and its directories are never read again."""
-    from memory_assets.pipeline.removal import forget as forgetting
-
     rows = components.catalog.sources.rows(project)
     forgetting.exclude(components, [project, *sorted({row.directory or project for row in rows})])
 
@@ -249,9 +236,6 @@ def _exclude(components: Components, project: str) -> None:
 def _session(any_id: str | None) -> tuple[str | None, str]:
     """Return the session of an id, or the hash of a memory's, and what part of its session the id
     means: "" for all of it."""
-    from memory_assets.recall.names import parse_id
-    from memory_assets.stores.agents.partitions import MEMORY_HEAD
-
     if any_id is None or any_id.startswith(MEMORY_HEAD):
         return any_id and any_id.removeprefix(MEMORY_HEAD), ""
     parsed = parse_id(any_id)
@@ -261,8 +245,6 @@ def _session(any_id: str | None) -> tuple[str | None, str]:
 def _project(components: Components, text: str | None) -> str | None:
     """Return the project that is meant; as it was given if the catalogue has none of that name,
     which may still be on disk."""
-    from memory_assets.recall.names import project_named
-
     with suppress(UnknownName):
         return text and project_named(components.catalog, text)
     return text
@@ -280,9 +262,6 @@ def complete_forgetting(settings: Settings) -> None:
                 cut = bool(stones.texts_to_cut())  # or it was completed meanwhile
         if not cut and not stones.has_sessions_to_forget():
             return
-        from memory_assets.pipeline.removal import forget as forgetting
-        from memory_assets.pipeline.stage.components import Components
-
         components = Components(settings)
         console = rendering.open_console(stderr=True)
         console.print(
@@ -300,17 +279,14 @@ def complete_forgetting(settings: Settings) -> None:
 def _confirmed(console: Console, as_json: bool) -> bool:
     """Ask on a terminal and return True for "yes"; without a terminal return False."""
     if as_json or not (sys.stdin.isatty() and console.is_terminal):
-        rendering.open_console(stderr=True).print("Nothing was removed. Add --yes to remove it.")
+        rendering.print_lines(["Add --yes to remove it."], stderr=True)
         return False
     try:
         answer = console.input("Remove all this for good? Type yes: ")
     except EOFError:  # Ctrl-D, which leaves the cursor behind the question
         answer = ""
         console.print()
-    if answer.strip().lower() != "yes":
-        console.print("Nothing was removed.")
-        return False
-    return True
+    return answer.strip().lower() == "yes"
 
 
 def _as_json(session: SessionOnRecord) -> dict[str, Any]:
@@ -372,8 +348,6 @@ def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict
 
 def _cut(settings: Settings, components: Components, text: str) -> dict[str, Any]:
     """Take a text out of all that is kept, and return what was done and what stays."""
-    from memory_assets.pipeline.removal import forget as forgetting
-
     with cutting(settings.data_dir, settings.lock_timeout_seconds):
         forgetting.note_text(components, text)
         done = _redact_again(settings, components, rendering.open_console(stderr=True))
@@ -388,9 +362,6 @@ def _cut(settings: Settings, components: Components, text: str) -> dict[str, Any
 def _redact_again(settings: Settings, components: Components, console: Console) -> IngestResult:
     """Bring projects that hold a text that was cut up to date, so that no file has it any more. If
     one fails, the texts stay noted, and the next command tries again."""
-    from memory_assets.pipeline.removal import forget as forgetting
-    from memory_assets.pipeline.stage.components import Components
-
     texts = forgetting.texts_to_cut(components)
     projects = forgetting.projects_to_redact(components)
     components.catalog.close()
@@ -459,20 +430,8 @@ def _left(stays: Mapping[str, Any]) -> Iterator[str]:
     yield "Backups and snapshots of the disk may still contain them: docs/forgetting.md."
 
 
-@command("memory retain --dry-run")
-@flag("--dry-run", help="Only list the sessions that are old enough.")
-@JSON
-def retain(dry_run: bool, json: bool) -> None:
-    """Cut old sessions down now.
-
-    Sessions, and conversations that agents wrote, older than MEMORY_RETENTION keep only what the
-    user said and summaries. Dagster's daemon does this every night. The agents' own transcript
-    files are not deleted.
-    """
-    from memory_assets.pipeline.removal import retention
-    from memory_assets.pipeline.stage.components import Components
-    from memory_assets.status.status import RETENTION_FILE
-
+def retain(*, dry_run: bool, as_json: bool) -> None:
+    """Cut the sessions that are old enough down, or only list them."""
     settings = load_settings()
     require_memory(settings.data_dir)
     components = Components(settings)
@@ -481,7 +440,7 @@ def retain(dry_run: bool, json: bool) -> None:
         raise ConfigurationError(
             "MEMORY_RETENTION is not set, so everything is kept. Set it, for example to 365d"
         )
-    console = rendering.open_console(stderr=json)
+    console = rendering.open_console(stderr=as_json)
     due = retention.due(components)
     answer: dict[str, Any] = {"days": settings.retention, "waiting": due.waiting}
     answer["sessions"] = [
@@ -489,7 +448,7 @@ def retain(dry_run: bool, json: bool) -> None:
     ]
     if dry_run:
         lines = _due(answer, components.catalog.spoken_projects())
-        rendering.print_answer(answer, json, lines)
+        rendering.print_answer(answer, as_json, lines)
         return
     components.catalog.close()
     answer |= _retained(settings, console)
@@ -500,15 +459,13 @@ def retain(dry_run: bool, json: bool) -> None:
         f"{removed['sessions_retained']} in all; {due.waiting} need `memory ingest` first. "
         "The agents' own files were not changed."
     )
-    rendering.print_answer(answer, json, [done])
+    rendering.print_answer(answer, as_json, [done])
     if answer["failed"]:
         sys.exit(exit_codes.ERROR)
 
 
 def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
-    from memory_assets.cli.ingesting.ingest import apply_retention
-
     with rendering.progress_bar(console) as bar:
         bar.add_task("removing the records of old sessions", total=None)
         removed = apply_retention(settings)
@@ -522,14 +479,6 @@ def _brought_up_to_date(
 ) -> IngestResult:
     """Run what these projects, workspaces and agents' memories have to do; `limit` as in
     `run_plans`."""
-    from memory_assets.cli.ingesting.index_runs import index_partition
-    from memory_assets.cli.ingesting.ingest import run_plans
-    from memory_assets.cli.ingesting.ingest_progress import shown_progress
-    from memory_assets.pipeline.plan import plan
-    from memory_assets.pipeline.plan.plan import plan_agent_memory, plan_outdated
-    from memory_assets.pipeline.scan import on_disk
-    from memory_assets.pipeline.stage.components import Components
-
     components = Components(settings)
     sources = on_disk.find_sources(components)
     works = [work for work in plan.plan(components, sources) if work.project in projects]
