@@ -48,7 +48,7 @@ OPTION = Phrase(
 _IS_JSON = re.compile(r"^\{\s*\"", re.MULTILINE)
 _BLOCK_OF_JSON = re.compile(r"\A\s*```(?:json)?\s*\n(?P<json>\{[^`]*\})\s*```\s*\Z")
 _JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
-_SHORTEST_LEAD, _LONG_CLAUSES = 32, 220
+_SHORTEST_LEAD, _LONG_CLAUSES, _END_OF_A_LEAD = 32, 220, 60
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
     r"(?:,? (?:now|except|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|"
@@ -267,7 +267,8 @@ def in_context(one: Said) -> RedactedText:
 
 def ends_its_lead(one: Said) -> bool:
     """Return whether a sentence is an item of a list whose lead-in is no sentence without it."""
-    cut = _CUT_OFF.search(one.sentence.lead) if one.sentence.item else None
+    lead = one.sentence.lead
+    cut = _CUT_OFF.search(lead, len(lead) - _END_OF_A_LEAD) if lead and one.sentence.item else None
     return cut is not None and cut[0].rstrip(": ") != ""
 
 

@@ -68,7 +68,7 @@ _GOES_ON = Phrase(
     r"does|allows|prevents|ensures|highlights|covers|includes|contains|supports|provides|reads|"
     r"writes|checks|creates)\b)"
 )
-_STATE = Phrase(r"(?=.*\b(?:now|is|are|still|currently|remains?)\b)(?:the|your|our|all) \S+ \S+")
+_STATE = Phrase(r"(?:the|your|our|all) (?=.*\b(?:now|is|are|still|currently|remains?)\b)\S+ \S+")
 _FRAGMENT = re.compile(
     r"[a-z]+ |(?!Everything |Nothing |According |Missing |Staging )"
     r"[A-Z][a-z]+ing (?!is |was |the \w+ (?:is|was) )"
@@ -170,19 +170,19 @@ def judge(session: SessionTurns, gone: Set[str]) -> list[Judged]:
         [WEIGHTS[clue] for clue in its if clue in WEIGHTS] for its in clues(session, said)
     )
     worths = [Worth(*map(sum, zip(*figures, strict=True))) for figures in figures_of_sentences]
-    told_last = {state: one.turn for one in said if (state := _subject_of_a_state(one))}
+    states = [_subject_of_a_state(one) for one in said]
+    told_last = {state: one.turn for state, one in zip(states, said, strict=True) if state}
     return [
         Judged(without_colon(fitting(one)), worth)
-        for one, worth in zip(said, worths, strict=True)
-        if session.turns[one.turn].id not in gone
-        and told_last.get(_subject_of_a_state(one), one.turn) == one.turn
+        for one, worth, state in zip(said, worths, states, strict=True)
+        if session.turns[one.turn].id not in gone and told_last.get(state, one.turn) == one.turn
     ]
 
 
 def _subject_of_a_state(one: Said) -> str:
     """Return the first words of a sentence on how something is ("The PR now contains"), else ""."""
-    state = None if CAUSE.search(one.plain) else _STATE.match(one.plain)
-    return state[0] if state else ""
+    state = _STATE.match(one.plain)
+    return state[0] if state and not CAUSE.search(one.plain) else ""
 
 
 def clues(session: SessionTurns, said: Sequence[Said]) -> Iterator[list[str]]:
