@@ -74,7 +74,7 @@ TOKEN_START = 8
 _NO_WORD = re.compile(
     rb"\S{0,40}?[0-9A-Z?]|\S{40}|\S*?[a-z]{16}|[b\"']{0,2}[a-z]+[-_.][a-z]+[-_.][a-z]"
 )
-"""How a value begins that may be a token: `rules/assigned.py` finds nothing among
+"""How a value begins that may be a token: `assignments._is_token` finds nothing among
 lower-case letters and signs, but for what sixteen letters or three words may be."""
 
 
@@ -125,8 +125,6 @@ def _after_names() -> Iterator[Trigger]:
             for group, value in (
                 ("call", _VALUE_AT_QUOTE),
                 ("typed", _VALUE_AT_QUOTE),
-                ("fallback", _VALUE_AT_QUOTE),
-                ("body", _VALUE_AT_QUOTE),
                 ("xml", _ANY_VALUE),
             )
             for half in (PASSWORDS, SPEAKING - PASSWORDS)

@@ -13,13 +13,13 @@ import re
 from typing import NamedTuple
 
 from memory_assets.redaction.rules.anchored.rule import (
+    likely_password,
     mixed_password,
     spoken_password,
 )
-from memory_assets.redaction.rules.assigned import SHORTEST_TOKEN, is_secret
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.given import Place, is_given, is_number
-from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.given import Place, is_given, is_name, is_number
+from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.names import (
     NameKind,
     is_of_board,
@@ -28,8 +28,10 @@ from memory_assets.redaction.rules.judging.names import (
     says_secret,
 )
 from memory_assets.redaction.rules.judging.phrases import (
-    is_listed,
+    Look,
+    is_mixture,
     is_words,
+    look_of,
 )
 from memory_assets.redaction.rules.wordlist import words
 
@@ -59,10 +61,6 @@ _AFTER = re.compile(
                  | [ ]\{\s{1,24} (?: (?!default) \w{1,20} [ ]{0,12} = [^\n{}]{1,100} \s{1,24} ){0,4}
                    default [ ]{0,8} = [ ]{0,8} )
       | (?P<call> \( [ \t]{0,4} (?=["'`]) )
-      | (?P<fallback> [ ](?:or|\|\||\?\?|\?:)[ ] (?=["'`]) )
-      | (?P<body> (?:[ ]=[ ])? \( [^()\n"'`]{0,60} \) [ ]? (?:->[ ]?[&\w]{1,12})? [ ]?
-                 (?:[:{=]|=>) \s{1,24} (?:return[ ])? (?=["'`])
-               | [ ]\{[ ] (?:get;[^{}\n]{0,30}\}[ ]=[ ])? (?=["'`]) )
       | (?P<space> [ \t]{1,8} )
     )
     """
@@ -96,6 +94,7 @@ leaves no doubt."""
 _DIVIDING = re.compile(r"[,;|&]|['\"`](?=[^'\"`]*$)")
 _LINE_BEGINS = re.compile(r"(?:^|\n)[ \t]*(?:export |- |ENV )?$")
 _LINE_BITS = 20
+_INTERPOLATED = re.compile(r"\{[A-Za-z_][\w.()\[\]]{0,60}\}|\$[{(]|%[sd]|<[\w -]{1,60}>")
 _CALL_BEFORE = re.compile(r"\(\s{0,4}\\{0,3}[\"'`]$")
 _CONNECTION = re.compile(
     r"(?i)(?:server|data source|host|uid|user(?:name| ?id)?|database|initial catalog|dbname"
@@ -105,11 +104,6 @@ _OF_PHRASES = re.compile(
     r"(?i)(?:salt|pepper|(?:shared|signing|jwt|client|session|app|webhook|cookie)[_-]?secret"
     r"|signing_?key|secret_?key(?:_base)?)$"
 )
-_OF_INTERFACES = re.compile(
-    r"(?i)(?:api|auth|access|admin|deploy|encryption|bot)[_-]?(?:key|token)$|bearer$"
-)
-"""Names of keys that may be words and a number."""
-_LETTERS = re.compile(r"[^\W\d_]+")
 _LONG_WORDS = re.compile(r"(?:[^\W\d_]+[-_.]){2}")
 """Three words or more, which are given to names of drawn values as passwords are."""
 _WEAK_NAMES = frozenset({"key", "pw", "keys", "auth", "pass", "token", "tokens", "secrets"})
@@ -123,8 +117,25 @@ _MORE = re.compile(r"[,;|][ ]?[\w+/=.~-]{6,200}(?=[,;|\s\"'\])]|$)")
 _LONGEST_VALUE = 4_000
 _LONG_VALUE = 128
 _MOST_LISTED = 40
+_SHORTEST_TOKEN = 8
+"""`_is_token` accepts no shorter value."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{12,88}={0,2}$")
+_SALT = re.compile(
+    r"(?=(?:[^\W_]*[^\w\s]){5})(?=.*\d)(?=.*[a-z])(?=.*[A-Z])(?!.*[a-z]{6})\S+(?: \S+){1,4}(?<="
+    r".{24})"
+)
+"""Drawn characters with blanks among them."""
+_BASE64_BITS = 15
+"""Bits of evidence that base64 must have where a slash makes it look like a path."""
+_SHORTEST_NUMBER = 20
+_VERSION = re.compile(r"\d\.\d")
+_TOKEN_BITS = 5
 _CALL_BITS = 12
 """Bits of evidence that the argument of a call must have: `setToken("...")`."""
+_LETTERS_BITS = 12
+"""Bits of evidence that a password of letters alone must have where code may stand."""
+_VENDORS_KEY = 20
+"""Bits of evidence that a value with a name of kind VENDOR must have."""
 _CERTAIN_BITS = 40
 """Bits of evidence after which even a weak name's value with hyphens is a secret."""
 
@@ -170,46 +181,34 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return Assignment(end if found else after.end(), *found)
     if ")" in after["close"] and values.is_checksum(text[max(first - 140, 0) : first], value):
         return None
-    if quoted and (kind is NameKind.PASSWORD or end - start >= SHORTEST_TOKEN):
+    if quoted and (kind is NameKind.PASSWORD or end - start >= _SHORTEST_TOKEN):
         end = _end_of_joined(text, end)
         value = _JOINT.sub("", text[start:end])
     quoted = quoted or after["xml"] is not None or after["label"] is not None
     if _MORE.match(text, end) and name.lower().endswith("s"):
         end = _end_of_list(text, end)
-    if after["call"] is not None and not _is_argument(name, kind, value):
+    if after["call"] is not None and (
+        kind < NameKind.TOKEN
+        or name.endswith("keys")  # those of a keyboard
+        or not is_generated(value, _CALL_BITS)
+    ):
         return Assignment(after.end())
-    if after["body"] is not None or after["fallback"] is not None:
-        named = says_secret(_GETS.sub("", name)) and is_given(value, Place.LITERAL)
-        return Assignment(end, start, end, RULES[kind]) if named else Assignment(after.end())
     if name.startswith("-") and _OPTION.fullmatch(value):
         return Assignment(after.end())
     if _is_given(text, first, (name, kind), after, (start, end), quoted):
         return Assignment(end, start, end, RULES[kind])
     is_long = not quoted and end - start > _LONG_VALUE
     passed = Assignment(end if is_long else after.end())
-    if not is_secret(value, kind, quoted, text[end : end + 1]) and not (
+    if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
         (text[start - 6 : start - 1].lower() == "basic" and values.is_basic_credential(value))
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
-        or _is_key_of_words(name, value, quoted)
+        or (_OF_PHRASES.search(name) is not None and _is_of_words(value, quoted))
     ):
         return passed
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
         return passed
     return Assignment(end, start, end, RULES[kind])
-
-
-def _is_argument(name: str, kind: NameKind, value: str) -> bool:
-    """Return True if `value`, the argument of a call of this name, is a secret: `x.password("...")`
-    takes any password, another call what was drawn."""
-    _, dot, method = name.rpartition(".")
-    if dot and kind is NameKind.PASSWORD and says_secret(method):
-        return is_given(value, Place.LITERAL)
-    return (
-        kind >= NameKind.TOKEN
-        and not name.endswith("keys")  # those of a keyboard
-        and is_generated(value, _CALL_BITS)
-    )
 
 
 def _has_no_sign(text: str, after: re.Match[str], preceding: str) -> bool:
@@ -257,10 +256,6 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
     return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
 
 
-_WHICH = re.compile(r"^(?:new|current|old|confirm|repeat)-")
-"""How options begin for one of several passwords."""
-_GETS = re.compile(r"^(?:get|fetch|read|load|default)_?(?=\w)")
-"""How names of functions begin that return what the rest of the name says."""
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 _QUOTED_NEXT = re.compile(r"[ \t]{1,8}[\"']")
 _QUOTED_LINE = re.compile(r"[ \t]{1,8}([\"'])[^\"'\n]{4,100}\1[ \t;]*(?:\r?\n|$)")
@@ -272,13 +267,11 @@ _SETTING_BEGINS = re.compile(
 )
 """What stands before a setting on its line."""
 _LINE_ENDS = re.compile(r"[ \t]*(?:$|\r?\n|[ \t](?:#|;|//|--|\(|<))")
-_ARGUMENT_ENDS = re.compile(
-    r"$|[ \t]*[\n\r|;&<>\"'`\\)]|[ \t]+(?:[-/]|[^\s,;]*[\d/:=@][^\s,;]*(?:\s|$))"
-)
+_ARGUMENT_ENDS = re.compile(r"$|[ \t]*[\n\r|;&<>\"'`\\)]|[ \t]+[-/]")
 _BEGINS_SETTING = frozenset(("", " ", "\t", '"', "'", "[", ";", "+", "#", "→", "\ufeff"))
 _IN_A_ROW = re.compile(
-    r"^[^(){}\[\],;]*(?:\w=[^\s=(]{1,40}[ ]|-[eFd] [\"']?|--?\w[\w-]{1,20}[ =][\"']?"
-    r"|[ ](?:put|patch|write|add|create|login|set) (?:[\w./-]{1,60} )?)$"
+    r"^[^(){}\[\],;]*(?:\w=[^\s=(]{1,40}[ ]|-[eFd] [\"']?|--\w[\w-]{1,20} [\"']?"
+    r"|[ ](?:put|patch|write|add|create|login) (?:[\w./-]{1,60} )?)$"
 )
 """What stands before one of several settings without brackets and commas."""
 _OF_RESOURCE = re.compile(r"\d:$")
@@ -288,7 +281,7 @@ _OF_LOGINS = frozenset(("pass", "pw", "pwd", "secret"))
 """Names of passwords where a user or a host stands beside them."""
 _LOGIN = re.compile(
     r"(?i)(?<![a-z])(?:user(?:name)?|login|host(?:name)?|server|account|ssid|dbname)"
-    r"(?:[\"'\])]{0,3}[ \t]{0,8}(?:=>|[:=](?![:=]))|>)"
+    r"[\"'\])]{0,3}[ \t]{0,8}(?:=>|[:=](?![:=]))"
 )
 _BESIDE = 100
 _VARIABLE = re.compile(r"(?:TF_VAR_\w+|[^a-z]+)")
@@ -310,20 +303,24 @@ def _is_given(
     outer = _OUTER.search(text, max(first - 40, 0), first)
     said = f"{outer['name']}_{name}" if outer is not None else name.strip(".-")
     if name.startswith("--"):
-        said = _WHICH.sub("", said)
-    is_beside = (
-        name.lower() in _OF_LOGINS
-        and (after["sep"] != ":" or name != "secret" or (quoted and '"' in after["close"]))
-        and _is_beside_login(text, first, span[1])
-    )
-    if not (in_form or says_secret(said) or (name == "PASS" and after["sep"] == "=") or is_beside):
+        said = said.removeprefix("new-")
+    if not (
+        in_form
+        or says_secret(said)
+        or (name == "PASS" and after["sep"] == "=")
+        or (
+            name.lower() in _OF_LOGINS
+            and (after["sep"] != ":" or name != "secret")
+            and _is_beside_login(text, first, span[1])
+        )
+    ):
         return False
     place = _place(text, first, name, after, span, quoted)
     if kind is not NameKind.PASSWORD:
         if values.is_hex(text[slice(*span)]):
             return False
         is_label = place is Place.LITERAL and (after["sep"] or ":") in (":", "=>")
-        if is_label and name.lower().endswith("secret") and not is_beside:
+        if is_label and name.lower().endswith("secret"):
             return False
         place = place and Place.LINE
     return place is not None and is_given(text[slice(*span)], place)
@@ -349,8 +346,6 @@ def _place(
         return Place.ARGUMENT if is_argument else Place.LITERAL
     if text[first - 1 : first] in ("?", "&"):
         return Place.ALONE
-    if text[first - 2 : first] == "${" and after["sep"] == ":=" and text[end : end + 1] == "}":
-        return Place.LINE
     if name.startswith("-"):
         if after["sep"] == "=":
             return Place.ALONE
@@ -359,14 +354,11 @@ def _place(
     if after["sep"] == "=" and _CONNECTION.search(line) is not None:
         return Place.ALONE
     if after["sep"] == "=" and after.end() - after.end("close") == 1 and _VARIABLE.fullmatch(name):
-        is_own = (line[-1:] in _BEGINS_SETTING or line == "Environment=") and _VARIABLE_ENDS.match(
-            text, end
-        )
+        is_own = line[-1:] in _BEGINS_SETTING and _VARIABLE_ENDS.match(text, end)
         return Place.ALONE if is_own else None
     if _IN_A_ROW.search(line) is not None and after["sep"] == "=":
         return Place.LINE if _VARIABLE_ENDS.match(text, end) else None
-    signs = (":", "=", "=>", ":=", "?=") if _VARIABLE.fullmatch(name) else (":", "=", "=>")
-    if _SETTING_BEGINS.match(line) is None or after["sep"] not in signs:
+    if _SETTING_BEGINS.match(line) is None or after["sep"] not in (":", "=", "=>"):
         return None
     spaced = after.end() - after.end("close") > 1
     if _LINE_ENDS.match(text, end) is None:
@@ -384,7 +376,7 @@ def _is_query_value(text: str, first: int, value: str, kind: NameKind) -> bool:
     if value.isdigit():
         return False
     return (len(value) >= 8 and values.is_random(value, 6)) or (
-        len(value) >= (10 if kind is NameKind.VENDOR else SHORTEST_TOKEN)
+        len(value) >= (10 if kind is NameKind.VENDOR else _SHORTEST_TOKEN)
         and mixed_password(value)
         and not values.is_slug(value)
     )
@@ -395,7 +387,7 @@ def _is_header_value(name: str, separator: str | None, value: str) -> bool:
     return (
         separator == ":"
         and ("-" in name or name.lower() == "authorization")
-        and len(value) >= SHORTEST_TOKEN
+        and len(value) >= _SHORTEST_TOKEN
         and (" " not in value or (value.isascii() and name.lower() == "authorization"))
         and spoken_password(value)
         and not (values.is_slug(value) or values.is_joined(value))
@@ -410,18 +402,6 @@ def _is_of_words(value: str, quoted: bool) -> bool:
         and not value.isupper()
         and _LONG_WORDS.search(value) is not None
         and is_words(value)
-    )
-
-
-def _is_key_of_words(name: str, value: str, quoted: bool) -> bool:
-    """Return True if `value` is a key of words that somebody chose, as such a name may have."""
-    if _OF_PHRASES.search(name) is not None and _is_of_words(value, quoted):
-        return True
-    return (
-        _OF_INTERFACES.search(name) is not None
-        and values.is_hyphenated(value)
-        and not values.is_placeholder(value)
-        and not any(map(is_listed, _LETTERS.findall(value)))
     )
 
 
@@ -517,3 +497,75 @@ def _closing(text: str, opening: int, quote: str) -> int | None:
     while end > opening and len(quote) == 1 and text[end - 1] == "\\":
         end = text.find(quote, end + 1, limit)
     return end if end >= 0 else None
+
+
+def _is_secret(value: str, kind: NameKind, quoted: bool, following: str) -> bool:
+    """Return True if `value` is a secret, given the kind of its name."""
+    if value.startswith("?"):
+        return False  # `${NAME:?must be set}`
+    if len(value) < (4 if kind is NameKind.PASSWORD else _SHORTEST_TOKEN):
+        return False
+    if kind is NameKind.VENDOR and not is_generated(value, _VENDORS_KEY + 5 * (not quoted)):
+        return False
+    judge = _is_password if kind is NameKind.PASSWORD else _is_token
+    return (
+        judge(value, quoted, following)  # cheap: it goes first
+        and not values.is_placeholder(value)
+        and not values.is_reference(value)
+        and not (quoted and _INTERPOLATED.search(value) and not values.is_random(value, 16))
+    )
+
+
+def _is_password(value: str, quoted: bool, following: str) -> bool:
+    if quoted:
+        return values.is_quoted_password(value) or is_words(value) or is_mixture(value)
+    if any(character.isspace() for character in value) or not any(map(str.isalnum, value)):
+        return False
+    if following not in ("(", "[", "{", ".") and len(value) >= 10 and values.is_scrambled(value):
+        return True
+    if following in ("(", "[", "{"):
+        return False
+    if values.is_joined(value) and following != ".":
+        return True
+    if values.is_code(value):
+        return following != "." and is_generated(value, _LETTERS_BITS)
+    if values.is_identifier_of_something(value) and not values.is_random(value):
+        return False
+    if not values.has_digit(value) and is_name(value):
+        return False
+    return len(value) >= 5 and values.is_mixed(value)
+
+
+def _is_token(value: str, quoted: bool, following: str) -> bool:
+    if _BASE64.match(value) is not None and evidence(value) >= _BASE64_BITS:
+        return True
+    if values.is_identifier_of_something(value):
+        return False
+    if not quoted and (following in ("(", "[") or ":/" in value or "~/" in value):
+        return False
+    if any(character.isspace() for character in value):
+        return quoted and _SALT.fullmatch(value) is not None
+    return (
+        values.is_grouped(value)
+        or (value.isdigit() and len(value) >= _SHORTEST_NUMBER)
+        or values.is_worded(value, quoted)
+        or values.is_random(value, 10)
+        or values.is_dense(value)
+        or (values.is_hex(value) and len(value) >= 16)
+        or values.is_gibberish(value)
+        or values.is_drawn(value)
+        or values.is_serial(value)
+        or values.is_chosen(value)
+        or (value.isascii() and look_of(value) is Look.CHOSEN and likely_password(value))
+        or (
+            (value.lower() != value or values.has_digit(value))
+            and is_generated(value, _TOKEN_BITS + 5 * (not quoted))
+            and (quoted or not (values.is_slug(value) or _VERSION.search(value)))
+        )
+        or (
+            len(value) >= 12
+            and value.isascii()
+            and values.has_digit(value)
+            and len({character for character in value if not character.isalnum()}) >= 4
+        )
+    )

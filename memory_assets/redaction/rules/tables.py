@@ -54,8 +54,7 @@ _OF_NAMES = re.compile(r"(?i)(?:secret|credential|token|password|api key)s?(?: n
 """Columns of names of secrets, if another one has their values."""
 _LOGINS = word_set(
     "user username login account email name host server service system adminlogin device device"
-    " user benutzer nutzer konto usuario utilisateur who ssid holder employee staff owner person"
-    " guest member resident mitarbeiter"
+    " user benutzer nutzer konto usuario utilisateur who ssid"
 )
 """Columns beside which one called "pass" has passwords."""
 _OF_LOGINS = re.compile(
@@ -69,10 +68,6 @@ names, states and places as well."""
 _PERSONS = word_set("user username login email benutzer nutzer usuario utilisateur who ssid")
 _OF_CODES = word_set("name service server email")
 """Columns beside which codes, keys and tests are listed as well."""
-_OF_SETTINGS = re.compile(
-    r"(?:key|name|setting|option|property|variable|parameter|field)\|val(?:ue)?(?:\|.*)?"
-)
-"""Columns of names and values, with a bar between them."""
 _TYPES = word_set("type value required description default example")
 _NUMBERED = re.compile(r"(?i)(?<![a-z])(?:pin|puk|code)s?$")
 _SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
@@ -115,8 +110,6 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
         return None
     if not sign and any(map(is_type, names)):  # fields of a structure
         return None
-    if sign and _OF_SETTINGS.fullmatch("|".join(names).lower()) is not None:
-        return _second_cells(text, end, sign)
     kinds = _judge_columns(names)
     if max(kinds) < NameKind.TOKEN:
         return None
@@ -139,22 +132,6 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
             if 0 <= number < len(kinds) and kinds[number] >= NameKind.TOKEN and value:
                 secrets.append((number, text.index(value, start + cell[0]), value))
     return _secret_cells(secrets, kinds, names), end
-
-
-def _second_cells(text: str, end: int, sign: str) -> tuple[list[tuple[int, int]], int]:
-    """Return those second cells of the lines below the one that ends at `end`, a name and a value
-    each, that are secrets, and where the table ends."""
-    secrets = []
-    for _ in range(_MOST_ROWS):
-        start = _next_line(text, end)
-        end = _line_end(text, start)
-        cells = [cell.strip(" \t\r\"'`") for cell in text[start:end].split(sign)]
-        if len(cells) < 2:
-            break
-        if _is_cell(cells[1], name_kind(cells[0].replace(" ", "_"))):
-            begin = text.index(cells[1], start + text[start:end].index(sign))
-            secrets.append((begin, begin + len(cells[1])))
-    return secrets, end
 
 
 def _beside_name(text: str, start: int) -> tuple[list[tuple[int, int]], int] | None:
@@ -302,10 +279,10 @@ def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], 
     of users or secrets."""
     columns = insert["columns"]
     names = [name.strip(' \t\r\n"`[]') for name in columns.split(",")] if columns else []
-    of_logins = _SECRET_TABLE.search(insert["table"]) is not None
-    beside_user = of_logins and "pass" in map(str.lower, names)
-    kinds = _judge_columns([*names, "user"] if beside_user else names)
-    if not (kinds and max(kinds) >= NameKind.TOKEN) and not (not columns and of_logins):
+    kinds = [_kind(name) for name in names]
+    if not (kinds and max(kinds) >= NameKind.TOKEN) and not (
+        not columns and _SECRET_TABLE.search(insert["table"])
+    ):
         return [], insert.end()
     for_secrets = _OF_SECRETS.search(insert["table"]) is not None
     limit = min(insert.end() + _LONGEST_INSERT, len(text))
@@ -318,7 +295,7 @@ def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], 
         if value is None:
             continue
         if columns:
-            is_secret = number < len(names) and _is_cell(value, kinds[number])
+            is_secret = number < len(kinds) and _is_cell(value, kinds[number])
         else:
             is_secret = mixed_password(value) and (
                 is_generated(value, _DRAWN)

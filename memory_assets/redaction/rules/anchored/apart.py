@@ -144,7 +144,7 @@ APART: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[\w.+/=-]{12,400}"
            r"(?:[\"']?(?:[ ]?[,;|][ ]?|[ ])[\"']?[\w.+/=-]{12,400}){1,20})",
            f"APP_{name}={FILL[:24]},{FILL[20:44]}")
-      for name in ("token", "key", "secret")),
+      for name in ("token", "key", "secret", "keyring")),
     *(rule("login-password", name, _are_logins,
            rf"(?i){name}(?:=|: )[\"']?(?P<secret>[\w.@+-]{{1,60}}:[^\s\"',;:]{{4,100}}"
            r"(?:[,;][ ]?[\w.@+-]{1,60}:[^\s\"',;:]{4,100}){1,20})(?=[\s\"']|$)",
@@ -257,9 +257,7 @@ APART: tuple[AnchoredRule, ...] = (
          r"::set-secret [^:\n]{1,60}::(?P<secret>[^\s\"'$]{4,400})",
          "::set-secret name=a::" + FILL[:20]),
     *(rule("paired-secret", word, placed_password if "pass" in word else drawn_value,
-           rf"(?i){word}(?::?<(?:/|br)[^<>\n]{{0,40}}>"
-           r"|:[ ]?<(?:code|b|strong|em|i|kbd|tt|samp|mark|span)\b[^<>\n]{0,60}>)"
-           r"(?:\s{0,8}<[^<>\n]{1,60}>){0,3}\s{0,4}"
+           rf"(?i){word}:?<(?:/|br)[^<>\n]{{0,40}}>(?:\s{{0,8}}<[^<>\n]{{1,60}}>){{0,3}}\s{{0,4}}"
            r"(?P<secret>[^\s<>\"']{5,400})(?=\s{0,4}<|\s|$)",
            f"<td>{word}</td><td>{FILL[:20]}</td>")
       for word in ("password", "passwd", "token", "secret", "api key", "secret key")),
@@ -282,10 +280,6 @@ APART: tuple[AnchoredRule, ...] = (
     rule("saml-response", "samlresponse", values.is_mixed,
          r"(?i)samlresponse(?:[\"']?\s{0,4}(?:value)?[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
          r"(?P<secret>[A-Za-z0-9+/%]{60,20000}={0,2})", "SAMLResponse=" + FILL * 2),
-    rule("paired-secret", "value", _is_given,
-         r"(?i)value[\"`\]]? ?= ?'(?P<secret>[^'\n]{4,200})',?\s{1,24}"
-         rf"where [\w.\"`\[\]]{{1,40}} ?= ?'[\w.-]{{0,40}}{_TELLING}'",
-         f"SET value = '{FILL[:12]}' WHERE name = 'app_password'"),
     *(rule("paired-secret", f"{word},", likely_password,
            rf"(?i){word}[\"']?,[ ]?[\"']?(?P<secret>[^\s\"',;]{{5,200}})"
            r"(?=[\"']?[ \t]*(?:\r?\n|$))",

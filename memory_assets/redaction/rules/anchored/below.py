@@ -19,14 +19,11 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.given import Place, is_given
-from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.names import (
     PASSWORDS,
     NameKind,
     name_kind,
     name_of_service,
-    says_secret,
 )
 from memory_assets.redaction.rules.judging.phrases import (
     OF_CODE,
@@ -41,18 +38,9 @@ from memory_assets.redaction.rules.mentioned.tokens import is_something_else
 
 _LONGEST_LINE = 500
 _SHORTEST = 8
-_CERTAIN = 25
 _MOST_QUOTES = 6
 _LONGEST_COMMENT = 100
 _OF_OTHERS = re.compile(r"(?i)publi|example|\bids?\b|hash|name|sample|fake|dummy")
-_ASSIGNS = re.compile(r"(?:\b(?P<name>\w{1,40})[\w\])\"' ]{0,12}[ ]?:?=[ ]?|\breturn[ ])[brfu]?$")
-"""What stands before a literal that is given to a variable or returned."""
-_ARTICLE = re.compile(r"^(?:the|our|my|their|its|this)[ ]")
-_DENIED = re.compile(r"(?i)\b(?:no|not|without|never)\b")
-_COMMENT_ENDS = re.compile(r"[ ]?(?:[\r\n,.;:(]|$|(?:for|of|on|to)[ ])")
-_OF_OTHER_THINGS = re.compile(
-    r"(?i)user|login|name|host|account|e?mail|label|text|title|key|field|type|env|path|url|prompt|hint|id$|mode"
-)
 _MOST_LINES = 200
 _FILE_OF_USERS = 5
 """So many colons are in a line of `/etc/passwd`."""
@@ -73,23 +61,10 @@ _IDENTIFIER = re.compile(r"(?:[a-z]+_)+[a-z]*\d{0,3}")
 _LONGEST_NAME = 40
 _LAST_NAME = re.compile(r"[\w.-]*\Z")
 _QUOTED = re.compile(r"[\"'](?P<value>[^\s\"'\\]{4,400})[\"']")
-_KEY = re.compile(r"[ ]?(?::|=>)")
-_NAMES_BEFORE = re.compile(r"(?:^|[\s(])\w{1,40}(?:,[ ]?\w{1,40}){0,3},[ ]?\w{0,40}$")
-_NEXT_VALUE = re.compile(
-    r"\s{0,8}(?:[bru]?[\"'](?P<value>[^\"'\n]{0,200})[\"']|[\w.()]{1,60})[ ]?(?:,|\)|(?=[;\s]|$))"
-)
-_PASSWORDS_OF = re.compile(
-    r"(?i)(?:#|//|--|\*)[^\n]*(?<![a-z])(?:pass(?:word|wd)?s?|pw|pwd)(?![a-z])"
-    r"|pass(?:word)? ?:?= ?\w+\["
-)
-_VALUE_OF_KEY = re.compile(r"[\w\"']\s?(?::|=>)\s?[\"'](?P<value>[^\"'\n]{4,100})[\"']")
-_CELL_BEGINS = re.compile(r"[ \t]*[|│][ \t]*[*_`]{0,2}(?:[\w.-]{1,24} ){0,3}")
-_CELL = re.compile(r"(?i)<t[hd][^<>]{0,80}>(?:<(?:code|b|strong)>)?(?P<value>[^<>]{0,200})")
 _OF_VALUE = re.compile(
     r"(?i)(?:\w*_)?(?:value|val|v|secret|password|pass|pw|token|key|data|content|default|text|example)"
     r"|\w{1,12}value"
 )
-_OF_NEW = re.compile(r"(?i)temp(?:orary)?|new|old|previous|initial|generated|plain|value|to|from")
 _OF_NAME = re.compile(r"(?i)\w{0,20}(?:name|key|label|field|title)|id|k|n")
 _MEMBER = re.compile(
     r"(?i)[\"',;{}\s/>-]{0,40}[<\"']?(?P<key>\w{1,30})[\"']?[ ]?(?:[:=]|(?=>))[ ]?"
@@ -110,7 +85,7 @@ _OPENS = (
     r"(?:(?: from [^\n:]{1,30})?[ \t]{0,4}(?::|=>?|:=)[ \t]{0,4}(?:[|>][+-]?\d?|[\[({]{1,2}"
     r"|\"{3}|'{3}|\\)?[ \t]{0,8}\\?\r?\n"
     r"|[ \t]{0,4}(?::|=>?)[ \t]{0,4}[A-Za-z_][\w:.!]{0,30}\([ \t]{0,4}\r?\n"
-    r"|[ \t]{0,4}(?::|=>?)[ \t]{0,4}[\[({]{1,2}[ \t]{0,4}(?=[\"'])"
+    r"|[ \t]{0,4}(?::|=>?)[ \t]{0,4}[\[(]{1,2}[ \t]{0,4}(?=[\"'])"
     r"|=\$\(cat <<-?[\"']?\w{1,20}[\"']?\r?\n"
     r"|(?<=s)[ \t]{0,8}\r?\n(?=[ \t]{1,24}[\w.@-]{1,40}[ \t]{1,24}\S{5,60}[ \t]*(?:\r?\n|$))"
     r"|[ \t]{0,2}[|>][+-]?[ \t]{0,4}\r?\n)"
@@ -146,9 +121,7 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
 def _is_listed(value: str, name: str) -> bool:
     """Return True if `value`, in a list under the last words `name` of a name for secrets, is
     one."""
-    if is_technical(value):
-        return False
-    if OF_CODE.search(value) is not None and not is_generated(value, _CERTAIN):
+    if is_technical(value) or OF_CODE.search(value) is not None:
         return False
     if name == "pass":  # also a step of a compiler, or of what draws
         return drawn_value(value)
@@ -194,15 +167,10 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
         if number and _HEAD.search(text, start, end + 1) is not None:
             return
         if head.group()[-1] != "\n" and number == 0:
-            several = name.startswith("pa") and name.endswith("s") and says_secret(qualifier + name)
             for quoted in _QUOTED.finditer(line):
-                if _KEY.match(line, quoted.end()) is not None:
-                    continue
-                if _is_listed(quoted["value"], name) or (
-                    several and is_given(quoted["value"], Place.LITERAL)
-                ):
+                if _is_listed(quoted["value"], name):
                     yield start + quoted.start("value"), start + quoted.end("value")
-            if "]" in line or ")" in line or "}" in line:
+            if "]" in line or ")" in line:
                 return
             continue
         if not line.strip() or line.lstrip().startswith(("#", ";", "//")):
@@ -346,91 +314,10 @@ def _before_comment(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]
             return
         opens = text.rfind(text[ends], begins, ends)
         literal = _QUOTED.match(text, opens) if opens >= 0 else None
-        is_told = _is_called(text[begins:opens], head, text) if opens >= 0 else False
-        if literal and (
-            drawn_value(literal["value"]) or (is_told and is_given(literal["value"], Place.LITERAL))
-        ):
+        if literal and drawn_value(literal["value"]):
             yield literal.span("value")
             return
         ends = opens if opens >= 0 else ends
-
-
-def _is_called(before: str, head: re.Match[str], text: str) -> bool:
-    """Return True if a comment says no more of a literal, `before` which its line stands, than that
-    it is a password: `x = "...";  # the admin password`."""
-    assigned = _ASSIGNS.search(before)
-    return (
-        assigned is not None
-        and _DENIED.search(head["name"]) is None
-        and _OF_OTHER_THINGS.search(assigned["name"] or "") is None
-        and says_secret(_ARTICLE.sub("", head["name"].lower()).replace(" ", "_"))
-        and _COMMENT_ENDS.match(text, head.end()) is not None
-    )
-
-
-def _assigned_together(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the literal that several are assigned of to the last of as many names."""
-    line = text[max(head.start() - _LONGEST_COMMENT, 0) : head.start()].rpartition("\n")[2]
-    names = _NAMES_BEFORE.search(line)
-    number = names.group().count(",") if names is not None else 0
-    if not number or not (says_secret(head["name"]) or "user" in line.lower()):
-        return
-    literals = list(_NEXT_VALUE.finditer(text, head.end(), head.end() + _LONGEST_LINE))
-    at = head.end()
-    for literal in literals[: number + 1]:
-        if literal.start() != at:
-            return
-        at = literal.end()
-    if len(literals) > number and literals[number]["value"]:
-        literal = literals[number]
-        if is_given(literal["value"], Place.LITERAL):
-            yield literal.span("value")
-
-
-def _of_users(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the values of a map of users, if what stands around it says that they are
-    passwords."""
-    end = text.find("}", head.end(), head.end() + _LONGEST_LINE)
-    around = text[max(head.start() - _LONGEST_COMMENT, 0) : head.start()].rpartition("}")[2]
-    around += text[end : end + _LONGEST_COMMENT]
-    if end < 0 or _PASSWORDS_OF.search(around) is None:
-        return
-    for value in _VALUE_OF_KEY.finditer(text, head.end(), end + 1):
-        if is_given(value["value"], Place.LITERAL):
-            yield value.span("value")
-
-
-def _in_row(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the second of two cells of a row, behind one that says that it is a password: not of
-    the head of a table."""
-    start = text.rfind("\n", 0, head.start()) + 1
-    below = text[head.end() : head.end() + _LONGEST_COMMENT].lstrip("\r\n").partition("\n")[0]
-    if (
-        _CELL_BEGINS.fullmatch(text, start, head.start()) is not None
-        and not (below and set(below) <= set("|│-: +\r"))
-        and (
-            likely_password(head["value"])
-            or is_mixture(head["value"])
-            or is_words(head["value"])
-            or is_given(head["value"], Place.LINE)
-        )
-    ):
-        yield head.span("value")
-
-
-def _in_page(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the cells of a page's table under the head of a column of passwords."""
-    row = text.rfind("<tr", max(head.start() - _LONGEST_LINE, 0), head.start())
-    number = len(_CELL.findall(text, max(row, 0), head.start())) - 1
-    at = text.find("</tr", head.end(), head.end() + _LONGEST_LINE)
-    for _ in range(_MOST_LINES if row >= 0 <= at else 0):
-        end = text.find("</tr", at + 1, at + 2 * _LONGEST_LINE)
-        if end < 0 or "</table" in text[at:end]:
-            return
-        cells = list(_CELL.finditer(text, at, end))
-        if len(cells) > number and is_given(cells[number]["value"].strip(), Place.LINE):
-            yield cells[number].span("value")
-        at = end
 
 
 def _paired(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
@@ -461,19 +348,6 @@ def _paired(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
         return
 
 
-def _changed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the passwords in the members behind one that says that a password was changed."""
-    at = head.end()
-    for _ in range(_MOST_MEMBERS):
-        member = _MEMBER.match(text, at)
-        if member is None:
-            return
-        at = member.end()
-        value = member["quoted"]
-        if value and _OF_NEW.fullmatch(member["key"]) and is_given(value, Place.LITERAL):
-            yield member.span("quoted")
-
-
 def _is_valued(value: str, is_password: bool, name: str) -> bool:
     """Return True if `value`, in a member beside the `name` of a secret, is one."""
     if not is_password:
@@ -496,11 +370,6 @@ BELOW: tuple[AnchoredRule, ...] = (
            r"|credential)s?[\w -]{0,12})"
            r"(?=[\"'\s,;])", f'{{"{key}": "password", "value": "{FILL[:12]}"}}')
       for key in ("name", "key", "field", "label", "id", "k", "title", "variable")),
-    *(_row("paired-secret", f"{key}{quote}", _changed,
-           rf"(?i)(?<=[\"'{{, ]){key}[\"']?\s?[:=]\s?[\"']?"
-           r"[\w.:-]{0,20}pass(?:word|wd)[\w.:-]{0,20}(?=[\"'\s,;])",
-           f'{{"{key}{quote}: "password_reset", "temp": "{FILL[:12]}"}}')
-      for key in ("event", "action", "type", "op") for quote in ('"',)),
     _row("paired-secret", "keyname", _paired,
          r"(?i)keyname[\"']?\s?[:=]\s?[\"']?(?P<name>[\w.-]{1,60})(?=[\"'\s,;])",
          f'{{"keyName": "key1", "value": "{FILL[:44]}"}}'),
@@ -524,21 +393,6 @@ BELOW: tuple[AnchoredRule, ...] = (
            rf"(?i){mark} (?P<name>(?:\w{{1,20}} ){{0,3}}(?:token|secret|key|password))(?!\w)",
            f'f("{FILL[:20]}") {mark} api token, part 1')
       for mark in ("//", "#", "--")),
-    *(_row("assigned-password", f"{name}{end}", _assigned_together,
-           rf"(?i)(?P<name>{name})\)? :?= \(?(?=[\w\"'])", f'user, {name}{end}"app", "{FILL[:12]}"')
-      for name in ("password", "passwd", "pwd", "pw") for end in (" = ", " := ", ") = ")),
-    *(_row("login-password", f"{name} = ", _of_users,
-           rf"(?i){name} = \{{(?=\s{{1,24}}[\w\"']|[\"'])",
-           f'{name} = {{"app": "{FILL[:12]}"}}  # user: password')
-      for name in ("users", "accounts", "logins")),
-    *(_row("paired-secret", word, _in_row,
-           rf"(?i){word}[*_`]{{0,2}}[ \t]{{0,40}}[|│][ \t]{{0,8}}"
-           r"[`\"*]{0,3}(?P<value>[^\s|│`*\"]{4,100})[`\"*]{0,3}[ \t]{0,40}[|│]?[ \t]*(?:\r?\n|$)",
-           f"| {word} | {FILL[:12]} |")
-      for word in ("password", "passphrase", "passwort")),
-    *(_row("table-secret", f"{word}</th", _in_page, rf"(?i){word}</th",
-           f"<tr><th>user</th><th>{word}</th></tr><tr><td>app</td><td>{FILL[:12]}</td></tr>")
-      for word in ("password", "passwort", "passwd", "pw")),
     _row("command-secret", "read -", _typed,
          r"(?<!\w)read -(?:\w{0,4}s\w{0,3}|\w{1,2} -s)\b[^\n]{0,160}\r?\n",
          f"$ read -s APP\n{FILL[:12]}\n"),

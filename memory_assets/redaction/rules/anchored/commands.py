@@ -22,7 +22,6 @@ from memory_assets.redaction.rules.anchored.rule import (
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
-from memory_assets.redaction.rules.wordlist import word_set
 
 _SECRET = r"[\"']?(?P<secret>(?<=\")[^\"\n]{4,200}|(?<=')[^'\n]{4,200}|[^\s\"'|;&<>()`,]{4,200})"
 _SHORT_ARGUMENTS = r"(?:[ \t]{1,4}[^\s|;&]{1,80}){0,12}?[ \t]{1,4}"
@@ -34,7 +33,6 @@ _SETTING = r"(?:auth-?|api-?)?(?:token|key|secret|license|password)"
 _LITERAL = re.compile(
     rf"--from-literal[= ][\"']?(?P<name>[\w.-]{{1,80}})={_ARGUMENT}|(?<!\\)(?P<end>\n)"
 )
-_USERS_PASSWORD = re.compile(_SECRET + r"(?=[\"']?(?:[\s|;&]|$))")
 _OF_PLACE = re.compile(r"(?i)user|login|name|host|url|port|addr|region|mail|bucket|env$|id$|db$")
 _LONGEST_COMMAND = 1_000
 _PORT = re.compile(r"^\d+(?:/\w+)?$|:\d+(?:/\w+)?$")
@@ -83,30 +81,6 @@ def _password_of_user(value: str) -> bool:
     return mixed_password(value) and _PORT.search(value) is None
 
 
-_OF_OTHERS = word_set(
-    "cargo compose cp docker docker-compose doas exec git id kubectl lsof make mkdir mvn nmap npm"
-    " patch perl pgrep pip pkill podman ps python python3 rsync runuser screen sort ssh su sudo svn"
-    " tar tmux top"
-)
-"""Programs of which -u and -p, in this order, are other options."""
-
-
-def _beside_user(text: str, options: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the argument of an option -p behind one for the user, words too, unless the program is
-    one that has other things there."""
-    value = _USERS_PASSWORD.match(text, options.end())
-    before = text[max(options.start() - 80, 0) : options.start()]
-    command = re.split(r"[\n|;&(]", before)[-1].lower().split()
-    if (
-        value is not None
-        and _OF_OTHERS.isdisjoint(command)
-        and not any(word.startswith(("mysql", "mariadb")) for word in command)  # they ask
-        and placed_password(value["secret"])
-        and not value["secret"].isdigit()
-    ):
-        yield value.span("secret")
-
-
 def _certain_argument(value: str) -> bool:
     """Return True if `value` is a token, after an option that takes all kinds of values."""
     return ":" not in value and is_generated(value, _CERTAIN)
@@ -135,7 +109,7 @@ _BY_PROGRAM = (
     ("rclone", r"rclone", "obscure ", "rclone obscure "),
     ("ansible-vault", r"ansible-vault", "encrypt_string ", "ansible-vault encrypt_string "),
     ("htpasswd", r"htpasswd(?= [^|;&\n]{0,24}-\w{0,6}b)(?: -\w{1,6}(?: \d{1,2})?){1,4}"
-     r"(?:(?<=n\w)|(?<=n)|(?<=n\w\w)|(?: [^\s-]\S{0,80}))(?: [^\s-]\S{0,80})", "",
+     r"(?:(?<=n\w)|(?<=n)|(?: [^\s-]\S{0,80}))(?: [^\s-]\S{0,80})", "",
      "htpasswd -b users app "),
     ("nmcli", r"nmcli", r"(?:password|wifi-sec\.psk|wep-key0) ", "nmcli password "),
     ("http", r"https?", r"(?:-a|--auth)[ =][^\s:@/]{1,60}:", "http -a app:"),
@@ -160,27 +134,6 @@ _BY_PROGRAM = (
     ("rcon", r"rcon(?:-cli)?", r"(?:-p|--password)[ =]", "mcrcon -p "),
     ("espota", r"espota(?:\.py)?", r"(?:-a|--auth=?) ?", "espota.py -a "),
     ("webrepl", r"webrepl\w*(?:\.py)?", r"-p ", "webrepl_cli.py -p "),
-    ("bcp ", "bcp", "-P ", "bcp x out y -P "),
-    ("pdftotext", "pdftotext", r"-[uo]pw ", "pdftotext -upw "),
-    ("pdftk ", "pdftk", r"(?:input|user|owner)_pw ", "pdftk a.pdf input_pw "),
-    ("signtool", "signtool", "/p ", "signtool sign /p "),
-    ("doveadm", "doveadm", r"(?:-p |auth test [\w.@-]{1,60} )", "doveadm pw -p "),
-    ("jupyter ", "jupyter", r"--(?:NotebookApp|ServerApp|IdentityProvider)\.token=",
-     "jupyter lab --ServerApp.token="),
-    ("put-parameter ", r"put-parameter(?=[^\n|;&]{0,300}SecureString)", "--value[= ]",
-     "aws ssm put-parameter --type SecureString --value "),
-    ("gh secret set ", "gh secret set", "-b ?", "gh secret set APP -b"),
-    ("uci set ", "uci set", r"\S{1,60}\.(?:key|password|psk)=", "uci set x.y.key="),
-    ("bw login ", "bw login", r"[\w.+-]{1,60}@[\w.-]{1,60} (?!-)", "bw login app@example.com "),
-    ("quote pass ", "(?i:quote pass)", "", "ftp> quote PASS "),
-    ("wpa_passphrase", "wpa_passphrase", r"(?:[\w.-]{1,32}|\"[^\"\n]{1,32}\"|'[^'\n]{1,32}') ",
-     "wpa_passphrase app "),
-    ("networksetup", "networksetup",
-     r"-setairportnetwork \w{1,12} (?:[\w.-]{1,32}|\"[^\"\n]{1,32}\") ",
-     "networksetup -setairportnetwork en0 app "),
-    ("mc admin ", "mc admin", r"user add [\w.-]{1,60} [\w.@-]{1,60} ", "mc admin user add s3 app "),
-    ("smbclient ", "smbclient", r"//\S{1,80} (?!-)", "smbclient //nas/x "),
-    ("etcdctl", "etcdctl", r"--user[ =][\w.-]{1,60}:", "etcdctl --user app:"),
 )  # fmt: skip
 """Beginning of the program's name, the name, what stands right before its password, and a sample of
 all before the password."""
@@ -193,18 +146,15 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            f"tool {sample}{FILL[:12]}")
       for anchor, user, option, accept, sample in (
           (" -u", "-u(?:ser(?:name)?)?", "-p[ :=]{0,2}", _password_of_user, "-U app -P "),
+          (" -l ", "-l", "-p ", _password_of_user,
+           "-l app -p "),
+          (" user ", "user", "-p ", _password_of_user, "user app -p "),
           (" --u", "--user(?:name)?", "(?:-p |--?pass(?:word|wd)?[ =])", _given_password,
            "--user=app --password "),
           (" -u", "-u(?:ser(?:name)?)?", "--?pass(?:word|wd)?[ =]", _given_password,
            "-user app -password "),
           (" /u", "/u(?:ser(?:name)?)?", "/p(?:ass(?:word|wd)?)?:", _given_password,
            "/u:app /p:"))),
-    rule_above("command-secret", " -u", _beside_user,
-               r"(?i)(?<=[\w\"'/\\]) -u(?:ser(?:name)?)?[ =][\"']?[\w.@\\/-]{1,60}[\"']?"
-               r"(?:[ ]-{1,2}[\w-]{1,24}(?:[ =][^\s|;&-][^\s|;&]{0,60})?){0,4}?[ ]-pw?[ ]",
-               "tool -U app -P " + FILL[:12]),
-    rule("command-secret", "rcon_password ", _given_password,
-         r"(?i)(?<=[+_])rcon_password " + _SECRET, "srcds +rcon_password " + FILL[:12]),
     *(rule("command-secret", anchor, _given_password,
            rf"{program}{_SHORT_ARGUMENTS if flag else ' '}{flag}{_SECRET}",
            f"{sample}{FILL[:12]} x")
@@ -270,6 +220,7 @@ COMMANDS: tuple[AnchoredRule, ...] = (
             for verb in ("set", "add")),
           (" login ", r"(?<=\w) login (?:--?\w[\w-]{0,20} )?", "cargo login "),
           (" auth ", r"(?<=\w) auth ", "snyk auth "),
+          ("--secret ", r"--secret [\w.:/-]{1,60} ", "pulumi config set --secret app "),
           ("<<<", r"<<< ?", "vercel env add APP <<< "),
           ("config:set ", r"config:set [^\n|;&]{0,200}?\b[A-Z_]\w{0,60}=(?!<)",
            "heroku config:set APP="),

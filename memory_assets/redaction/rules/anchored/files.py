@@ -106,9 +106,8 @@ FILES: tuple[AnchoredRule, ...] = (
            f"| APP_{name.upper()} | {FILL[:20]} |")
       for name, accept in (("password", spoken_password), ("secret", drawn_or_chosen),
           ("token", drawn_or_chosen), ("key", random_value))),
-    *(rule("shared-key", f': {kind} "', any_value,
-           rf"(?i): {kind} \"(?P<secret>[^\"\n]{{4,200}})\"", f'app : {kind} "{FILL[:20]}"')
-      for kind in ("psk", "eap", "xauth")),
+    rule("shared-key", ': psk "', any_value, r"(?i): psk \"(?P<secret>[^\"\n]{4,200})\"",
+         '%any : PSK "' + FILL[:20] + '"'),
     rule("shared-key", 'secret "', token_value, r"(?i)secret \"(?P<secret>[^\"\s]{8,200})\"",
          'key "app" { algorithm hmac-sha256; secret "' + FILL[:43] + '="; };'),
     *(rule("gradle-password", f"{name}password ", quoted_password,

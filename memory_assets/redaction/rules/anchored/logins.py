@@ -13,7 +13,6 @@ from memory_assets.redaction.rules.anchored.rule import (
     strong_value,
     typed_password,
 )
-from memory_assets.redaction.rules.judging.given import Place, is_given, is_passphrase
 from memory_assets.redaction.rules.judging.likelihood import evidence
 
 _QUOTED = r"(?:\"[^\"\n]{1,120}\"|'[^'\n]{1,120}')"
@@ -33,13 +32,6 @@ def _is_password(value: str) -> bool:
     )
 
 
-def _is_literal(value: str) -> bool:
-    """Return True if `value`, a literal where code has a password or a key, is one, words too."""
-    return is_given(value, Place.LITERAL) or is_passphrase(value, quoted=True)
-
-
-_OF_PASSWORD = r"[\w.>$-]{0,40}?(?:pass(?:word|wd|phrase)?|pwd|pw|secret|pin)\w{0,8}"
-_NO_ALGORITHM = r"b?(?!\\?[\"'](?:[HREP]S\d|Ed|sha|md5|base64|hex|utf|aes|gcm))"
 _MAILING = "|".join(
     rf"(?<={end}\.)"
     for end in (
@@ -79,49 +71,25 @@ LOGINS: tuple[AnchoredRule, ...] = (
           *((f"{name}(", name, _ANY + _NEXT + r"(?:Some\()?", argument_password, f'{name}("app", ')
             for name in ("auth=", "basic_auth", "basicauth", "oci_connect", "oci_pconnect",
                          "plaincredentials", "passwordauthentication", "userpasscredentials",
-                         "usernamepasswordcredentials", "basiccredentials", "proxyauth",
-                         "digestauth", "ntlmauth", "passwordcredential", "username_pw_set",
-                         "basic.auth", "check_pw", "checkpw", "credentials.basic")),
-          *((f"{name}(", name, _ANY + _NEXT, typed_password, f'{name}("app", ')
-            for name in ("wifi.begin", "softap", "wlan.connect", "wifi.connect")),
-          *((f"{name}.connect(", rf"{name}\.connect", (_ANY + _NEXT) * 2, _is_literal,
-             f'{name}.connect("x", "app", ') for name in ("client", "mqtt")),
-          *((f"{name}(", name, rf"{_OF_PASSWORD},\s{{0,8}}", _is_literal, f"{name}(password, ")
-            for name in ("strcmp", "strncmp", "strcasecmp", "compare_digest", "secure_compare",
-                         "timingsafeequal", "hash_equals")),
-          *((f"{name}.equals", rf"(?<![a-z]){name}\.equals(?:ignorecase)?", "", _is_literal,
-             f"{name}.equals(") for name in ("password", "passwd", "pwd", "pw")),
-          *((f"{name}.set", rf"{name}(?:field|box|input)?\.set(?:_?text|_?value)", "", _is_literal,
-             f"{name}.setText(") for name in ("password", "passwordfield")),
-          *((f"{name}(", rf"(?<=\.){name}",
-             r"(?P<quote>[\"'`])(?:(?!(?P=quote))[^\n]){0,80}?pass(?:(?!(?P=quote))[^\n]){0,40}"
-             rf"(?P=quote){_NEXT}", _is_literal, f'page.{name}("#password", ')
-            for name in ("fill", "type")),
+                         "usernamepasswordcredentials", "basiccredentials")),
+          ("wifi.begin(", r"wifi\.begin", _ANY + _NEXT, typed_password, 'WiFi.begin("app", '),
           *((f"{name}(", name, rf"(?:{_ANY}{_NEXT}){{1,2}}", likely_password,
              f'{name}("app", "a@example.com", ')
             for name in ("create_superuser", "createsuperuser", "create_user", "createuser",
-                         "adduser", "add_user", "signin", "sign_in",
-                         "signinwithemailandpassword", "authenticate",
+                         "adduser", "add_user", "digestauth", "ntlmauth", "credentials.basic",
+                         "signin", "sign_in", "signinwithemailandpassword", "authenticate",
                          "createuserwithemailandpassword", "client.auth")),
-          ("create_superuser(", "create_superuser", (_ANY + _NEXT) * 2, _is_literal,
-           'create_superuser("app", "a@example.com", '),
           *((f"{name}(", name, "b?", placed_password, f"{name}(")
             for name in ("password_hash", "hash_password", "hashpassword", "make_password",
                          "verify_password", "verifypassword", "check_password", "bcrypt.hash",
-                         "bcrypt.hashsync", "bcrypt.hashpw", "argon2.hash", "comparepassword",
-                         "bcrypt")),
-          *((f"{name}(", name, rf"[^()\n]{{1,120}}?{_NEXT}{_NO_ALGORITHM}", _is_literal,
-             f'{name}(x, ')
-            for name in ("jwt.sign", "jwt.verify", "jwt.encode", "jwt.decode", "createhmac",
-                         "pbkdf2_hmac", "aes.encrypt", "aes.decrypt", "createcipheriv",
-                         "pgp_sym_encrypt", "pgp_sym_decrypt", "aes_encrypt", "aes_decrypt")),
-          *((f"{name}(", name, _NO_ALGORITHM, _is_literal, f"{name}(")
-            for name in ("hmac.new", "cookieparser", "aes.new", "secretkeyspec")),
+                         "bcrypt.hashsync", "bcrypt.hashpw", "argon2.hash", "comparepassword")),
+          *((f"{name}(", name, rf"[^()\n]{{1,120}}?{_NEXT}b?", drawn_or_chosen, f'{name}(x, ')
+            for name in ("jwt.sign", "jwt.verify", "jwt.encode", "jwt.decode", "createhmac")),
           *((f"{name}(", name, r"b?(?!\\?[\"']pk_)", drawn_or_chosen, f"{name}(")
-            for name in ("fernet", "stripe")),
+            for name in ("hmac.new", "fernet", "cookieparser", "stripe")),
           *((f"{name}(", name, (_ANY + _NEXT) * 2, argument_password, f'{name}("x", "app", ')
             for name in ("mysql_connect", "mysqli_connect", "mysql_pconnect", "mysqli", "pdo",
                          "mysqldb.connect", "pymysql.connect",
-                         "ftp", "odbc_connect", "getconnection", "ftp_login",
+                         "ftp", "odbc_connect", "getconnection", "ftp_login", "ftplib.ftp",
                          "ftp_tls", "db2_connect", "ibase_connect")))),
 )  # fmt: skip

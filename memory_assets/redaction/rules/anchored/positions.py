@@ -30,8 +30,8 @@ _OPTIONS = r"(?:-{1,2}[\w-]{1,24}(?:[ =][^\s|;&-][^\s|;&]{0,60})? ){0,4}?"
 _KEEPS = (
     r"(?:[^\n|;&]{0,80}(?:\b(?:secrets?|credentials?|env|token) (?:set|put|add|create|versions"
     r"|store|insert|update)\b|--password-stdin|--passphrase-fd|--with-token|--token-stdin)"
-    r"|(?:sudo )?(?:su|pdbedit|\w{0,12}passwd|kinit|cryptsetup|kubeseal|pass insert|vault login"
-    r"|secret-tool|keyctl padd|systemd-creds encrypt)\b|sudo -S"
+    r"|(?:sudo )?(?:\w{0,12}passwd|kinit|cryptsetup|kubeseal|pass insert|vault login|secret-tool"
+    r"|keyctl padd|systemd-creds encrypt)\b|sudo -S"
     r"|gh auth login)"
 )
 """Programs that take a secret from their input."""
@@ -83,16 +83,14 @@ POSITIONS: tuple[AnchoredRule, ...] = (
          rf"; ?echo [\"']?(?P<secret>{_PLAIN})[\"']?\) ?\| ?(?:sudo )?\w{{0,12}}passwd",
          f"(echo {FILL[:12]}; echo {FILL[:12]}) | smbpasswd -s app"),
     *(rule("command-secret", anchor, typed_password,
-           rf"(?i){anchor}[^\n|;&<]{{0,100}}<<< ?\$?"
-           r"(?:'[\w.@-]{1,60}\\n(?=[^'\n]{4,80}\\n'))?" + _VALUE,
-           f"docker {anchor} create db - <<< {FILL[:12]}")
-      for anchor in ("secret", "pass", "credential", "cryptsetup", "sudo -s", "login", "signin",
-                     "unlock", "env add", "useradd", "adduser", "pdbedit")),
+           rf"(?i)(?<![\w-]){anchor}[^\n|;&<]{{0,100}}<<< ?{_VALUE}",
+           f"docker {anchor}create db - <<< {FILL[:12]}")
+      for anchor in ("secret ", "secrets ", "pass ", "passwd ", "credential ", "secret-tool ",
+                     "cryptsetup ", "sudo -s ")),
     *(rule("command-secret", anchor, typed_password,
            rf"(?i){anchor}[ =][\"']?(?:echo|printf)(?: -n)? {_VALUE}",
            f"restic --{anchor} 'echo {FILL[:12]}'")
-      for anchor in ("password-command", "password_command", "askpass_command", "passwordeval",
-                     "password_cmd")),
+      for anchor in ("password-command", "password_command", "askpass_command")),
     *(rule("command-secret", anchor, accept, rf"(?i){before}{_VALUE}", f"{sample}{FILL[:16]}")
       for anchor, before, accept, sample in (
           ("alias set ", rf"\balias set {_WORD} https?://{_WORD} {_WORD} ", typed_password,
@@ -105,16 +103,6 @@ POSITIONS: tuple[AnchoredRule, ...] = (
           ("add_user ", rf"\badd_user {_WORD} ", _not_a_name, "rabbitmqctl add_user app "),
           ("change_password ", rf"\bchange_password {_WORD} ", typed_password,
            "rabbitmqctl change_password app "),
-          *((f"{noun}", rf"\b{noun}s?[ :](?:set|add|put|create) (?:-\S{{1,24}} ){{0,2}}"
-             r"(?-i:[A-Z][A-Z0-9_]{0,40}(?:PASS(?:WORD|WD|PHRASE)?|PWD|_PW|SECRET|TOKEN|API_?KEY)"
-             r"[A-Z0-9_]{0,6})"
-             r"[ =](?!-)(?=\S{1,200}(?:[ ]-|[ ]*(?:[\r\n]|$)))", placed_password,
-             f"cli {noun} set APP_SECRET ") for noun in ("env", "variable", "secret", "config")),
-          ("> auth ", r"(?:(?<=redis-cli)|(?<=:\d{4})|(?<=\]))> auth (?:[\w-]{1,40} (?=\S+\s*$))?",
-           placed_password, "127.0.0.1:6379> AUTH "),
-          *((f"{verb}-password ", rf"(?<=[ :-]){verb}-password {_OPTIONS}(?:--plaintext )?(?!-)",
-             placed_password, f"cli {verb}-password ")
-            for verb in ("initial", "hash", "admin", "encode")),
           *((user, rf"(?<!\S){user}\S{{1,60}} (?=[^\n>]{{0,200}}\bon )(?:[^\s>]\S{{0,60}} ){{0,8}}"
              r"[\"']?>", typed_password, f"{user}app on >") for user in ("setuser ", "user ")),
           ("user ", rf"(?<=ftp> )user {_WORD} ", placed_password, "ftp> user app "),
@@ -148,8 +136,8 @@ POSITIONS: tuple[AnchoredRule, ...] = (
            "doctl auth init -t "),
           ("mysqladmin ", rf"\bmysqladmin {_OPTIONS}password ", typed_password,
            "mysqladmin -u root password "),
-          ("openssl passwd ", r"\bopenssl passwd (?:-\w{1,6} ){0,3}(?:-salt \S{1,40} )?(?!-)",
-           placed_password, "openssl passwd -6 "),
+          ("passwd -", r"\bpasswd (?:-\w{1,6} ){1,3}(?:-salt \S{1,40} )?", _not_a_name,
+           "openssl passwd -6 "),
           ("passwd -", rf"passwd -\w{{0,6}}b\w{{0,6}} {_WORD} {_WORD} ", typed_password,
            "mosquitto_passwd -b f app "),
           ("net user ", r"\bnet user (?:/add )?[\w.-]{1,60} (?![/*])(?!\S{3,80} /add)",
@@ -158,6 +146,8 @@ POSITIONS: tuple[AnchoredRule, ...] = (
            "ipmitool user set password 2 "),
           ("password ", rf"(?<=user )password {_OPTIONS}(?:-p|--password)[ =]", typed_password,
            "influx user password -n app -p "),
+          (" login ", r"(?<=\w) login [\w.+-]{1,60}@[\w.-]{1,60} (?!-)", _not_a_name,
+           "bw login app@example.com "),
           ("--enroll", r"--enroll(?:ment)?(?:-token|-key)?[ =]", _installed, "agent --enroll "))),
     *(rule("command-secret", anchor, _is_stored,
            rf"{anchor}[^\n|;&]{{0,200}}?--(?:value|data|body|payload|plaintext|secret-(?:string|value))"
@@ -192,7 +182,7 @@ POSITIONS: tuple[AnchoredRule, ...] = (
       for program in ("echo", "printf")),
     rule("command-secret", "add-mask]", typed_password,
          r"add-mask\](?P<secret>[^\s\"'$]{4,400})", "##[add-mask]" + FILL[:20]),
-    rule("command-secret", "mkpasswd ", placed_password,
+    rule("command-secret", "mkpasswd ", _not_a_name,
          r"mkpasswd (?:-\S{1,20} (?:[\w-]{1,12} )?){0,4}[\"']?(?P<secret>[^\s\"'()|;&]{4,100})",
          "$(mkpasswd " + FILL[:12] + ")"),
     rule("command-secret", "issecret=true", typed_password,

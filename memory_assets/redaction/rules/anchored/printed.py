@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule,
     typed_password,
 )
-from memory_assets.redaction.rules.judging.phrases import is_said
+from memory_assets.redaction.rules.judging.phrases import is_mixture, is_said, is_words
 
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _WRITES = (
@@ -42,6 +42,11 @@ def _is_printed(value: str) -> bool:
 def _is_prompted(value: str) -> bool:
     """Return True if `value`, behind a prompt for passwords or in a form, is one: also a word."""
     return typed_password(value) and login_password(value) and not is_said(value)
+
+
+def _is_beside(value: str) -> bool:
+    """Return True if `value`, the cell beside one that says "password", has the form of one."""
+    return likely_password(value) or is_mixture(value) or is_words(value)
 
 
 PRINTED: tuple[AnchoredRule, ...] = (
@@ -99,11 +104,12 @@ PRINTED: tuple[AnchoredRule, ...] = (
     rule("sql-password", "set password", typed_password,
          r"(?i)set password[^\n=;]{0,80}= ?(?:password\()?\s{0,24}'(?P<secret>[^'\n]{4,100})'",
          "SET PASSWORD FOR app = \n'" + FILL[:12] + "'"),
-    *(rule("set-password", anchor, _is_prompted,
-           rf"(?i){anchor}[ ]{{2,12}}{locator}[ ]{{2,12}}(?P<secret>[^\s$%]{{4,100}})(?=\s|$)",
-           f"{anchor}    id=password    {FILL[:12]}")
-      for anchor, locator in (("input password", r"\S{1,80}"),
-                              ("input text", r"\S{0,60}pass\S{0,20}"))),
+    *(rule("paired-secret", word, _is_beside,
+           rf"(?i)(?:(?<=[|│] )|(?<=[|│])|(?<=[|│] \*\*)){word}\**[ \t]{{0,40}}[|│]"
+           r"[ \t]{0,8}[`\"*]{0,3}(?P<secret>[^\s|│`*\"]{5,100})"
+           r"[`\"*]{0,3}[ \t]{0,40}[|│]?[ \t]*(?=\r?\n|$)",
+           f"| {word} | {FILL[:12]} |")
+      for word in ("password", "passphrase", "passwort")),
     rule("set-password", 'password"', _is_typed,
          r"(?i)password\" (?:with|as|to) \"(?P<secret>[^\"\n]{4,100})\"",
          'I fill in "Password" with "' + FILL[:12] + '"'),

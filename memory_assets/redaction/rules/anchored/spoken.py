@@ -16,12 +16,11 @@ from memory_assets.redaction.rules.anchored.rule import (
     random_value,
     rule,
     rule_above,
-    strong_value,
 )
-from memory_assets.redaction.rules.judging.given import Place, is_given, is_number, is_passphrase
+from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.phrases import is_line_of_words
 from memory_assets.redaction.rules.mentioned.told import told_at
-from memory_assets.redaction.rules.wordlist import word_set, words
+from memory_assets.redaction.rules.wordlist import words
 
 _END = r"(?=[.,;:!?)\]]{0,2}(?:[\s\"'`]|$))"
 _VALUE = rf"[\"'`]?(?P<secret>[^\s\"'`<>(){{}}\[\],;|&=]{{5,60}}?){_END}"
@@ -70,11 +69,6 @@ def _is_code(value: str) -> bool:
     return mixed_password(value) and any(map(str.isalpha, value))
 
 
-_NO_STATE = "".join(f"(?<!{word} )" for word in words("error status exit postal zip area"))
-_ROLES = word_set(
-    "guest viewer editor operator manager developer moderator customer student teacher employee"
-    " staff readonly write execute superuser sudo daemon nobody wheel system home boot etc usr var"
-)
 _NO_SENTENCE = r"(?=[a-z]*[^\sa-z\"';]|[a-z]+[\"']?(?:;|[ \t]*(?:[\r\n]|$)))"
 """Before a word alone, if it ends its line."""
 
@@ -86,46 +80,16 @@ def _is_community(value: str) -> bool:
 
 def _from_and_to(value: str) -> bool:
     """Return True if `value` is two passwords, the old and the new one."""
-    old, new = (part.strip("\"'`") for part in value.split(" to "))
-    return likely_password(new) and (likely_password(old) or is_given(old, Place.LINE))
-
-
-def _is_phrase(value: str) -> bool:
-    """Return True if `value`, quoted in a sentence that says what a password is, is words."""
-    return " " in value and is_passphrase(value, quoted=True)
-
-
-def _is_no_role(value: str) -> bool:
-    """Return True if `value`, behind a user that many systems have, is a password and no other
-    role or state."""
-    return is_given(value, Place.LINE) and value.lower() not in _ROLES
+    return all(map(likely_password, value.split(" to ")))
 
 
 SPOKEN: tuple[AnchoredRule, ...] = (
     rule_above("spoken-password", "pass", told_at,
                rf"(?i)(?:{_BEFORE_PASS})pass(?!{_NO_PASS})[^a-z/_.-]",
                "db pass for staging = " + FILL[:12]),
-    *(rule("spoken-password", f"{word} from ", _from_and_to,
-           rf"(?i)(?<![a-z]){word} from [\"'`]?"
-           rf"(?P<secret>[^\s\"'`]{{4,60}}[\"'`]? to [\"'`]?[^\s\"'`]{{4,60}}?){_END}",
-           f"{word} from {FILL[:12]} to {FILL[12:24]}")
-      for word in ("password", "passphrase", "pw", "pwd", "passwort")),
-    *(rule("spoken-password", word, _is_phrase,
-           rf"(?i)(?<![a-z]){word}(?:[ ](?!(?:is|was)\b)[^\s\"'`:;,.=]{{1,20}}){{0,7}}"
-           r"[ ]?(?:is|was|=|:)[ ][\"“'`](?P<secret>[^\"“”`'\n]{6,80})[\"”'`]",
-           f'{word} of it is "harbor of amber walnuts"')
-      for word in ("passphrase", "pass phrase", "password")),
-    *(rule("pin", word, is_number,
-           rf"(?i)(?<![a-z]){word}\b[^\n.?!]{{0,40}}?{_NO_STATE}\bcode(?: is| was|:)? "
-           r"[\"'`*]{0,2}(?P<secret>\d{4,8})(?![\w.:/%-]| [a-z]+s\b)",
-           f"{word} by the gate: code 4471")
-      for word in ("alarm", "door", "gate", "keypad", "panel", "garage", "locker", "safe")),
-    *(rule("spoken-secret", f"{word} (", strong_value,
-           rf"(?i){word} \([^()\n]{{1,40}}\)(?::| is| =|=)[ ]?{_VALUE}",
-           f"{word} (valid 24h): {FILL[:20]}") for word in ("token", "key", "secret")),
-    *(rule("spoken-password", f"{user} / ", _is_no_role,
-           rf"(?i)(?:(?<=: )|(?<=\()){user} / {_VALUE}", f"login: {user} / harborwalnut")
-      for user in ("admin", "root", "administrator", "pi", "postgres", "sa", "elastic")),
+    rule("spoken-password", "password from ", _from_and_to,
+         rf"(?i)password from [\"'`]?(?P<secret>[^\s\"'`]{{5,60}} to [^\s\"'`]{{5,60}}?){_END}",
+         f"password from {FILL[:12]} to {FILL[12:24]}"),
     *(rule("spoken-password", word, likely_password,
            rf"(?i)(?<![\w/.-]){word}(?:[ ]?:| ->| =| \(| is)[ ]?[\"'`]?[\w.@+-]{{1,40}}"
            rf"(?:[ ]/[ ]|:){_VALUE}", f"{word}: app / {FILL[:12]}")
@@ -214,13 +178,7 @@ SPOKEN: tuple[AnchoredRule, ...] = (
           ("radius-server ", r"radius-server (?:host \S{1,60} )?(?:[\w-]{1,20} \d{1,5} ){0,3}"
            r"key (?:[0-9] )?",
            "radius-server host 192.0.2.9 key "),
-          ("tacacs-server ", r"tacacs-server (?:host \S{1,60} )?key (?:[0-9] )?",
-           "tacacs-server key "),
-          ("plaintext-password ", "plaintext-password ", "authentication plaintext-password "),
-          ("standby ", r"standby \d{1,3} authentication (?:md5 key-string |text )?",
-           "standby 1 authentication "),
-          ("vrrp ", r"vrrp \d{1,3} authentication (?:md5 key-string |text )?",
-           "vrrp 1 authentication text "),
+          ("tacacs-server key ", r"tacacs-server key (?:[0-9] )?", "tacacs-server key "),
           ("snmp community ", r"snmp community ", "set snmp community "),
           ("plain-text-password-value ", r"plain-text-password-value ",
            "plain-text-password-value "))),

@@ -178,9 +178,7 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"(?i)directoryentry\((?:\s{0,40}\"[^\"\n]{0,160}\"\s{0,8},){2}\s{0,40}\"(?P<secret>[^\"\n]{3,120})\"",
          'new DirectoryEntry("LDAP://x", "app", "' + FILL[:12] + '")'),
     rule("secure-string", "convertto-securestring", any_value,
-         r"(?i)convertto-securestring\s{1,4}(?:-[a-z]{1,12}\s{1,4}){0,3}"
-         r"(?:[\"'](?=[^\"'\n]{3,200}[\"'])|(?=[^\s\"'(]{3,200} -asplain))"
-         r"(?P<secret>(?<=[\"'])[^\"'\n]{3,200}|[^\s\"'(]{3,200})",
+         r"(?i)convertto-securestring\s{1,4}(?:-[a-z]{1,12}\s{1,4}){0,3}[\"'](?P<secret>[^\"'\n]{3,200})[\"']",
          'ConvertTo-SecureString "' + FILL[:12] + '" -AsPlainText -Force'),
     rule("windows-user-password", "net user", any_value,
          r"(?i)net user (?:/add )?[\w.-]{1,60} (?P<secret>[^\s/\"'*][^\s\"']{3,80}) /add",

@@ -90,11 +90,6 @@ _OF_THINGS = word_set(
     " buffer bytes char varchar integer boolean number array list dict map optional maybe option"
 )
 """Words for kinds and states of a password, and for parts of programs."""
-_OF_HOSTS = word_set(
-    "com org net io dev edu gov local lan internal home arpa de uk eu ch fr nl at es it app cloud"
-    " svc www mail smtp self this cls req res ctx env args opts cfg conf os sys io std java javax"
-    " src lib pkg main util utils core admin tls ssl db sql yml txt md py js ts"
-)
 _OF_MESSAGES = re.compile(
     r"(?i)[.!?:;,]$|\b(?:must|least|most|required?|enter|please|invalid|wrong|incorrect|match(?:es)?"
     r"|characters?|fields?|forgot|confirm|cannot|can't|don't|doesn't|quotes?|should|optional|default"
@@ -124,8 +119,7 @@ def is_given(value: str, place: Place) -> bool:
     if any(map(str.isspace, value)) or not value.isprintable():
         return False
     is_long_number = _NUMBER.fullmatch(value) and len(set(value)) > 1 and value not in _SIZES
-    is_dotted = place is not Place.LINE and _is_dotted(value)
-    if _STANDS_FOR.fullmatch(value) and not (is_long_number or is_dotted):
+    if _STANDS_FOR.fullmatch(value) and not is_long_number:
         return False
     if (
         values.is_placeholder(value)
@@ -133,7 +127,7 @@ def is_given(value: str, place: Place) -> bool:
         or (_FILLED.search(value) and not is_generated(value, _DRAWN))
     ):
         return False
-    if not (is_dotted or values.is_random(value)) and values.is_identifier_of_something(value):
+    if values.is_identifier_of_something(value) and not values.is_random(value):
         return False
     pieces = [piece.lower() for piece in _LETTERS.findall(value)]
     if not pieces:
@@ -148,22 +142,6 @@ def is_given(value: str, place: Place) -> bool:
             or len(_HUMPS.findall(value)) == 1
         )
     return not is_name(value)
-
-
-def _is_dotted(value: str) -> bool:
-    """Return True if `value` is three words or more with dots between them, and none of which names
-    in code, hosts and files are made: `finch.in.blue`."""
-    pieces = value.split(".")
-    return len(pieces) > 2 and not any(
-        not piece.isalpha()
-        or not piece[1:].islower()
-        or piece.lower() in values.CODE_WORDS
-        or piece.lower() in _OF_THINGS
-        or piece.lower() in _OF_HOSTS
-        or _LABEL.search(piece)
-        or is_technical(piece)
-        for piece in pieces
-    )
 
 
 def is_number(value: str) -> bool:

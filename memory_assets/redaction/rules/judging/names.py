@@ -251,10 +251,7 @@ _OF_SECRETS = word_set(
 )
 """Words before "secret" in names whose value is one, and not the name of one."""
 
-CHOSEN_TOKENS = word_set(
-    "master_key masterkey k3s_token cluster_token join_token bootstrap_token admin_token"
-    " secret_key_base app.secret_key secret_word magic_word"
-)
+CHOSEN_TOKENS = word_set("master_key masterkey k3s_token cluster_token join_token bootstrap_token")
 """Ends of names of keys and tokens that whoever sets a service up chooses."""
 
 

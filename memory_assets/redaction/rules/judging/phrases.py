@@ -48,7 +48,7 @@ _SAID = word_set(
 )
 """Words of sentences, labels and messages about passwords. Ends of words stand in `_FORM`."""
 _FORM = re.compile(
-    r"(?i)\w{3,}(?:ed|ing|(?<!f)ly|tion|tions|able|ible|ment|ments|ness|ity|ized|ise|ize|ies|ive|ous|less"
+    r"(?i)\w+(?:ed|ing|ly|tion|tions|able|ible|ment|ments|ness|ity|ized|ise|ize|ies|ive|ous|less"
     r"|ful|\w\wance|\w\wence|ency|ates|ert|isch|lich)"
 )
 """Forms of words that describe what a password is or does."""

@@ -31,7 +31,7 @@ KEYWORDS = tuple(
         *words("psk puk passcode"),
         *(f"{word}{sign}" for word in ("secret", "pass", "code", "key", "token", "cookie")
           for sign in (":", "=", " =", " (", " is:", " ->", " ..", " >>", " ?")),
-        "pass ", "secret ", "codes", "recoverycodes", "backupcodes",
+        "pass ", "secret ", "codes",
     )
 )  # fmt: skip
 """Lower-case words, besides those of sentences, that begin or end labels."""
@@ -60,8 +60,7 @@ _REST = re.compile(
 )
 _CLOSING = {"“": "”", "«": "»"}
 _ASKED = re.compile(
-    r"(?:(?:[ ](?:for|of|to|on)[ ][^\n:?]{1,60}|[ ]\([^()\n]{1,40}\))?:|(?<=\? [Pp]assword))"
-    r"[ \t]*\r?\n(?:[ \t]*\r?\n)?"
+    r"(?:[ ](?:for|of|to|on)[ ][^\n:?]{1,60}|[ ]\([^()\n]{1,40}\))?:[ \t]*\r?\n(?:[ \t]*\r?\n)?"
     r"[ \t>]{0,12}(?P<value>\S[^\n]{2,80}?)[ \t]*(?=\r?\n|$)"
 )
 """A prompt, and the line that was typed below it."""
@@ -76,14 +75,12 @@ _NOT_TYPED = re.compile(
 _OF_COLUMN = re.compile(r"[ \t]{0,4}\.{3,60}:?[ \t]*|[ \t]{2,}")
 """What fills a line of a list between a name and its value."""
 _HEAD = re.compile(
-    r"(?:^|[,;/|(]|[.:][ ]|[ ]-[ ])[ \t>*#•|+?-]*(?P<words>(?:[^\W_][\w.'’&+-]*[ ]){0,4})"
-    r"(?:\w+\.)?$"
+    r"(?:^|[,;/|(]|[.:][ ]|[ ]-[ ])[ \t>*#•|+-]*(?P<words>(?:[^\W_][\w.'’&+-]*[ ]){0,4})(?:\w+\.)?$"
 )
 """What stands before a label: the beginning of the line or of a part of it, and a few words."""
 _CODES_OF = re.compile(
-    r"(?i)(?:recovery|backup|scratch|one-time|emergency|2fa|mfa|activation)[ _-]?$"
+    r"(?i)(?:recovery|backup|scratch|one-time|emergency|2fa|mfa|activation)[ _-]$"
 )
-_OF_CODES = re.compile(r"(?:recovery|backup)?(?P<codes>[cC]ode|CODE)")
 _CODE_LINE = re.compile(
     r"[ \t>*•-]*(?:\d{1,2}[.):][ \t]+)?[\"']?(?P<value>(?=[^\n]{0,40}\d)[A-Za-z0-9]{4,12}"
     r"(?:[ -][A-Za-z0-9]{3,12}){0,3})[\"']?,?[ \t]*\r?"
@@ -102,9 +99,8 @@ _MOST_CODES, _MOST_OTHERS, _LONGEST = 30, 3, 200
 
 def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the secrets behind the label that ends with the word at `position`."""
-    codes = _OF_CODES.match(text, position)
-    if codes is not None:
-        yield from _codes(text, codes.start("codes"))
+    if text.startswith(("code", "Code", "CODE"), position):
+        yield from _codes(text, position)
     label = _WORD.match(text, position)
     if label is None:
         return
@@ -158,7 +154,7 @@ def _is_password(text: str, position: int) -> bool:
 def _is_asked(value: str, label: str) -> bool:
     phrase = "hrase" in label.lower()
     return (phrase and is_passphrase(value, quoted=False)) or (
-        " " not in value and is_given(value, Place.ALONE)
+        " " not in value and is_given(value, Place.LINE)
     )
 
 
