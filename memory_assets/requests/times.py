@@ -19,7 +19,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAYS = {"today": 0, "yesterday": 1}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _AGO = re.compile(r"(\d{1,5})([hdw])")
-_MONTH_OR_YEAR = re.compile(r"(\d{4})(?:-(\d\d))?")
+_MONTH_OR_YEAR = re.compile(r"(20\d\d)(?:-(\d\d))?")
 _SPAN = re.compile(r"(\d{1,5})([mhdw])")
 
 Reach = int | timedelta

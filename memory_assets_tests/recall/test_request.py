@@ -283,6 +283,7 @@ def test_what_is_no_id_is_refused(text: str) -> None:
         ("2026", "2026-01-01", 365),
         ("2026-13", None, 0),
         ("9999", None, 0),
+        ("3042", None, 0),  # how a session's id may begin
         ("9999-12", None, 0),
         ("2026-07-13T09:30", None, 0),
         ("7d", None, 0),
