@@ -15,8 +15,9 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.ingest.passes import DOCUMENTS, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_workspace
 from memory_assets.pipeline.tables.embeddings import embed_project
-from memory_assets.pipeline.workspace import files
-from memory_assets.pipeline.workspace.files import look_at, one_walk
+from memory_assets.pipeline.workspace import documents, files
+from memory_assets.pipeline.workspace.documents import read_documents
+from memory_assets.pipeline.workspace.files import FoundFile, look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction.known_secrets import value_hash
 from memory_assets.stores.catalog.products import Products, Quarantine
@@ -193,6 +194,24 @@ def test_what_is_deleted_or_ignored_now_is_removed(wordy: Indexed) -> None:
     )
 
 
+def test_a_failure_under_another_domain_is_not_tried_again(
+    wordy: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document that is up to date but for its service's domain, and fails, waits for a change."""
+    wordy.index()
+    write(wordy.root, {"domains.yaml": "domains:\n  sales:\n    services: [svc-orders]\n"})
+    tried = list[str]()
+
+    def fail(reader: object, file: FoundFile, *others: object) -> None:
+        tried.append(file.path)
+        raise ValueError
+
+    monkeypatch.setattr(documents._DocumentReader, "product_of", fail)
+    for _ in range(2):
+        read_documents(wordy.components, wordy.workspace.partition)
+    assert tried and len(tried) == len(set(tried))
+
+
 def test_an_unreadable_file_is_held_back_and_the_others_go_on(
     wordy: Indexed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,8 +225,6 @@ def test_an_unreadable_file_is_held_back_and_the_others_go_on(
 
     monkeypatch.setattr(Path, "read_bytes", refused)
     partition = wordy.workspace.partition
-    from memory_assets.pipeline.workspace.documents import read_documents
-
     report = read_documents(wordy.components, partition)
     assert report.quarantined == 1 and "keep.log" in wordy.documents()
     monkeypatch.undo()

@@ -65,9 +65,8 @@ def read_documents(components: Components, partition: str) -> StageReport:
 
         def status(file: FoundFile) -> Status:
             """Return the state of a document; the domain of its service may be another one now."""
-            of_file = due.status(file)
             has_domain = reader.has_present_domain(products.get(file.path), file.path)
-            return "due" if of_file == "current" and not has_domain else of_file
+            return due.status(file, is_outdated=not has_domain)
 
         def read(file: FoundFile, expected: str) -> Product | None:
             try:

@@ -58,14 +58,14 @@ class DueDocuments:
         ignored = self._components.settings.scanner_ignored_rules
         return input_hash(f"{mtime_ns}", self._version, CHUNKER_VERSION, *ignored)
 
-    def status(self, file: FoundFile) -> Status:
+    def status(self, file: FoundFile, is_outdated: bool = False) -> Status:
         """Return the state of a document: current if it was made with this version of a file with
-        the present size and time."""
+        the present size and time, and the caller does not know better (`is_outdated`)."""
         product = self.products.get(file.path)
         facts = product.facts if product is not None else {}
         made_of = input_hash(facts.get("fingerprint", ""), self._version)
         is_same = (facts.get("size"), facts.get("mtime_ns")) == (file.size, file.mtime_ns)
-        if product is not None and product.input_hash == made_of and is_same:
+        if product is not None and product.input_hash == made_of and is_same and not is_outdated:
             return "current"
         is_held = self._held.get(file.path) == self.expected(file.mtime_ns)
         return "held back" if is_held else "due"
