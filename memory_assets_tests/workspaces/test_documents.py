@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memory_assets.documents.repository import service_of
+from memory_assets.documents.walk import FoundFile
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.ingest.passes import DOCUMENTS, Task, run_task
@@ -17,7 +18,7 @@ from memory_assets.pipeline.plan.plan import plan_workspace
 from memory_assets.pipeline.tables.embeddings import embed_project
 from memory_assets.pipeline.workspace import documents, files
 from memory_assets.pipeline.workspace.documents import read_documents
-from memory_assets.pipeline.workspace.files import FoundFile, look_at, one_walk
+from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction.known_secrets import value_hash
 from memory_assets.stores.catalog.products import Products, Quarantine
