@@ -40,7 +40,7 @@ _DAY_SECONDS = 86_400
 Progress = Callable[[str, str, int, int], None]
 """Called before each session is processed: project, table, the session's number, their count."""
 Enough = Callable[[int], bool]
-"""Given the number of sessions that a stage has made: whether to leave the rest to the next run."""
+"""Given how many sessions a stage has tried: whether to leave the rest to the next run."""
 
 
 class Components(Engines):

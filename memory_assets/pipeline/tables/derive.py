@@ -78,7 +78,7 @@ def derive_table(
     `make` of its own. Sessions that upstream no longer has, or that a check holds back, are
     removed; one that fails is quarantined at this stage. `outdated(product)` forces a rebuild when
     an input outside the lake changed. `sources` are the upstream products, if they are not in the
-    catalogue. Once `enough(number made)` is true, the other sessions are left to the next run."""
+    catalogue. Once `enough(number tried)` is true, the other sessions are left to the next run."""
     table, report = derived.table, StageReport(derived.table.name, project)
     with components.project_lock(project), timed(report):
         sources = sources or _sources(components, project, derived.upstream)
