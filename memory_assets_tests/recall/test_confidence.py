@@ -173,9 +173,3 @@ def test_a_name_that_the_turn_lacks_counts_against_it(asked: Asked) -> None:
         for word in ("zanzibar", "Zanzibar")
     ]
     assert told[1] < told[0]
-
-
-def test_one_word_that_occurs_is_not_weak_for_being_short(asked: Asked) -> None:
-    """A question of one word has no more words to show that it is answered."""
-    assert not asked.memory.search("lighthouse").weak
-    assert asked.memory.search("wallpaper").weak
