@@ -63,7 +63,7 @@ _EARLIEST = 946_684_800
 """Seconds of the year 2000: a smaller number is no time of a session."""
 
 
-def names(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
     """Return a set of names from one string of them."""
     return frozenset(words.split())
 
@@ -140,19 +140,19 @@ def from_json(value: object) -> Any:
         pass
     try:
         text = value if isinstance(value, str) else value.decode()
-        return clean(json.loads(text, parse_constant=str)) if "\\u" in text else None
+        return storable(json.loads(text, parse_constant=str)) if "\\u" in text else None
     except (ValueError, RecursionError):
         return None
 
 
-def clean(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """Return `value` with NUL characters and lone surrogates in its strings replaced."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, dict):
-        return {clean_text(key): clean(item) for key, item in value.items()}
+        return {clean_text(key): storable(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [clean(item) for item in value]
+        return [storable(item) for item in value]
     return value
 
 

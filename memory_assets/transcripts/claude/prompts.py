@@ -19,15 +19,15 @@ from memory_assets.transcripts.authorship import (
     PERSON,
     UNSAID,
     Origin,
-    authored,
+    classify_author,
     origin_of_directory,
     without_reminders,
 )
-from memory_assets.transcripts.enclosed import enclosed
-from memory_assets.transcripts.fields import names, object_field, text_field, type_name
+from memory_assets.transcripts.enclosed import closed_openings
+from memory_assets.transcripts.fields import object_field, text_field, type_name, word_set
 from memory_assets.transcripts.session import Said
 
-SETTINGS_COMMANDS = names(
+SETTINGS_COMMANDS = word_set(
     "/add-dir /agents /chrome /color /config /context /copy /cost /doctor /effort /exit /export "
     "/fast /help /hooks /ide /keybindings /login /logout /mcp /memory /model /output-style "
     "/permissions /plugin /quit /release-notes /reload-plugins /remote-control /rename /resume "
@@ -113,7 +113,7 @@ def _classified(text: str, origin: Origin) -> Said:
     elif text.startswith("<command-name>"):
         said = _built_in(text)
     else:
-        return authored(text, origin)
+        return classify_author(text, origin)
     if said.kind == "prompt" and origin.by == "machine":
         return Said("system", origin.subtype, said.text)
     if said.kind == "prompt" and origin == BY_PROGRAM:
@@ -136,5 +136,5 @@ def _command_line(text: str) -> str:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
-    element = next(enclosed(text, pattern), None)
+    element = next(closed_openings(text, pattern), None)
     return text[element.opening.end() : element.end].strip() if element else ""

@@ -25,15 +25,14 @@ from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, Origin, authored
+from memory_assets.transcripts.authorship import PERSON, Origin, classify_author
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import SAYS, Answer, Called, Shapes, blocks_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.enclosed import enclosed, replaced
+from memory_assets.transcripts.enclosed import closed_openings, replace_enclosed
 from memory_assets.transcripts.fields import (
     IMAGE,
     from_json,
-    names,
     object_field,
     objects_in,
     parse_time,
@@ -41,6 +40,7 @@ from memory_assets.transcripts.fields import (
     safe_id,
     text_field,
     type_name,
+    word_set,
 )
 from memory_assets.transcripts.json_documents import beside, object_beside, text_of
 from memory_assets.transcripts.lines import JsonObject
@@ -85,19 +85,19 @@ _MACHINE = ("[TASK RESUMPTION]", "[ERROR]", "# task_progress")
 _BY_PERSON = re.compile(r"provided (?:the following context|feedback)|New instructions|denied")
 PARTIAL = "partial"
 """Subtype of an answer that was broken off."""
-_TYPED_ROWS = names("task user_feedback")
-_SAID = names("text completion_result plan_completion_result")
-_CALLS = names("tool command use_mcp_server browser_action browser_action_launch")
-_RESULTS = names(
+_TYPED_ROWS = word_set("task user_feedback")
+_SAID = word_set("text completion_result plan_completion_result")
+_CALLS = word_set("tool command use_mcp_server browser_action browser_action_launch")
+_RESULTS = word_set(
     "command_output mcp_server_response browser_action_result codebase_search_result subtask_result"
 )
-_ERRORS = names(
+_ERRORS = word_set(
     "error diff_error clineignore_error rooignore_error command_permission_denied "
     "api_req_failed condense_context_error mistake_limit_reached auto_approval_max_req_reached"
 )
-_USAGE = names("api_req_started api_req_finished deleted_api_reqs")
+_USAGE = word_set("api_req_started api_req_finished deleted_api_reqs")
 _COUNTS = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
-_NOTICES = names(
+_NOTICES = word_set(
     "checkpoint_created checkpoint_saved mcp_server_request_started mcp_notification "
     "load_mcp_docs load_mcp_documentation resume_task resume_completed_task "
     "shell_integration_warning shell_integration_warning_with_suggestion api_req_retried "
@@ -105,7 +105,7 @@ _NOTICES = names(
     "summarize_task report_bug task_progress user_edit_todos hook_status hook_output_stream "
     "generate_explanation info subagent use_subagents subagent_usage conditional_rules_applied"
 )
-_QUESTIONS = names("followup plan_mode_respond act_mode_respond")
+_QUESTIONS = word_set("followup plan_mode_respond act_mode_respond")
 
 
 class TaskSession(StoredSession):
@@ -157,7 +157,7 @@ class TaskSession(StoredSession):
             self._is_first = False
             images = message.get("images")
             shown = [IMAGE] * len(images) if isinstance(images, list) else []
-            return self._said(frame, authored("\n".join([text, *shown]), PERSON))
+            return self._said(frame, classify_author("\n".join([text, *shown]), PERSON))
         if kind in _SAID:
             subtype = PARTIAL if message.get("partial") else ""
             thought = text_field(message, "reasoning")
@@ -254,9 +254,9 @@ class TaskSession(StoredSession):
                 records += self._part(block, frame, False)
         typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
         self._is_first = False
-        records += self._said(frame, authored("\n".join(typed))) if typed else []
+        records += self._said(frame, classify_author("\n".join(typed))) if typed else []
         for text in inserted:
-            records += self._said(frame, authored(text, Origin("machine", "injected")))
+            records += self._said(frame, classify_author(text, Origin("machine", "injected")))
         return records
 
     @property
@@ -450,10 +450,10 @@ def typed_in(texts: Sequence[str], *, is_first: bool) -> tuple[list[str], list[s
             of_tool = not text.partition("Result:")[2].strip()
             inserted.append(text)
             continue
-        own = replaced(text, _INSERTED, lambda _: "").strip()
+        own = replace_enclosed(text, _INSERTED, lambda _: "").strip()
         if own != text.strip():
             inserted += [
-                text[begin.start() : after] for begin, _, after in enclosed(text, _INSERTED)
+                text[begin.start() : after] for begin, _, after in closed_openings(text, _INSERTED)
             ]
         tagged = _TYPED.fullmatch(own)
         if tagged and not (of_tool and "\n" in own and not _BY_PERSON.search(own[:200])):
