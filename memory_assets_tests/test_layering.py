@@ -71,7 +71,7 @@ MAY_IMPORT = {
         *("agents", "models", "errors", "redacted_text", "record_identity", "paths"),
         "project_names",
     },
-    "documents": {"chunking", "embedding"},
+    "documents": {"chunking", "commits", "embedding"},
     "agent_memory": {"errors", "redacted_text", "keywords"},
     **{
         name: {"models", "errors", "redacted_text", "session_analysis", "writing_systems"}

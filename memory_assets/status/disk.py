@@ -1,13 +1,18 @@
-"""Facts from files: the agents' transcripts compared with the catalogue."""
+"""Facts from files: the agents' transcripts compared with the catalogue, and the other files in
+their directories: known and left out for a reason, or unknown."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory_assets.agents import AGENTS
 from memory_assets.errors import printable
@@ -21,12 +26,6 @@ if TYPE_CHECKING:
     from memory_assets.status.remembered import Remembered
     from memory_assets.transcripts import Source, Unlisted
 
-
-import re
-from collections import Counter
-from fnmatch import fnmatchcase
-from functools import lru_cache
-from typing import Any
 
 _DESKTOP = "written by file managers, editors and version control"
 _DESKTOP_FILES = tuple((name, _DESKTOP) for name in (".DS_Store", "Thumbs.db", "*~", ".git/*"))

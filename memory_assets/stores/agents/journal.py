@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from memory_assets.stores.agents.journal_file import (
     open_journal,
     remove_copies,
 )
+from memory_assets.stores.agents.partitions import project_in
 from memory_assets.stores.files.sqlite import (
     SqliteStore,
     compact,
@@ -33,28 +34,25 @@ from memory_assets.stores.files.sqlite import (
     sqlite_errors,
 )
 
-if TYPE_CHECKING:  # of what is read without vectors, numpy is most of the time
+if TYPE_CHECKING:  # importing numpy takes longer than reading what has no vectors
     import numpy as np
     import numpy.typing as npt
 
-    Vector = npt.NDArray[np.float32]
-
-
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
-
-from memory_assets.stores.agents.partitions import project_in
-
-if TYPE_CHECKING:  # its columns need numpy, and a context needs no summary of here
     from memory_assets.agent_memory_models import HistorySummary
+
+    Vector = npt.NDArray[np.float32]
 
 _TABLE = "cut_turns"
 _SUMMARIES = "cut_summaries"
 
 
 class CutTurns:
-    """The cut turns of a journal. `changing` opens a transaction, and yields its number."""
+    """The turns that retention cut from a journal's conversations: their ids and places without
+    text, so that a turn that is appended again is recognised and its place not taken by another;
+    and the summaries that name them, which cannot be made again.
+
+    `changing` opens a transaction, and yields its number.
+    """
 
     def __init__(
         self, journal: SqliteStore, changing: Callable[[], AbstractContextManager[int]]
