@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memory_assets.cli.asking import answered, require
+from memory_assets.cli.asking import exit_unless_found, print_answer
 from memory_assets.cli.commands import takes
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError
@@ -31,8 +31,8 @@ def how(asked: HowRequest, as_json: bool) -> None:
     Lists its commands that worked, by project, the most used first, each with what had failed
     before it in the same session; then what failed and did not work later.
     """
-    answer = answered(asked, as_json, how_notes, view=how_view)
-    require(answer["commands"], answer["failed"])
+    answer = print_answer(asked, as_json, how_notes, view=how_view)
+    exit_unless_found(answer["commands"], answer["failed"])
 
 
 @takes(FrictionRequest, "memory friction --project . -n 5")
@@ -42,7 +42,7 @@ def friction(asked: FrictionRequest, as_json: bool) -> None:
     Lists the errors met in several sessions, and in which way each ended. Errors that differ in
     paths, numbers and quoted texts alone are one.
     """
-    require(answered(asked, as_json, project_notes, view=friction_view)["errors"])
+    exit_unless_found(print_answer(asked, as_json, project_notes, view=friction_view)["errors"])
 
 
 @takes(ResumeRequest, "memory resume --last --run")
@@ -106,10 +106,10 @@ def export(asked: ExportRequest, as_json: bool) -> None:
     done in them as Markdown, or as one HTML file that needs nothing else. Redacted as all is.
     """
     from memory_assets.recall import open_memory
-    from memory_assets.serving.exports import exported
+    from memory_assets.serving.exports import export_pieces
 
     target = _writable(asked)
-    pieces = exported(open_memory(), asked.sessions, "json" if as_json else asked.format)
+    pieces = export_pieces(open_memory(), asked.sessions, "json" if as_json else asked.format)
     if target is None:
         sys.stdout.writelines(pieces)
         return

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.asking import answered, require
+from memory_assets.cli.asking import exit_unless_found, print_answer
 from memory_assets.cli.commands import takes
 from memory_assets.cli.printing import rendering
 from memory_assets.requests.questions import (
@@ -54,9 +54,9 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     summary. With --records, prints the turns behind it as they were kept.
     """
     if asked.records:
-        answered(asked, as_json, page_note, view=records_view)
+        print_answer(asked, as_json, page_note, view=records_view)
     else:
-        answered(asked, as_json, view=rows_view)
+        print_answer(asked, as_json, view=rows_view)
 
 
 @takes(TimelineRequest, "memory timeline yesterday --project .")
@@ -66,8 +66,8 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
     Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
     by session.
     """
-    reply = answered(asked, as_json, _around, view=timeline_view)
-    require(reply["sessions"] and not nothing_on(reply))
+    reply = print_answer(asked, as_json, _around, view=timeline_view)
+    exit_unless_found(reply["sessions"] and not nothing_on(reply))
 
 
 def _around(answer: dict[str, Any]) -> Iterable[str]:
@@ -77,7 +77,7 @@ def _around(answer: dict[str, Any]) -> Iterable[str]:
 @takes(SessionRequest, "memory summarize 3d0f6a52")
 def summarize(asked: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
-    answered(asked, as_json, _missing, view=session_view)
+    print_answer(asked, as_json, _missing, view=session_view)
 
 
 def _missing(answer: dict[str, Any]) -> Iterable[str]:
@@ -91,10 +91,10 @@ def sessions(asked: SessionsRequest, as_json: bool) -> None:
     The one that ended last first: when, how long, where, and its title, with the beginning of its
     id, which `memory summarize` and `memory resume` take.
     """
-    answer = answered(asked, as_json, sessions_notes, view=sessions_view)
+    answer = print_answer(asked, as_json, sessions_notes, view=sessions_view)
     if not answer["sessions"] and (asked.since or asked.until):
         rendering.print_lines(_last_of_all(asked), stderr=True)
-    require(answer["sessions"])
+    exit_unless_found(answer["sessions"])
 
 
 def _last_of_all(asked: SessionsRequest) -> Iterator[str]:
@@ -117,7 +117,7 @@ def usage(asked: UsageRequest, as_json: bool) -> None:
     Tokens, their price by the providers' lists, and time, by model, project, agent, session or day,
     as the transcripts say. `memory costs` shows what this memory itself asked of models.
     """
-    require(answered(asked, as_json, usage_notes, lines=usage_lines)["groups"])
+    exit_unless_found(print_answer(asked, as_json, usage_notes, lines=usage_lines)["groups"])
 
 
 @takes(CrossQueryRequest, "memory cross-query why are uploads slow --project .")
@@ -127,8 +127,8 @@ def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
     The documents are those of workspaces, or of a collection of your own in the same Chroma. Prints
     them, the sessions that match, and pairs of the two that are about one subject.
     """
-    answer = answered(asked, as_json, view=cross_query_view)
-    require(answer["documents"], answer["sessions"])
+    answer = print_answer(asked, as_json, view=cross_query_view)
+    exit_unless_found(answer["documents"], answer["sessions"])
 
 
 @takes(BlameRequest, "memory blame src/app.py:40")
@@ -137,8 +137,8 @@ def blame(asked: BlameRequest, as_json: bool) -> None:
 
     For a commit, a file or a line, lists the sessions and turns that made it, with the evidence.
     """
-    answer = answered(asked, as_json, view=blame_view)
-    require(answer["turns"], *(commit["sessions"] for commit in answer["commits"]))
+    answer = print_answer(asked, as_json, view=blame_view)
+    exit_unless_found(answer["turns"], *(commit["sessions"] for commit in answer["commits"]))
 
 
 @takes(AuditRequest, "memory audit 3d0f6a52:1")
@@ -148,7 +148,7 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
     Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
     a redaction tag, lists the sessions that contain it.
     """
-    answer = answered(asked, as_json, view=audit_view)
+    answer = print_answer(asked, as_json, view=audit_view)
     if not answer.get("intact", True):
         sys.exit(exit_codes.CHECK_FAILED)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Lines = Callable[[dict[str, Any]], Iterable[str]]
 
 
-def answered(
+def print_answer(
     asked: Arguments,
     as_json: bool,
     notes: Lines = lambda answer: (),
@@ -62,7 +62,7 @@ def print_view(
         rendering.print_recalled(answer, False, lines)
 
 
-def require(*sections: object) -> None:
+def exit_unless_found(*sections: object) -> None:
     """Exit with the code for "nothing found" unless there is something."""
     if not any(sections):
         sys.exit(exit_codes.NOTHING_FOUND)

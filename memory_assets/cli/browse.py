@@ -21,8 +21,10 @@ from memory_assets.serving.views import rows_view
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
-_NEXT, _PREVIOUS = ("n", "j", " ", "\x1b[B", "\x1bOB"), ("p", "k", "\x1b[A", "\x1bOA")
-_OPEN, _QUIT = ("\r", "\n"), ("q", "\x1b", "\x03", "\x04", "")
+_NEXT = ("n", "j", " ", "\x1b[B", "\x1bOB")
+_PREVIOUS = ("p", "k", "\x1b[A", "\x1bOA")
+_OPEN = ("\r", "\n")
+_QUIT = ("q", "\x1b", "\x03", "\x04", "")
 _HELP = "n next  p previous  Enter open  q quit"
 _OWN_SCREEN, _USUAL_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 _ESCAPE_SECONDS = 0.05

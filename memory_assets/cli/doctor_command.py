@@ -242,9 +242,9 @@ def _model(
     ask: Callable[[str, HttpServer, Note], None],
 ) -> Finding:
     """Return what each endpoint of a model says to one request, which costs a few tokens."""
-    from memory_assets.stores.gateway_usage import FILE_NAME, noting
+    from memory_assets.stores.gateway_usage import FILE_NAME, request_noter
 
-    noted, uses = noting(settings.data_dir / FILE_NAME, "doctor"), list[EndpointUse]()
+    noted, uses = request_noter(settings.data_dir / FILE_NAME, "doctor"), list[EndpointUse]()
 
     def note(use: EndpointUse) -> None:
         uses.append(use)

@@ -23,7 +23,7 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
     except MemoryAssetsError as error:
         codes = {ConfigurationError: USAGE, NotFound: NOTHING_FOUND}
         matching = (code for kind, code in codes.items() if isinstance(error, kind))
-        _fail(_told(str(error)), next(matching, ERROR))
+        _fail(_with_project_names(str(error)), next(matching, ERROR))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -33,7 +33,7 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
         _fail(str(unexpected(error)), ERROR)
 
 
-def _told(message: str) -> str:
+def _with_project_names(message: str) -> str:
     """Return a message whose commands have projects by the names that readers are told."""
     if "--project=" not in message:
         return message

@@ -35,12 +35,12 @@ from memory_assets.pipeline.removal.selection import Selection, SessionOnRecord,
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.project_names import spelled
-from memory_assets.recall.names import parse_id, project_named
+from memory_assets.recall.names import parse_id, resolve_project
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.redaction.spellings import spellings
 from memory_assets.requests.questions import ForgetRequest
 from memory_assets.serving.agent_memory import AgentMemory
-from memory_assets.serving.answer_lines import clock, listed
+from memory_assets.serving.answer_lines import clock, first_lines
 from memory_assets.serving.visible_text import snippet
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted
@@ -75,12 +75,12 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         AgentMemory(settings).send_waiting()  # or it would be stored when it is forgotten
     components = Components(settings)
     selection, part = _selection(components, asked, text)
-    sessions = _meant(settings, components, asked, selection, text)
+    sessions = _matching_sessions(settings, components, asked, selection, text)
     console = rendering.open_console(stderr=as_json)
-    listed = [_as_json(session) for session in sessions]
+    rows = [_as_json(session) for session in sessions]
     if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
-        listed = [_without(text, row) for row in listed]
-    answer: dict[str, Any] = {"sessions": listed, "forgotten": False}
+        rows = [_row_without_text(text, row) for row in rows]
+    answer: dict[str, Any] = {"sessions": rows, "forgotten": False}
     if not as_json:
         spoken = components.catalog.spoken_projects()
         rendering.print_lines(_selected(answer["sessions"], spoken, cut=asked.cut))
@@ -92,7 +92,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     if text:
         _drop_waiting(settings, text)
     if asked.cut and text:
-        answer |= _cut(settings, components, text)
+        answer |= _cut_text(settings, components, text)
         rendering.print_answer(answer, as_json, _was_cut(answer))
         push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"] or answer["stays"]["unreadable"]:
@@ -135,7 +135,7 @@ def _selection(
     return selection, part
 
 
-def _meant(
+def _matching_sessions(
     settings: Settings,
     components: Components,
     asked: ForgetRequest,
@@ -188,7 +188,7 @@ def _text_to_forget() -> str:
     return text
 
 
-def _without(text: str, row: dict[str, Any]) -> dict[str, Any]:
+def _row_without_text(text: str, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is listed of a session without the text, in whatever form it holds it."""
     forms = spellings(text)
 
@@ -246,7 +246,7 @@ def _project(components: Components, text: str | None) -> str | None:
     """Return the project that is meant; as it was given if the catalogue has none of that name,
     which may still be on disk."""
     with suppress(UnknownName):
-        return text and project_named(components.catalog, text)
+        return text and resolve_project(components.catalog, text)
     return text
 
 
@@ -308,7 +308,7 @@ def _selected(
     rows = sum(sum(session["rows"].values()) for session in sessions)
     what = "The text would be cut out of" if cut else "To be forgotten:"
     yield f"{what} {_in_words(sessions)}, {counted(rows, 'row')}."
-    yield from listed(_in_lines(session, spoken) for session in sessions)
+    yield from first_lines(_in_lines(session, spoken) for session in sessions)
 
 
 def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
@@ -346,7 +346,7 @@ def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict
     }
 
 
-def _cut(settings: Settings, components: Components, text: str) -> dict[str, Any]:
+def _cut_text(settings: Settings, components: Components, text: str) -> dict[str, Any]:
     """Take a text out of all that is kept, and return what was done and what stays."""
     with cutting(settings.data_dir, settings.lock_timeout_seconds):
         forgetting.note_text(components, text)
@@ -405,18 +405,18 @@ def _removed(
             f"The agents' own files were not deleted: {counted(len(files), 'file')}, "
             "which will not be ingested again:"
         )
-        yield from listed(f"  {path}" for path in files)
+        yield from first_lines(f"  {path}" for path in files)
     yield from _left(stays)
 
 
 def _left(stays: Mapping[str, Any]) -> Iterator[str]:
     if holding := stays["still_holding"]:
         yield f"The text is still in {counted(len(holding), 'file')} of the data directory:"
-        yield from listed(f"  {path}" for path in holding)
+        yield from first_lines(f"  {path}" for path in holding)
     if unreadable := stays.get("unreadable"):
         number = counted(len(unreadable), "file")
         yield f"Whether the text is in {number} that cannot be read is not known:"
-        yield from listed(f"  {path}" for path in unreadable)
+        yield from first_lines(f"  {path}" for path in unreadable)
     if shards := stays.get("shards"):
         yield (
             f"Also in what was pulled of {', '.join(shards)}: no search here shows it, and it goes "
@@ -451,7 +451,7 @@ def retain(*, dry_run: bool, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, lines)
         return
     components.catalog.close()
-    answer |= _retained(settings, console)
+    answer |= _apply_retention(settings, console)
     removed = answer["removed"]
     done = (
         f"{counted(removed['sessions_cut'], 'session')} cut down to prompts and summary "
@@ -464,7 +464,7 @@ def retain(*, dry_run: bool, as_json: bool) -> None:
         sys.exit(exit_codes.ERROR)
 
 
-def _retained(settings: Settings, console: Console) -> dict[str, Any]:
+def _apply_retention(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
     with rendering.progress_bar(console) as bar:
         bar.add_task("removing the records of old sessions", total=None)
@@ -500,4 +500,6 @@ def _due(answer: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
         f"would keep only prompts and summary; {answer['waiting']} more need `memory ingest` first."
     )
     named = ((session["session_id"], session["project"]) for session in sessions)
-    yield from listed(f"  {session}  {spoken.get(project, project)}" for session, project in named)
+    yield from first_lines(
+        f"  {session}  {spoken.get(project, project)}" for session, project in named
+    )

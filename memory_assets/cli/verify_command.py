@@ -38,7 +38,7 @@ from memory_assets.pipeline.checks.deep_scan import (
 from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, count_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.project_names import with_spoken_projects
-from memory_assets.recall.names import projects_named
+from memory_assets.recall.names import resolve_projects
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import Settings
 from memory_assets.status import counted
@@ -76,7 +76,9 @@ def verify_memory(
     canaries = _canary_files(canary_file) if deep else []
     values = read_canaries(canaries)
     wanted = [
-        name for project in projects for name in projects_named(components.catalog, project, known)
+        name
+        for project in projects
+        for name in resolve_projects(components.catalog, project, known)
     ] or known
     if not as_json:
         of = counted(len(wanted), "project")

@@ -32,8 +32,10 @@ _WORK_TOKENS = 300
 """Tokens of a context for the project's last sessions: an agent pays for them each time it
 begins."""
 _WAITS_NOTE = "It waits, and is stored with the next that can be"
-_ANSWERING, _EXCERPT = 3, 200
-"""Turns that answer the latest message, and characters of each."""
+_ANSWERING_TURNS = 3
+"""Turns that answer the latest message."""
+_EXCERPT = 200
+"""Characters of each."""
 
 
 class AgentMemory:
@@ -142,11 +144,11 @@ class AgentMemory:
             NotFound: there is no such session or turn, or nothing is pinned there.
             ConfigurationError: the session is hidden.
         """
-        from memory_assets.recall.names import id_named
+        from memory_assets.recall.names import resolve_id
         from memory_assets.recall.pins import usual_note
 
         engines = self._calls.engines
-        of = id_named(engines, request.id)
+        of = resolve_id(engines, request.id)
         session_id, place = of.parts.session_id, of.place
         memory = self._calls.gateway(of.project)
         memory_id = memory.pin_id(place)
@@ -222,9 +224,9 @@ class AgentMemory:
 
     def _short(self, any_id: str) -> str:
         """Return the shortest id that is taken for a session or turn."""
-        from memory_assets.recall.names import parse_id, shortened
+        from memory_assets.recall.names import parse_id, shortest_id
 
-        return shortened(self._calls.engines, any_id, parse_id(any_id).session_id)
+        return shortest_id(self._calls.engines, any_id, parse_id(any_id).session_id)
 
     def _recent_work_lines(self, projects: Sequence[str], latest: str) -> list[str]:
         """Return lines on the last sessions of projects, within `_WORK_TOKENS`: the turns that
@@ -251,7 +253,7 @@ class AgentMemory:
         """Return lines with the turns of projects' sessions that probably answer a message; none
         where nothing can be searched."""
         from memory_assets.recall import Memory
-        from memory_assets.recall.names import shortened
+        from memory_assets.recall.names import shortest_id
         from memory_assets.recall.search.excerpts import excerpt
         from memory_assets.requests.search import SearchRequest
 
@@ -262,17 +264,17 @@ class AgentMemory:
                 for project in projects
                 for hit in memory.search(
                     SearchRequest.given(
-                        "mcp", {"query": latest, "project": project, "n": _ANSWERING}
+                        "mcp", {"query": latest, "project": project, "n": _ANSWERING_TURNS}
                     )
                 ).hits
                 if not hit.weak
             ]
-            hits = sorted(candidates, key=lambda hit: -hit.score)[:_ANSWERING]
+            hits = sorted(candidates, key=lambda hit: -hit.score)[:_ANSWERING_TURNS]
         except (NotFound, StoreError):
             return []
         lines = []
         for hit in hits:
-            short = shortened(memory, hit.turn_id, str(hit.metadata["session_id"]))
+            short = shortest_id(memory, hit.turn_id, str(hit.metadata["session_id"]))
             day = str(hit.metadata.get("timestamp") or "")[:10]
             said = excerpt(str(hit.text), latest, _EXCERPT, hit.prompt_length)
             lines.append(f"- {day} {said} [{short}]")

@@ -17,7 +17,7 @@ from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.search import MAX_HITS
 from memory_assets.requests.times import spoken_time
-from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
+from memory_assets.status import SessionCounts, counted, duration_text, waiting_sessions
 
 LISTED = 20
 _MOST_HELD_BACK = 3
@@ -47,7 +47,7 @@ def age(time: str | None, now: datetime) -> str:
     """Return how long ago a time of a row was, in words."""
     if not time:
         return "no time"
-    return f"{lasting((now - datetime.fromisoformat(time)).total_seconds())} ago"
+    return f"{duration_text((now - datetime.fromisoformat(time)).total_seconds())} ago"
 
 
 def project_name(row: Mapping[str, Any]) -> str:
@@ -65,7 +65,7 @@ def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
+def first_lines(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
     """Yield the first lines, and how many more there are."""
     left = iter(lines)
     yield from islice(left, most)
@@ -284,13 +284,13 @@ def session_lines(
     named: set[str] = set()
     if summary := answer["summary"]:
         branch = f" on {summary['git_branch']}" if summary["git_branch"] else ""
-        took = lasting(summary["duration_seconds"])
+        took = duration_text(summary["duration_seconds"])
         yield f"ended {clock(summary['ended_at'])} after {took}{branch}"
         yield summary_text(summary)
         named = {part for line in summary["commits"] for part in (line, line.partition(" ")[2])}
     if (used := answer.get("usage")) and used["tokens"]:
         price = dollars_in_words(used)
-        yield f"Usage: {shortened(used['tokens'])} tokens, {price} dollars by list prices"
+        yield f"Usage: {three_digits(used['tokens'])} tokens, {price} dollars by list prices"
     for kind in ("turns", "observations", "commits"):
         for item in answer[kind]:
             if item["text"] not in named and item["text"].partition(": ")[2] not in named:
@@ -326,8 +326,9 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _usage_in_words(entry: Mapping[str, Any], name: str) -> str:
-    price = dollars_in_words(entry)
-    return f"{shortened(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>11}  {name}"
+    tokens = three_digits(entry["tokens"])
+    duration = duration_text(entry["seconds"])
+    return f"{tokens:>9}  {dollars_in_words(entry):>9}  {duration:>11}  {name}"
 
 
 def dollars_in_words(entry: Mapping[str, Any]) -> str:
@@ -337,7 +338,7 @@ def dollars_in_words(entry: Mapping[str, Any]) -> str:
     return f"{entry['dollars']:,.2f}{'+' if entry['unpriced'] else ''}"
 
 
-def shortened(count: int) -> str:
+def three_digits(count: int) -> str:
     """Return a count in three digits: 950, 12.3 k, 4.56 M, 1.18 B."""
     for size, name in ((10**9, " B"), (10**6, " M"), (10**3, " k")):
         if count >= size:

@@ -26,7 +26,7 @@ from memory_assets.recall.rows import one_line
 from memory_assets.requests.questions import MAX_SESSIONS, ExportFormat, SessionsRequest
 from memory_assets.serving.answer_lines import clock, project_name
 from memory_assets.serving.pages.prose import without_tag_links
-from memory_assets.serving.pages.rendering import framed, lineage_links, rendered, static_file
+from memory_assets.serving.pages.rendering import framed, lineage_links, render, static_file
 from memory_assets.serving.visible_text import visible, visible_payload
 from memory_assets.status import counted
 
@@ -46,11 +46,11 @@ cells by semicolons, too."""
 _ALL_TURNS = 1_000_000
 
 
-def exported(memory: Memory, request: SessionsRequest, form: ExportFormat) -> Iterator[str]:
+def export_pieces(memory: Memory, request: SessionsRequest, form: ExportFormat) -> Iterator[str]:
     """Yield the pieces of a file of the sessions that pass the filters; of the forms that are a
     list, the newest first, of the others, the oldest."""
     if form == "markdown":
-        yield from markdown(memory, request)
+        yield from markdown_export(memory, request)
     elif form == "html":
         yield one_file(memory, conversations(memory, request))
     elif form == "csv":
@@ -86,7 +86,7 @@ def conversations(memory: Memory, request: SessionsRequest) -> Iterator[Conversa
         yield memory.conversations.window(session["session_id"], _ALL_TURNS, first=0)
 
 
-def markdown(memory: Memory, request: SessionsRequest) -> Iterator[str]:
+def markdown_export(memory: Memory, request: SessionsRequest) -> Iterator[str]:
     """Yield sessions as Markdown, one after the other; nothing in it acts where it is shown."""
     for conversation in conversations(memory, request):
         yield visible("\n".join(session_lines(conversation, session_title(conversation)))) + "\n"
@@ -108,7 +108,7 @@ def one_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
     titles = [str(session["title"]) for session in shown]
     style = static_file("page.css").decode()
     digest = b64encode(sha256(style.encode()).digest()).decode()
-    body = rendered(
+    body = render(
         "export.html",
         sessions=shown,
         title=titles[0] if len(titles) == 1 else counted(len(titles), "session"),

@@ -174,13 +174,13 @@ def _writer(request: type[Arguments], agents: AgentMemory) -> _Handler:
         if not isinstance(given, dict):
             return _error(400, "bad_parameter", "give a JSON object")
         return await run_in_threadpool(
-            _answered, lambda: _json(agents.answer(request.given("http", given)))
+            _response_of, lambda: _json(agents.answer(request.given("http", given)))
         )
 
     return answered
 
 
-def _answered(answer: Callable[[], Response]) -> Response:
+def _response_of(answer: Callable[[], Response]) -> Response:
     """Return a response; an error becomes its status and code, and quotes no transcript."""
     try:
         return answer()
@@ -201,9 +201,9 @@ def _response(
             memory = opened.get()
         except NotFound as error:
             return _error(503, _NO_MEMORY, str(error))
-        return _json(Frame().payload(_answer(memory, _asked(question, given))))
+        return _json(Frame().payload(_answer(memory, _request_of(question, given))))
 
-    response = _answered(answer)
+    response = _response_of(answer)
     if len(response.body) > MAX_BYTES:
         return _error(413, "too_large", f"the answer has more than {MAX_BYTES} bytes; ask for less")
     return response
@@ -215,7 +215,7 @@ def status_of(error: MemoryAssetsError) -> tuple[int, str]:
     return next(known, (503, "unavailable"))
 
 
-def _asked(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
+def _request_of(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
     """Return the request of a query string; parameters `where.KEY` become entries of its
     `where`."""
     values: dict[str, str] = {}

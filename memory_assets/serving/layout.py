@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import category, east_asian_width
 
-from memory_assets.serving.visible_text import printable, unmarked
+from memory_assets.serving.visible_text import printable, without_markdown
 
 ANSI = {"red": 31, "yellow": 33, "cyan": 36, "bold": 1, "marked": "1;33"}
 """The codes of the styles in use."""
@@ -41,7 +41,7 @@ class Layout:
 
     def prose(self, text: str) -> str:
         """Return prose without the marks of Markdown on a terminal, as it is in a pipe."""
-        return text if self.width == ENDLESS else unmarked(text)
+        return text if self.width == ENDLESS else without_markdown(text)
 
     def styled(self, text: str, style: str) -> str:
         """Return a text in a style of `ANSI`, or as it is without colours."""
@@ -150,12 +150,12 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
-def cut(text: str, width: int) -> str:
+def cut_to_width(text: str, width: int) -> str:
     """Return a text in at most so many cells, with `…` where it was cut, between words if there is
     a blank near."""
     if cells(text) <= width:
         return text
-    kept = beginning(text, width - 1)
+    kept = begin_within(text, width - 1)
     whole, blank, part = kept.rpartition(" ")
     if text[len(kept)] != " " and blank and len(whole) > len(part):
         kept = whole
@@ -164,12 +164,12 @@ def cut(text: str, width: int) -> str:
 
 def _path_part(word: str, width: int) -> str:
     """Return what of a word fits, of a path up to the end of a name if that is not much less."""
-    part = beginning(word, width)
+    part = begin_within(word, width)
     end = part.rfind("/") + 1
     return part[:end] if 3 * end > width else part
 
 
-def beginning(text: str, width: int) -> str:
+def begin_within(text: str, width: int) -> str:
     """Return the beginning of a text that takes at most so many cells."""
     taken = 0
     for at, character in enumerate(text):

@@ -10,10 +10,10 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.files.names import directory_of
-from memory_assets.recall.names import parse_id, session_named, shortened
+from memory_assets.recall.names import parse_id, resolve_session, shortest_id
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
-from memory_assets.recall.show import whole
+from memory_assets.recall.show import whole_text
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
     BlameRequest,
@@ -263,10 +263,12 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
             missing[any_id] = str(error)
     if not entries:
         raise NotFound("; ".join(missing.values()))
-    sizes = [
-        [len(part) for part in text_pages(text, PAGE_CHARACTERS, LISTED_TOKENS // 2) if part]
-        for text in ("".join(item[name] for item in entries) for name in ("text", "rest"))
-    ]
+    sizes: list[list[int]] = []
+    for field in ("text", "rest"):
+        pages = text_pages(
+            "".join(item[field] for item in entries), PAGE_CHARACTERS, LISTED_TOKENS // 2
+        )
+        sizes.append([len(page) for page in pages if page])
     in_all = len(sizes[0]) + len(sizes[1]) or 1
     if request.page > in_all:
         raise ConfigurationError(f"there is no page {request.page}; the last is {in_all}")
@@ -301,7 +303,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
 
 def _full_text(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
     """Return what an id names in full, or every record behind it."""
-    item = {"rest": "", **whole(memory, any_id)}
+    item = {"rest": "", **whole_text(memory, any_id)}
     if request.records:
         records = records_behind(memory, any_id, subagents=request.subagents)
         item |= {"text": "\n".join(record_lines(records)), "rest": ""}
@@ -343,26 +345,29 @@ def _with_short_ids(memory: Memory, rows: Iterable[Mapping[str, Any]]) -> list[d
 
 def _short_item(memory: Memory, item: Mapping[str, Any], session_id: str) -> dict[str, Any]:
     """Return an item of a session with the shortest ids that every tool takes."""
-    short = {name: shortened(memory, item[name], session_id) for name in _IDS if item.get(name)}
+    short = {name: shortest_id(memory, item[name], session_id) for name in _IDS if item.get(name)}
     return {**item, **short}
 
 
 def _with_short_turns(memory: Memory, value: Any) -> Any:
     """Return a list or an object whose ids of turns are the shortest that every tool takes."""
-    if isinstance(value, dict):
-        return {
-            name: [_short_turn(memory, turn_id) for turn_id in inner]
-            if name == "turns" and inner and isinstance(inner[0], str)
-            else _short_turn(memory, inner)
-            if name == "turn_id" and inner
-            else _with_short_turns(memory, inner)
-            for name, inner in value.items()
-        }
-    return [_with_short_turns(memory, part) for part in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_with_short_turns(memory, part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    short: dict[str, Any] = {}
+    for name, inner in value.items():
+        if name == "turn_id" and inner:
+            short[name] = _short_turn(memory, inner)
+        elif name == "turns" and inner and isinstance(inner[0], str):
+            short[name] = [_short_turn(memory, turn_id) for turn_id in inner]
+        else:
+            short[name] = _with_short_turns(memory, inner)
+    return short
 
 
 def _short_turn(memory: Memory, turn_id: str) -> str:
-    return shortened(memory, turn_id, parse_id(turn_id).session_id)
+    return shortest_id(memory, turn_id, parse_id(turn_id).session_id)
 
 
 def _without_common_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
@@ -509,7 +514,7 @@ def link_to_commit(memory: Memory, request: LinkRequest) -> dict[str, Any]:
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.commit_links import link_commit
 
-    _, session_id = session_named(memory, request.session)
+    _, session_id = resolve_session(memory, request.session)
     components = Components(memory.settings)
     link = link_commit(
         components, session_id, request.commit, directory_of(request.commit), force=request.force
@@ -526,7 +531,7 @@ def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.commit_links import unlink_commit
 
-    _, session_id = session_named(memory, request.session)
+    _, session_id = resolve_session(memory, request.session)
     gone = unlink_commit(
         Components(memory.settings), session_id, request.commit, directory_of(request.commit)
     )

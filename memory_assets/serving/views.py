@@ -22,12 +22,12 @@ from memory_assets.serving.answer_lines import (
     pin_line,
     project_name,
     run_lines,
-    shortened,
+    three_digits,
     uses,
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
-from memory_assets.serving.visible_text import printable, snippet, unlisted
-from memory_assets.status import counted, lasting
+from memory_assets.serving.visible_text import printable, snippet, without_tool_names
+from memory_assets.status import counted, duration_text
 from memory_assets.tool_names import digest_lines
 
 if TYPE_CHECKING:
@@ -35,8 +35,14 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
-_OF_A_DOCUMENT, _OF_A_TURN, _TURNS_EACH, _PAIRS = 240, 160, 3, 5
-"""Of a cross-query: characters of a text, turns of each session, and pairs on a terminal."""
+_DOCUMENT_CHARACTERS = 240
+"""Characters of a document's text in the answer to a cross-query."""
+_TURN_CHARACTERS = 160
+"""Characters of a turn's text there."""
+_TURNS_EACH = 3
+"""Turns of each session there."""
+_PAIRS = 5
+"""Pairs of a document and a session that a terminal gets."""
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
     *(("Done", "completed"), ("Next", "next_steps"), ("Notes", "notes")),
@@ -170,7 +176,7 @@ def _summary(terminal: Terminal, row: Mapping[str, Any], shown_id: str) -> Itera
     layout = terminal.layout
     facts = [
         *_facts(terminal, row),
-        lasting(row["duration_seconds"]),
+        duration_text(row["duration_seconds"]),
         counted(row["turns"], "turn"),
     ]
     title = row["title"] or "(no title: too little is said in it)"
@@ -238,7 +244,7 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
         yield from layout.title(title, *facts, shown_id=terminal.short(f"session::{session}"))
     if (used := answer.get("usage")) and used["tokens"]:
         price = f"{dollars_in_words(used)} dollars by list prices"
-        yield from layout.listed("Took", [f"{shortened(used['tokens'])} tokens, {price}"])
+        yield from layout.listed("Took", [f"{three_digits(used['tokens'])} tokens, {price}"])
     for kind in ("turns", "observations", *(() if summary else ("commits",))):
         if items := answer[kind]:
             yield from ["", layout.heading(kind.capitalize())]
@@ -252,7 +258,7 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
 
 
 def _line(item: Mapping[str, Any]) -> str:
-    return unlisted(item["text"]) if item["kind"] == "turn" else str(item["text"])
+    return without_tool_names(item["text"]) if item["kind"] == "turn" else str(item["text"])
 
 
 def _reference(item: Mapping[str, Any]) -> str:
@@ -323,7 +329,7 @@ def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
         heading = row["metadata"].get("section_heading") or "Document"
         yield from layout.hanging("", heading, style="bold")
         yield from layout.facts("  ", row["id"], score)
-        yield from layout.hanging("  ", snippet(layout.prose(row["text"]), _OF_A_DOCUMENT))
+        yield from layout.hanging("  ", snippet(layout.prose(row["text"]), _DOCUMENT_CHARACTERS))
     if answer["sessions"]:
         yield layout.styled("Sessions", "cyan")
     for row in answer["sessions"]:
@@ -332,7 +338,7 @@ def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
         facts = (", ".join(row["why"]), terminal.project(row["project"]), shown_id)
         yield from layout.facts("  ", *facts)
         for turn in row["turns"][:_TURNS_EACH]:
-            said = snippet(layout.prose(turn["text"]), _OF_A_TURN)
+            said = snippet(layout.prose(turn["text"]), _TURN_CHARACTERS)
             yield from layout.hanging(f"  {terminal.short(turn['id'])}  ", said)
     pairs = answer["overlap"]
     shown = pairs if layout.width == ENDLESS else pairs[:_PAIRS]
@@ -469,13 +475,15 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [
-            f"ended {clock(session['ended_at'])}, {lasting(session['duration_seconds'])}",
+            f"ended {clock(session['ended_at'])}, {duration_text(session['duration_seconds'])}",
             counted(session["turns"], "turn"),
             counted(commits, "commit") if commits else "",
             project_name(session),
             session["git_branch"],
             *(session["models"][:1] or [session["agent"]]),
-            f"{shortened(session['usage']['tokens'])} tokens" if session["usage"]["tokens"] else "",
+            f"{three_digits(session['usage']['tokens'])} tokens"
+            if session["usage"]["tokens"]
+            else "",
         ]
         indent = " " * (cells(session["short_id"]) + 2)
         yield from layout.facts(indent, *facts)

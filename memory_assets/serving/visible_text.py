@@ -125,7 +125,7 @@ def snippet(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
-def unmarked(text: str) -> str:
+def without_markdown(text: str) -> str:
     """Return prose without the marks of Markdown for headings, code, links and strong words; the
     lines of a block of code stay as they are, without its fences."""
     lines, in_code = [], False
@@ -137,7 +137,7 @@ def unmarked(text: str) -> str:
     return "\n".join(lines)
 
 
-def unlisted(text: str) -> str:
+def without_tool_names(text: str) -> str:
     """Return a turn's line in a list without the names of tools at its end; files stay. What was
     only done, not said, begins with a verb in place of the tool."""
     used = _USED.search(text)

@@ -141,7 +141,7 @@ def _swapped(shard: Shard, head: Head, state: _State, path: Path) -> Head:
 
 def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: bool) -> _State:
     """Return what is known of the shard, nothing if its head is not one that this memory wrote."""
-    state, noted = _State(shard.url), _noted(path, shard.url)
+    state, noted = _State(shard.url), _noted_state(path, shard.url)
     if head is None and noted.head and not replace_other:
         raise StoreMismatch(
             f"the shard that this memory wrote is not at {shard.url} any more, or its share is not "
@@ -164,7 +164,7 @@ def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: boo
     return state
 
 
-def _noted(path: Path, url: str) -> _State:
+def _noted_state(path: Path, url: str) -> _State:
     """Return what was noted of the shard at an address; nothing if it was of another one."""
     try:
         noted = _State(**json.loads(path.read_text("utf-8")))
@@ -175,7 +175,7 @@ def _noted(path: Path, url: str) -> _State:
 
 def was_pushed(data_dir: Path, url: str) -> bool:
     """Whether this memory wrote the shard at an address."""
-    return bool(_noted(data_dir / STATE_FILE, url).head)
+    return bool(_noted_state(data_dir / STATE_FILE, url).head)
 
 
 def note_pulled(components: Components, replica: Replica) -> None:
@@ -195,7 +195,7 @@ def note_pulled(components: Components, replica: Replica) -> None:
 
 def note_pushed(components: Components, replica: Replica) -> None:
     """Let a replica that was just pushed be the shard as it is now."""
-    state = _noted(components.data_dir / STATE_FILE, replica.url)
+    state = _noted_state(components.data_dir / STATE_FILE, replica.url)
     replica.head, replica.manifests = state.head, state.manifests
     replica.files = {
         project: {name: key for name, (*_, key) in files.items()}
@@ -272,7 +272,7 @@ class _Sending:
             for table in TABLES.values():
                 components.lake.partition(table, project).tidy()
             products = [
-                [*vars(_travelling(product)).values()]
+                [*vars(_without_local_facts(product)).values()]
                 for product in components.catalog.products.of_partition(project)
                 if product.stage not in LOCAL_STAGES
             ]
@@ -315,7 +315,7 @@ def _stamps(components: Components, project: str) -> dict[str, Stamp]:
     return dict(sorted(stamps.items()))
 
 
-def _travelling(product: Product) -> Product:
+def _without_local_facts(product: Product) -> Product:
     """Return a product without what is of this machine alone."""
     facts = {name: value for name, value in product.facts.items() if name not in _OF_THE_MACHINE}
     return replace(product, facts=cast("ProductFacts", facts), run_id="")

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_assets.requests.times import spoken_time
-from memory_assets.status.words import counted, in_words, lasting, totals
+from memory_assets.status.words import counted, duration_text, in_words, totals
 
 _MOST_ROWS = 20
 """Rows of a table; what is left out is counted."""
@@ -29,7 +29,7 @@ def report(
         for name, index in current["coverage"].items()
     )
     behind = (
-        (project, lag["files"], f"{lasting(lag['lag_seconds'])} ago")
+        (project, lag["files"], f"{duration_text(lag['lag_seconds'])} ago")
         for project, lag in current["freshness"]["projects_behind"].items()
     )
     redactions = ((rule["rule"], rule["count"], _counts(rule["projects"])) for rule in rules)

@@ -30,7 +30,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Return a length of time in its largest unit, rounded down: `3 days`."""
     for unit, length in _LENGTHS.items():
         if seconds >= 2 * length:

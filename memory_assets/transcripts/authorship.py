@@ -15,7 +15,7 @@ import re
 from typing import Literal, NamedTuple
 
 from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM
-from memory_assets.transcripts.enclosed import replaced
+from memory_assets.transcripts.enclosed import replace_enclosed
 from memory_assets.transcripts.session import UNKNOWN_TAG, Said
 from memory_assets.word_lists import word_set
 
@@ -113,7 +113,7 @@ _HTML = word_set(
 def without_reminders(text: str) -> str:
     """Return `text` stripped, without the notices that an agent or an editor inserted."""
     if "</" in text:
-        text = replaced(text, _INJECTED, lambda _: "", blanks=True)
+        text = replace_enclosed(text, _INJECTED, lambda _: "", blanks=True)
     return text.strip()
 
 
@@ -123,7 +123,7 @@ def unknown_command(text: str) -> str:
     return notice.group(1) if notice else ""
 
 
-def framed(text: str, tag: str) -> tuple[str, str]:
+def split_frames(text: str, tag: str) -> tuple[str, str]:
     """Return what stands in all frames of `tag` in a text, which is what was typed, and the rest,
     which is the agent's. Without a frame all is typed, unless the text begins with another one."""
     opening, closing = f"<{tag}>", f"</{tag}>"
@@ -150,7 +150,7 @@ def origin_of_directory(cwd: str) -> Origin:
     return BY_PROGRAM if _PROGRAMS_DIRECTORIES.search(cwd) else UNSAID
 
 
-def authored(text: str, origin: Origin = UNSAID) -> Said:
+def classify_author(text: str, origin: Origin = UNSAID) -> Said:
     """Return who wrote `text`, as kind and subtype, and the part of it that they wrote."""
     text = without_reminders(text)
     if not text:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from memory_assets.models import Kind, Record
-from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
 from memory_assets.transcripts.fields import (
     block_text,
     content_text,
@@ -124,7 +124,7 @@ class BlockSession(ShapedSession):
             else:
                 self._report.see_unknown(f"user/{kind}")
         said = "\n".join(text for text in texts if text)
-        return records + (self._said(frame, authored(said, origin)) if said else [])
+        return records + (self._said(frame, classify_author(said, origin)) if said else [])
 
     def _from_assistant(self, content: Any, frame: Frame) -> list[Record]:
         """Return the records of what an agent said, thought and called."""
@@ -142,7 +142,7 @@ def parts_of(content: Any) -> list[JsonObject]:
     return [part for part in parts if isinstance(part, dict)]
 
 
-def spoken(parts: Any) -> str:
+def text_of_parts(parts: Any) -> str:
     """Return the text of parts, without thoughts."""
     said = [_said(part) for part in parts_of(parts)]
     return "\n".join(text for text in said if text)

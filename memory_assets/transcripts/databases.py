@@ -46,7 +46,7 @@ _UPDATE = (
 _TOO_SLOW = "a question to it did not end"
 
 
-def quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """Return a name of a table or column as SQL has it, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
 

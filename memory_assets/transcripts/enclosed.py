@@ -19,7 +19,7 @@ class Enclosed(NamedTuple):
     after: int
 
 
-def enclosed(text: str, opening: re.Pattern[str]) -> Iterator[Enclosed]:
+def closed_openings(text: str, opening: re.Pattern[str]) -> Iterator[Enclosed]:
     """Yield each opening that its closing tag follows; what is inside is not searched again."""
     missing: set[str] = set()
     at = 0
@@ -34,7 +34,7 @@ def enclosed(text: str, opening: re.Pattern[str]) -> Iterator[Enclosed]:
         yield Enclosed(begin, end, at)
 
 
-def replaced(
+def replace_enclosed(
     text: str,
     opening: re.Pattern[str],
     put: Callable[[re.Match[str]], str],
@@ -45,7 +45,7 @@ def replaced(
     if `blanks`, of the blanks behind it."""
     parts: list[str] = []
     at = 0
-    for element in enclosed(text, opening):
+    for element in closed_openings(text, opening):
         parts += [text[at : element.opening.start()], put(element.opening)]
         at = element.after
         while blanks and text[at : at + 1].isspace():

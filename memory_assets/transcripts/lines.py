@@ -27,7 +27,7 @@ import orjson
 
 from memory_assets.transcripts.base import ReadReport
 from memory_assets.transcripts.content import FileContent
-from memory_assets.transcripts.fields import clean
+from memory_assets.transcripts.fields import storable
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
@@ -162,7 +162,7 @@ def _objects_of_line(
     if is_object and _may_exceed_depth(line) and exceeds_depth(value, MAX_DEPTH):
         value = None
     elif is_object and b"\\u0000" in line:
-        value = clean(value)
+        value = storable(value)
     if not isinstance(value, dict):
         reason = TOO_DEEP if is_object else NOT_AN_OBJECT
         report.add_bad_line(reason)
@@ -213,8 +213,10 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
     junk = broken = False
     at = attempts = 0
     while at < len(text):
-        opening = _RECORD_OPENING.search(text, at) if broken else None
-        begin = (opening.start() if opening else -1) if broken else text.find("{", at)
+        begin = text.find("{", at)
+        if broken:
+            opening = _RECORD_OPENING.search(text, at)
+            begin = opening.start() if opening else -1
         junk = junk or bool(text[at : begin if begin >= 0 else len(text)].strip())
         if begin < 0 or attempts >= MAX_ATTEMPTS:
             break
@@ -232,7 +234,7 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
         if exceeds_depth(value, MAX_DEPTH):
             return objects, TOO_DEEP
         first = start + len(text[:begin].encode())
-        objects.append((first, first + len(text[begin:end].encode()), clean(value)))
+        objects.append((first, first + len(text[begin:end].encode()), storable(value)))
         at = end
     if junk or broken or not objects:
         return objects, JUNK_AROUND if objects else INVALID_JSON

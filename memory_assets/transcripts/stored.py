@@ -249,7 +249,7 @@ class ContainerReader(RenderingReader):
         )
 
 
-def deleted(path: Path) -> DamagedTranscript:
+def deleted_error(path: Path) -> DamagedTranscript:
     """Return the error of a session that its container has no longer."""
     return DamagedTranscript(f"{printable(path)}: {_DELETED}", _DELETED, _NOTHING)
 
@@ -294,7 +294,7 @@ class DatabaseReader(ContainerReader):
                 empty = False
                 yield row
         if empty:
-            raise deleted(source.path)
+            raise deleted_error(source.path)
 
 
 def ancestor_of(member: Member, members: Mapping[str, Member]) -> Member:

@@ -14,13 +14,16 @@ from typing import Any, NamedTuple
 
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts.account import MIN_LEAF, OTHER_PATHS, place_name
-from memory_assets.transcripts.databases import Database, bytes_of, quoted
+from memory_assets.transcripts.databases import Database, bytes_of, quoted_name
 
-MOST_ROWS, MOST_COLUMNS = 100_000, 2_000
-"""So many rows, and columns, are looked at in a database; that it has more columns is told."""
-_PROBED, _LONGEST_ID = 200, 200
-"""So many rows of a table are searched for the column that names the session, and so many
-characters of it."""
+MOST_ROWS = 100_000
+"""Rows that are looked at in a database."""
+MOST_COLUMNS = 2_000
+"""Columns that are; that a database has more of them is told."""
+_PROBED_ROWS = 200
+"""Rows of a table that are searched for the column that names the session."""
+_LONGEST_ID = 200
+"""Characters of a session's id that are compared with it."""
 _LOOKED_INTO = 1 << 16
 """Larger values that are not declared as text count without a look at how they begin."""
 _UNREADABLE = "(unreadable)"
@@ -112,7 +115,7 @@ def _unread_keys(database: Database, columns: Columns) -> Iterable[Mapping[str, 
             SELECT substr({name}, 1, {begins} - 1) AS family,
                 substr({name}, {begins} + 1, {_UUID}) AS session,
                 {_text_bytes(_value(value))} AS bytes
-            FROM {quoted(columns.table)} AS asked
+            FROM {quoted_name(columns.table)} AS asked
             WHERE NOT ({" OR ".join(f"{name} GLOB ?" for _ in patterns)}) LIMIT {MOST_ROWS})
         WHERE bytes > 0 GROUP BY family, session LIMIT {MOST_COLUMNS}"""
     try:
@@ -131,7 +134,9 @@ def _naming_column(
     """Return the column that has sessions' ids in most of the first rows; "" if none has any."""
     if not ids:
         return ""
-    sql = f"SELECT {', '.join(map(_id, ids))} FROM {quoted(table)} AS asked LIMIT {_PROBED}"
+    sql = (
+        f"SELECT {', '.join(map(_id, ids))} FROM {quoted_name(table)} AS asked LIMIT {_PROBED_ROWS}"
+    )
     rows = [list(row.values()) for row in database.rows(sql)]
     hits = [sum(str(row[at]) in sessions for row in rows) for at in range(len(ids))]
     return ids[hits.index(max(hits))] if any(hits) else ""
@@ -139,7 +144,7 @@ def _naming_column(
 
 def _question(table: str, columns: list[str], naming: str, limit: int) -> str:
     session = _id(naming) if naming else "NULL"
-    names = [quoted(str(number)) for number in range(len(columns))]
+    names = [quoted_name(str(number)) for number in range(len(columns))]
     sums = ", ".join(f"sum({name}) AS {name}" for name in names)
     sizes = ", ".join(
         f"{_text_bytes(_value(column))} AS {name}"
@@ -147,7 +152,7 @@ def _question(table: str, columns: list[str], naming: str, limit: int) -> str:
     )
     return f"""SELECT session, {sums} FROM (
             SELECT {session} COLLATE BINARY AS session, {sizes}
-            FROM {quoted(table)} AS asked LIMIT {limit})
+            FROM {quoted_name(table)} AS asked LIMIT {limit})
         GROUP BY session"""
 
 
@@ -157,7 +162,7 @@ def _id(column: str) -> str:
 
 def _value(column: str) -> str:
     """Return a column's value. Without its table, a name that is not there would be a string."""
-    return f"asked.{quoted(column)}"
+    return f"asked.{quoted_name(column)}"
 
 
 def _text_bytes(value: str) -> str:

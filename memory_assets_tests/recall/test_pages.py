@@ -17,7 +17,7 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.pages import login, prose, rendering
 from memory_assets.serving.pages.search_page import _distance, _projects
 from memory_assets.serving.pages.site import build_site
-from memory_assets.serving.visible_text import unmarked
+from memory_assets.serving.visible_text import without_markdown
 from memory_assets.settings import load_settings
 from memory_assets_tests.recall.conftest import LOCAL, Asked
 
@@ -211,9 +211,9 @@ def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
 )
 def test_stars_that_are_no_emphasis_stay(text: str) -> None:
     """Powers, patterns of paths and arguments, on a page and on a terminal."""
-    assert prose.said_inline(text) == text == unmarked(text)
+    assert prose.said_inline(text) == text == without_markdown(text)
     assert prose.said_inline(f"**so** {text}") == f"<strong>so</strong> {text}"
-    assert unmarked(f"**so:** `{text}`, **(and)** {text}") == f"so: {text}, (and) {text}"
+    assert without_markdown(f"**so:** `{text}`, **(and)** {text}") == f"so: {text}, (and) {text}"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_stars_that_are_no_emphasis_stay(text: str) -> None:
 )
 def test_a_link_is_its_text_on_a_terminal(text: str, shown: str) -> None:
     """And its target if that is short; code and calls stay as they are."""
-    assert unmarked(text) == shown
+    assert without_markdown(text) == shown
 
 
 def test_a_long_question_is_cut_and_its_answer_shown() -> None:
@@ -240,7 +240,7 @@ def test_a_long_question_is_cut_and_its_answer_shown() -> None:
 
 def test_code_between_fences_on_one_line_is_kept() -> None:
     """A line of a fence and a language is left out."""
-    assert unmarked("```npm test -- --all```\n```sh\nls\n```") == "npm test -- --all\nls"
+    assert without_markdown("```npm test -- --all```\n```sh\nls\n```") == "npm test -- --all\nls"
 
 
 def test_a_path_breaks_between_its_words() -> None:

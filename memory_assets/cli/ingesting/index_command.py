@@ -61,7 +61,7 @@ def index(
         file = file.expanduser().parent.resolve() / file.name
         workspaces = [Workspaces(settings.data_dir).of_file(file)]
     else:
-        workspaces = _wanted(settings, root, yes)
+        workspaces = _workspaces_to_index(settings, root, yes)
     if watch:
         from memory_assets.cli.ingesting.watch_command import watch_workspaces
 
@@ -69,7 +69,7 @@ def index(
     report: dict[str, Any] = {"workspaces": []}
     for workspace in workspaces:
         try:
-            report["workspaces"].append(_indexed(settings, workspace, file, full, console))
+            report["workspaces"].append(_index_workspace(settings, workspace, file, full, console))
         except MemoryAssetsError as error:
             reason = safe_reason(error)
             report["workspaces"].append({"name": workspace.name, "failed": {"": reason}})
@@ -95,7 +95,7 @@ def workspaces(json: bool) -> None:
         raise NotFound("no workspace on record; run `memory index ROOT`")
 
 
-def _wanted(settings: Settings, root: Path | None, yes: bool) -> list[Workspace]:
+def _workspaces_to_index(settings: Settings, root: Path | None, yes: bool) -> list[Workspace]:
     """Return the workspace of a directory, or all of the settings and on record.
 
     Raises:
@@ -138,7 +138,7 @@ def _require_a_workspace(settings: Settings, workspace: Workspace) -> None:
     components.walks[root] = walk
 
 
-def _indexed(
+def _index_workspace(
     settings: Settings, workspace: Workspace, file: Path | None, full: bool, console: Console
 ) -> dict[str, Any]:
     """Bring a workspace up to date, or one of its files; return what came of it. Its files are

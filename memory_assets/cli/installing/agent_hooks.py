@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.agents import AGENTS
-from memory_assets.cli.installing.jsonc import Step, put, value_at, without
+from memory_assets.cli.installing.jsonc import Step, value_at, with_value, without_item
 from memory_assets.cli.installing.other_programs import in_a_shell, replace_file
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import listed_paths
@@ -137,9 +137,9 @@ def _with_hook(text: str, hooks: _Hooks, command: str) -> str:
     for matcher in hooks.matchers:
         group: tuple[Step, ...] = (*_PLACE, ("matcher", matcher))
         if value_at(text, group) is None:
-            text = put(text, group, {"matcher": matcher, "hooks": [hook]})
+            text = with_value(text, group, {"matcher": matcher, "hooks": [hook]})
         else:
-            text = put(text, (*group, "hooks", ("command", command)), hook)
+            text = with_value(text, (*group, "hooks", ("command", command)), hook)
     return text
 
 
@@ -151,12 +151,12 @@ def _without_ours(text: str) -> str:
     for at, group in reversed(numbered):
         for command in filter(_OURS.search, _commands(group)):
             place: list[Step] = [*_PLACE, at, "hooks"]
-            text = without(text, [*place, ("command", command)])
+            text = without_item(text, [*place, ("command", command)])
             if value_at(text, place) == []:
-                text = without(text, place[:-1])
+                text = without_item(text, place[:-1])
             for container in (_PLACE, _PLACE[:1]):
                 if value_at(text, container) in ([], {}):
-                    text = without(text, container)
+                    text = without_item(text, container)
     return text
 
 

@@ -11,7 +11,7 @@ import click
 
 from memory_assets import __version__
 from memory_assets.cli.commands import PATH, command
-from memory_assets.cli.installing.jsonc import Step, put, value_at, without
+from memory_assets.cli.installing.jsonc import Step, value_at, with_value, without_item
 from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.settings import Settings, load_settings
@@ -72,7 +72,7 @@ def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:
             text = left = path.read_text()
             for place in places:
                 if _is_ours(value_at(left, place)):
-                    left = without(left, place)
+                    left = without_item(left, place)
         except (OSError, ValueError):
             continue
         if left != text:
@@ -159,7 +159,7 @@ def _with_entries(path: Path, entries: Sequence[_Entry]) -> tuple[bytes, bytes]:
         before = path.read_bytes() if path.exists() else b""
         text = before.decode()
         if path.name == _TASKS.name and value_at(text, ("version",)) is None:
-            text = put(text, ("version",), "2.0.0")
+            text = with_value(text, ("version",), "2.0.0")
         for place, entry in entries:
             known = isinstance(value_at(text, place), dict)
             needed = {name: entry[name] for name in _NEEDED if name in entry} if known else entry
@@ -173,7 +173,7 @@ def _with_entries(path: Path, entries: Sequence[_Entry]) -> tuple[bytes, bytes]:
 def _with_value(text: str, place: Sequence[Step], value: Any) -> str:
     """Return a text with a value at a place; of an object that is there, other members stay."""
     if not (isinstance(value, dict) and isinstance(value_at(text, place), dict)):
-        return put(text, place, value)
+        return with_value(text, place, value)
     for name, member in value.items():
         text = _with_value(text, (*place, name), member)
     return text

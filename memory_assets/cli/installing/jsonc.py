@@ -48,7 +48,7 @@ def value_at(text: str, path: Sequence[Step]) -> Any:
     return value
 
 
-def put(text: str, path: Sequence[Step], value: Any) -> str:
+def with_value(text: str, path: Sequence[Step], value: Any) -> str:
     """Return a text with a value at a path, whose containers are added where they are missing.
 
     Raises:
@@ -73,7 +73,7 @@ def put(text: str, path: Sequence[Step], value: Any) -> str:
     return text[:at] + _written(value, text, _indent(text, at)) + text[end:]
 
 
-def without(text: str, path: Sequence[Step]) -> str:
+def without_item(text: str, path: Sequence[Step]) -> str:
     """Return a text without the item at a path; its container stays. The same text if there is no
     such item.
 

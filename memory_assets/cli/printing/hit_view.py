@@ -23,19 +23,23 @@ from memory_assets.serving.answer_lines import (
     project_name,
     unsure,
 )
-from memory_assets.serving.layout import Layout, cells, cut, styled, wrapped
-from memory_assets.serving.visible_text import printable, unmarked
+from memory_assets.serving.layout import Layout, cells, cut_to_width, styled, wrapped
+from memory_assets.serving.visible_text import printable, without_markdown
 from memory_assets.writing_systems import UNSPACED, pieces
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _LINES = 3
-_OF_THE_FIRST_HITS, _OF_LATER_HITS = (7, _LINES, 2), 2
-"""Lines of text: the first hit mostly answers (docs/retrieval.md, "Excerpts")."""
+_LINES_OF_FIRST_HITS = (7, _LINES, 2)
+"""Lines of text of the first hits: the very first mostly answers (docs/retrieval.md, "Excerpts").
+"""
+_LINES_OF_LATER_HITS = 2
+"""Lines of text of each later hit."""
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
 _INDENT = "   "
-_TITLE_LEAST, _PLACE_MOST = 16, 24
+_SHORTEST_TITLE = 16
+_LONGEST_PLACE = 24
 _TELLING_WORDS = 4
 """A shorter prompt, such as "go ahead", does not tell one turn from others."""
 
@@ -58,7 +62,7 @@ def terminal_lines(
     with `full`, the whole text of each hit; ages as of `now`. Hits of one session stand together
     below the best of them; `by_time`, only those that follow one another."""
     if answer["weak"]:
-        yield cut(unsure(answer["missing"]), width)
+        yield cut_to_width(unsure(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
     for group in by_session(answer["hits"], by_time=by_time):
         for at, ranked in enumerate(group):
@@ -145,7 +149,9 @@ class HitView:
         weak = f"{NOT_SURE}: " if hit["weak"] and not self._answer["weak"] else ""
         shown_id = printable(_shown_id(hit, self._short))
         room = self._width - len(indent) - len(_INDENT)
-        below = shown_id == hit["id"] and cells(shown_id) + 2 + _TITLE_LEAST > room  # a long path
+        below = (
+            shown_id == hit["id"] and cells(shown_id) + 2 + _SHORTEST_TITLE > room
+        )  # a long path
         yield indent + _head(
             f"{rank}. ",
             weak + self._title(hit, again),
@@ -158,11 +164,11 @@ class HitView:
         if below:
             yield indent + (styled(shown_id, "cyan") if self._colours else shown_id)
         if copies := also_there(hit["metadata"]):
-            yield indent + cut(printable(copies), room)
+            yield indent + cut_to_width(printable(copies), room)
         for line in self._text(hit, room, _lines_of(rank)):
             yield f"{indent}{line}".rstrip()
         for line in later_lines(hit):
-            yield indent + cut(printable(line), room)
+            yield indent + cut_to_width(printable(line), room)
 
     def _place(self, hit: Mapping[str, Any]) -> str:
         """Return the project of a hit, where the hits are of several, and its memory, if that is
@@ -171,8 +177,8 @@ class HitView:
         of = f"in {metadata['memory']}" if metadata.get("memory", OWN) != OWN else ""
         several = len(self._projects) > 1 or "memory" in metadata
         project = project_name(metadata) if several else ""
-        most = min(_PLACE_MOST, self._width // 4)
-        return cut(printable(f"{project} {of}".strip()), most)
+        most = min(_LONGEST_PLACE, self._width // 4)
+        return cut_to_width(printable(f"{project} {of}".strip()), most)
 
     def _text(self, hit: Mapping[str, Any], room: int, most: int) -> Iterator[str]:
         """Yield the lines of a hit's text, `most` of them, after where it stands if it was searched
@@ -183,7 +189,7 @@ class HitView:
             yield from _body(hit, query, room, most, self._colours, self._full, title)
             return
         if "record" in hit["metadata"]:
-            yield cut(printable(f"{place_in_turn(hit['metadata'])}:"), room)
+            yield cut_to_width(printable(f"{place_in_turn(hit['metadata'])}:"), room)
         literal = re.compile(r"\s+".join(map(re.escape, query.split())), re.IGNORECASE)
         for line in wrapped(" ".join(printable(hit["text"]).split()), room)[:_LINES]:
             yield literal.sub(_as_marked, line) if self._colours else line
@@ -200,7 +206,7 @@ class HitView:
             title = f"{own} · {of_session}"
         else:
             title = own or of_session or hit["text"]
-        return unmarked(printable(" ".join(title[: 2 * self._width].split())))
+        return without_markdown(printable(" ".join(title[: 2 * self._width].split())))
 
     def _told(self, hit: Mapping[str, Any]) -> str:
         """Return what was asked in the turn of a hit, "" if that does not tell it from others."""
@@ -227,8 +233,8 @@ def _shown_id(hit: Mapping[str, Any], short: Mapping[str, str]) -> str:
 
 def _lines_of(rank: int) -> int:
     """Return how many lines of a hit's text are shown, by its place from 1 on."""
-    first = _OF_THE_FIRST_HITS
-    return first[rank - 1] if rank <= len(first) else _OF_LATER_HITS
+    first = _LINES_OF_FIRST_HITS
+    return first[rank - 1] if rank <= len(first) else _LINES_OF_LATER_HITS
 
 
 def _head(
@@ -240,9 +246,9 @@ def _head(
     for part in ((age, shown_id, place), (age, shown_id), (shown_id or age,)):
         said = "  ".join(filter(None, part))
         room = width - len(rank) - cells(said) - 2
-        if room >= _TITLE_LEAST:
+        if room >= _SHORTEST_TITLE:
             break
-    title = cut(title, max(room, 1))
+    title = cut_to_width(title, max(room, 1))
     if not colours:
         return f"{rank}{title}  {said}"
     return f"{rank}{styled(title, 'bold')}  {styled(said, 'cyan')}"
@@ -268,7 +274,7 @@ def _body(
     if said is title:
         prompt += len(text[prompt:]) - len(text[prompt:].lstrip(".:;… \n"))
     answering = excerpt(text, query, most * (room - 8), prompt, printable(hit["beside"]))
-    paragraphs = unmarked(text).splitlines() if full else [unmarked(answering)]
+    paragraphs = without_markdown(text).splitlines() if full else [without_markdown(answering)]
     lines = [line for paragraph in paragraphs for line in wrapped(paragraph, room)]
     if not full and lines == [shown_title]:
         return

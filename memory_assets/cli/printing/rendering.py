@@ -9,13 +9,16 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
 from threading import Timer
 from typing import TYPE_CHECKING, Any, TextIO
 
+import click
 import orjson
 
 from memory_assets.serving.layout import ANSI, ENDLESS, Layout
@@ -24,6 +27,24 @@ from memory_assets.serving.visible_text import Frame, printable, visible_payload
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+
+_QUIET_LESS = "FRX"
+"""Options of less, unless the user has others: no pager for what fits the screen, colours as they
+are, and the text stays on the screen."""
+
+
+def page(shown: Iterable[str]) -> bool:
+    """Show lines on standard output through the pager: `$PAGER`, or less where it is installed.
+    Returns False, and shows none, if standard output is no terminal or there is no pager; an empty
+    `$PAGER` means none."""
+    command = shlex.split(os.environ.setdefault("PAGER", "less"))
+    if not sys.stdout.isatty() or not command or shutil.which(command[0]) is None:
+        return False
+    os.environ.setdefault("LESS", _QUIET_LESS)
+    with suppress(KeyboardInterrupt):  # of what is on the screen
+        click.echo_via_pager("\n".join(shown), color=True)
+    return True
 
 
 WORTH_SAYING_SECONDS = 5.0
@@ -124,7 +145,7 @@ def write_lines(lines: Iterable[str], stream: TextIO, *, paged: bool = False) ->
     """Write lines that are fit to be shown as they are, through the pager if they are `paged` and
     there is one."""
     if paged:
-        from memory_assets.cli.printing.paging import page
+        from memory_assets.cli.printing.rendering import page
 
         lines = list(lines)
         if page(lines):

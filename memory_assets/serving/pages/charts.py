@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from markupsafe import Markup
 
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.serving.answer_lines import shortened
+from memory_assets.serving.answer_lines import three_digits
 from memory_assets.status import counted
 
 WEEKS = 53
@@ -89,7 +89,7 @@ def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) ->
     starts = [monday + timedelta(weeks=number) for number in range(WEEKS)]
     most = max((sum(weeks[start] for _, weeks, _ in rows) for start in starts), default=0) or 1
     in_all = sum(weeks[start] for _, weeks, _ in rows for start in starts)
-    scale = f"$ {most:,.0f}" if unit == "dollars" else shortened(round(most))
+    scale = f"$ {most:,.0f}" if unit == "dollars" else three_digits(round(most))
     parts = [*_months(monday), _label(0, _TOP + 8, scale)]
     for number, start in enumerate(starts):
         top = float(_TOP + _TALL)
@@ -184,7 +184,7 @@ def _scale(y: int, most: int, unit: str) -> Iterator[Markup]:
             level, _LEFT + _SIDE + level * _STEP, y, _SIDE, _SIDE
         )
     yield _label(
-        _LEFT + _SIDE + (_LEVELS + 1) * _STEP + _GAP, y + _SIDE - 2, f"{shortened(most)} {unit}"
+        _LEFT + _SIDE + (_LEVELS + 1) * _STEP + _GAP, y + _SIDE - 2, f"{three_digits(most)} {unit}"
     )
 
 

@@ -98,7 +98,9 @@ def _field(argument: Argument, name: str, value: str, listed: Sequence[tuple[str
         choices, default = ("true", "false"), str(default).lower()
     if isinstance(default, tuple):
         (default,) = default
-    kind = "number" if is_number else "search" if name == "q" else "text"
+    kind = "number" if is_number else "text"
+    if name == "q":
+        kind = "search"
     if argument.reads is parse_time and (day := _day(value)) is not None:
         kind, value = "date", day
     pairs = listed or [(choice, choice) for choice in choices]

@@ -32,9 +32,9 @@ from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.pages.search_page import newest_listed
 from memory_assets.status import (
     chroma_notes,
+    duration_text,
     in_words,
     last_checks,
-    lasting,
     redactions_by_rule,
     sizes_by_day,
     totals,
@@ -136,8 +136,10 @@ def _open_ends(memory: Memory, projects: list[str], request: UsageRequest) -> li
     return [{**end, "address": f"/page/session/{quote(end['turn'])}"} for end in ends[:_OPEN]]
 
 
-_MOST, _MOST_OF_EACH = 25, 10
-"""Rows of a table, and of each where there are several."""
+_MOST = 25
+"""Rows of a table."""
+_MOST_OF_EACH = 10
+"""Rows of each table where there are several."""
 
 
 def usage_page(memory: Memory, request: Request) -> Response:
@@ -182,7 +184,7 @@ def health_page(memory: Memory, request: Request) -> Response:
         "agents_wait": waiting_for_ingest(memory),
         "covered": list(in_words(current["coverage"])),
         "chroma": list(chroma_notes(current)),
-        "lag": lasting(current["freshness"]["lag_seconds"]),
+        "lag": duration_text(current["freshness"]["lag_seconds"]),
         "rules": redactions_by_rule(memory.catalog),
         "checked": last_checks(memory.data_dir),
         "grown": {

@@ -24,7 +24,7 @@ from memory_assets.requests.questions import (
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
-from memory_assets.serving.exports import exported
+from memory_assets.serving.exports import export_pieces
 from memory_assets.serving.pages.charts import heat_map, stacked_weeks
 from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
 from memory_assets.serving.pages.rendering import day_named, lineage_links, lineage_url, page
@@ -109,7 +109,7 @@ def sessions_file(memory: Memory, request: Request) -> Response:
         "cache-control": "no-store",
         "content-disposition": f'attachment; filename="sessions.{ending}"',
     }
-    body = "".join(exported(memory, asked.sessions, asked.format))
+    body = "".join(export_pieces(memory, asked.sessions, asked.format))
     return Response(body, media_type=kind, headers=headers)
 
 

@@ -29,7 +29,7 @@ from memory_assets.serving.answer_lines import (
     dollars_in_words,
     pin_line,
     project_name,
-    shortened,
+    three_digits,
     told_apart,
     unsure,
 )
@@ -44,8 +44,8 @@ from memory_assets.serving.pages.prose import (
     with_tags,
     without_dagster_links,
 )
-from memory_assets.serving.visible_text import Frame, unlisted, unmarked, visible
-from memory_assets.status import lasting
+from memory_assets.serving.visible_text import Frame, visible, without_markdown, without_tool_names
+from memory_assets.status import duration_text
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -70,7 +70,8 @@ NAVIGATION = (
 """The pages that each page leads to: address and name."""
 _THEMES = ("light", "dark")
 _LONG_AGO = timedelta(days=60)
-_SHORT_SECONDS, _LONG_SECONDS = 10, 120
+_SHORT_SECONDS = 10
+_LONG_SECONDS = 120
 
 
 def _text_visible(value: Any) -> Any:
@@ -103,7 +104,7 @@ def day_named(moment: datetime) -> str:
 def _seconds(seconds: float) -> str:
     """Return how long a call took, in seconds, a short one to the tenth; a long one in words."""
     if seconds >= _LONG_SECONDS:
-        return lasting(seconds)
+        return duration_text(seconds)
     return f"{seconds:.{int(seconds < _SHORT_SECONDS)}f}\N{NO-BREAK SPACE}s"
 
 
@@ -123,16 +124,16 @@ def _environment() -> Environment:
         "breakable": breakable,
         "clock": clock,
         "dollars": dollars_in_words,
-        "shortened": shortened,
+        "shortened": three_digits,
         "diff_lines": diff_lines,
-        "lasting": lasting,
+        "lasting": duration_text,
         "seconds": _seconds,
         "day": lambda time: day_named(datetime.fromisoformat(time)),
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
         "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
         "grouped": lambda number: f"{number:,}",
-        "unlisted": unlisted,
-        "unmarked": unmarked,
+        "unlisted": without_tool_names,
+        "unmarked": without_markdown,
         "head": head,
         "prose": prose,
         "said_inline": said_inline,
@@ -148,8 +149,10 @@ def _environment() -> Environment:
     return environment
 
 
-_HEAD, _LEAST_QUESTION = 100, 20
-"""Characters of a line of a list, and of a question that stands before its answer there."""
+_HEAD = 100
+"""Characters of a line of a list."""
+_LEAST_QUESTION = 20
+"""Characters of a question that stands before its answer there."""
 
 
 def head(text: str) -> str:
@@ -168,7 +171,7 @@ def _named(project: str, roots: Mapping[str, str]) -> str:
     return project_name({"project": project, "project_root": roots[project]}) if known else project
 
 
-def rendered(template: str, **values: Any) -> Markup:
+def render(template: str, **values: Any) -> Markup:
     """Return a template with values as HTML."""
     return Markup(_environment().get_template(template).render(**values))
 
@@ -184,7 +187,7 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     """Return a template as a response, in the colours that the reader chose; no cache keeps it. The
     frame around answers is in it as comments, so that an agent's transcript of it is recognised."""
     theme = request.cookies.get("memory_theme", "")
-    body = rendered(
+    body = render(
         template,
         theme=theme if theme in _THEMES else "",
         path=request.url.path,
@@ -198,7 +201,8 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     return HTMLResponse(body, status, {"cache-control": "no-store"})
 
 
-_REMEMBERED_SECONDS, _PATIENCE_SECONDS = 10.0, 0.2
+_REMEMBERED_SECONDS = 10.0
+_PATIENCE_SECONDS = 0.2
 _asked: dict[str, tuple[float, bool]] = {}
 """When each address was asked last, and whether it answered."""
 

@@ -49,25 +49,25 @@ _TABLES = {
 
 def search_page(memory: Memory, request: Request) -> Response:
     """Return the search with its form, or the newest sessions if nothing is asked."""
-    return page(request, "search.html", **_answered(memory, request))
+    return page(request, "search.html", **_template_values(memory, request))
 
 
 def hits_fragment(memory: Memory, request: Request) -> Response:
     """Return the hits alone, for a form that is being filled in."""
-    answer = _answered(memory, request)
+    answer = _template_values(memory, request)
     return page(request, "hits.html", 400 if answer["problem"] else 200, **answer)
 
 
 def observations_page(memory: Memory, request: Request) -> Response:
     """Return the newest observations, to be filtered by type and concept."""
     kinds = {"in": "observations", "sort": "date", "n": "50"}
-    answer = _answered(memory, request, kinds)
+    answer = _template_values(memory, request, kinds)
     chosen = {field.name: field for field in answer["fields"]}
     status = 400 if answer["problem"] else 200
     return page(request, "observations.html", status, chosen=chosen, **answer)
 
 
-def _answered(
+def _template_values(
     memory: Memory, request: Request, usual: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Return what the templates show: the form, and the answer or why there is none. `usual` are
@@ -117,7 +117,7 @@ def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]
     titles = memory.titles(
         (row["metadata"]["project"], row["metadata"]["session_id"]) for row in answer["hits"]
     )
-    return [_shown(memory, hit, answer["query"], titles) for hit in answer["hits"]]
+    return [_hit_values(memory, hit, answer["query"], titles) for hit in answer["hits"]]
 
 
 def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -139,7 +139,7 @@ def newest_listed(memory: Memory) -> dict[str, Any]:
     return {"newest": newest, "of_persons": of_persons}
 
 
-def _shown(
+def _hit_values(
     memory: Memory, hit: Mapping[str, Any], query: str, titles: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return a hit with its title, its address, what it is, and the stretch that answers."""
@@ -194,8 +194,10 @@ def turn_address(turn_id: str, query: str = "") -> str:
     return f"/page/session/{quote(session)}?turn={number}{asked}#turn-{number}"
 
 
-_OF_A_KIND, _LOOKED_AT = 8, 50
-"""Most offers of a kind, and sessions that are looked at for those whose title fits."""
+_MOST_OF_A_KIND = 8
+"""Most offers of a kind."""
+_SESSIONS_READ = 50
+"""Sessions that are looked at for those whose title fits."""
 _FAR, _LEAST_SHARE = 5, 0.5
 _LONGEST = 200
 Offer = tuple[str, str, str]
@@ -254,7 +256,7 @@ def _projects(memory: Memory, typed: str) -> Iterator[Offer]:
     }
     fitting = [key for key, name in named.items() if typed.lower() in name.lower()]
     fitting.sort(key=lambda key: (len(named[key]), key))
-    rows = [{"project": key, "project_root": roots[key]} for key in fitting[:_OF_A_KIND]]
+    rows = [{"project": key, "project_root": roots[key]} for key in fitting[:_MOST_OF_A_KIND]]
     for row, name in zip(rows, told_apart(rows), strict=True):
         yield f"/page/project/{quote(row['project'])}", name, "project"
 
@@ -263,9 +265,9 @@ def _sessions(memory: Memory, typed: str) -> Iterator[Offer]:
     """Yield the sessions whose title fits best, of those whose summary has the words, or the newest
     ones."""
     if typed:
-        asked = SearchRequest(typed, kinds=("summaries",), mode="keyword", n=_LOOKED_AT)
+        asked = SearchRequest(typed, kinds=("summaries",), mode="keyword", n=_SESSIONS_READ)
     else:
-        asked = SearchRequest(kinds=("summaries",), sort="date", n=_OF_A_KIND)
+        asked = SearchRequest(kinds=("summaries",), sort="date", n=_MOST_OF_A_KIND)
     try:
         hits = memory.search(asked).hits
     except MemoryAssetsError:
@@ -273,7 +275,7 @@ def _sessions(memory: Memory, typed: str) -> Iterator[Offer]:
     titles = {hit.metadata["session_id"]: hit.metadata["title"] for hit in hits}
     fitting = [id_ for id_, title in titles.items() if _distance(typed, title or id_) < _FAR]
     fitting.sort(key=lambda id_: _distance(typed, titles[id_] or id_))
-    for session_id in fitting[:_OF_A_KIND]:
+    for session_id in fitting[:_MOST_OF_A_KIND]:
         yield f"/page/session/{quote(session_id)}", titles[session_id] or session_id, "session"
 
 
@@ -285,5 +287,5 @@ def _files(memory: Memory, typed: str) -> Iterator[Offer]:
         paths = memory.files_beginning(typed)
     except NotFound:
         return
-    for path in paths[:_OF_A_KIND]:
+    for path in paths[:_MOST_OF_A_KIND]:
         yield f"/page/timeline?{urlencode({'anchor': f'file:{path}'})}", path, "file"

@@ -19,11 +19,11 @@ from memory_assets.transcripts.authorship import (
     PERSON,
     UNSAID,
     Origin,
-    authored,
+    classify_author,
     origin_of_directory,
     without_reminders,
 )
-from memory_assets.transcripts.enclosed import enclosed
+from memory_assets.transcripts.enclosed import closed_openings
 from memory_assets.transcripts.fields import object_field, text_field, type_name
 from memory_assets.transcripts.session import Said
 from memory_assets.word_lists import word_set
@@ -114,7 +114,7 @@ def _classified(text: str, origin: Origin) -> Said:
     elif text.startswith("<command-name>"):
         said = _built_in(text)
     else:
-        return authored(text, origin)
+        return classify_author(text, origin)
     if said.kind == "prompt" and origin.by == "machine":
         return Said("system", origin.subtype, said.text)
     if said.kind == "prompt" and origin == BY_PROGRAM:
@@ -137,5 +137,5 @@ def _command_line(text: str) -> str:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
-    element = next(enclosed(text, pattern), None)
+    element = next(closed_openings(text, pattern), None)
     return text[element.opening.end() : element.end].strip() if element else ""

@@ -25,17 +25,17 @@ from typing import Any, NamedTuple
 import orjson
 
 from memory_assets.models import Tokens
-from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.authorship import classify_author
 from memory_assets.transcripts.fields import (
     IMAGE,
     block_text,
-    clean,
     content_text,
     count_field,
     object_field,
     patch_paths,
     paths_in,
     render_input,
+    storable,
     text_field,
     type_name,
 )
@@ -155,7 +155,7 @@ def event_of(payload: JsonObject) -> tuple[str, JsonObject]:
 
 def classify_submitted(text: str) -> Said:
     """Classify `text`, without the context that an editor put above the request."""
-    return authored(_request(_below_wrappers(text.strip())))
+    return classify_author(_request(_below_wrappers(text.strip())))
 
 
 def _below_wrappers(text: str) -> str:
@@ -225,7 +225,7 @@ def parse_arguments(value: Any) -> Any:
     if not isinstance(parsed, dict):
         return value
     if "\\u0000" in value:
-        return value if exceeds_depth(parsed, MAX_DEPTH) else clean(parsed)
+        return value if exceeds_depth(parsed, MAX_DEPTH) else storable(parsed)
     return parsed
 
 
@@ -342,10 +342,10 @@ def _json(text: str) -> Any:
         return None
     if exceeds_depth(value, MAX_DEPTH):
         return None
-    return clean(value) if "\\u0000" in text else value
+    return storable(value) if "\\u0000" in text else value
 
 
 def answer_tokens(usage: JsonObject) -> Tokens:
     """Return the tokens of a usage object, in which those of a cache are part of the input."""
-    names = ("input_tokens", "output_tokens", "cached_input_tokens")
-    return tokens_with_cached(*(count_field(usage, name) for name in names))
+    keys = ("input_tokens", "output_tokens", "cached_input_tokens")
+    return tokens_with_cached(*(count_field(usage, name) for name in keys))

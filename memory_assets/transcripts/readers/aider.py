@@ -22,7 +22,7 @@ from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
-from memory_assets.transcripts.authorship import PERSON, Origin, authored
+from memory_assets.transcripts.authorship import PERSON, Origin, classify_author
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
 from memory_assets.transcripts.discovery import Walk
@@ -30,7 +30,7 @@ from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Outcome
-from memory_assets.transcripts.stored import ContainerReader, Member, StoredSession, deleted
+from memory_assets.transcripts.stored import ContainerReader, Member, StoredSession, deleted_error
 
 _FILE = ".aider.chat.history.md"
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)
@@ -87,7 +87,7 @@ class AiderSession(StoredSession):
             return self._typed(text, frame)
         if name in ("command", "plan"):
             subtype = "local-command" if name == "command" else MACHINE_PROMPT
-            return self._said(frame, authored(text, Origin("machine", subtype)))
+            return self._said(frame, classify_author(text, Origin("machine", subtype)))
         if name == "thought":
             return self._one(frame, "thinking", text)
         if name == "answer":
@@ -99,15 +99,15 @@ class AiderSession(StoredSession):
     def _typed(self, text: str, frame: Frame) -> list[Record]:
         is_command = text.startswith("/") and not _ASKING.match(text)
         if is_command or _CONFIRMED.fullmatch(text):
-            return self._said(frame, authored(text, Origin("machine", "local-command")))
+            return self._said(frame, classify_author(text, Origin("machine", "local-command")))
         if text.startswith("!"):
             call = Call("shell", (), text[1:].strip())
             return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
         records: list[Record] = []
         if marked := _MARKED.match(text):
-            records = self._said(frame, authored(marked.group().strip(), Origin("machine")))
+            records = self._said(frame, classify_author(marked.group().strip(), Origin("machine")))
             text = text[marked.end() :]
-        return records + self._said(frame, authored(text, PERSON))
+        return records + self._said(frame, classify_author(text, PERSON))
 
     def _output(self, text: str, frame: Frame) -> list[Record]:
         """Return what the program printed: the files that it changed, and all of it."""
@@ -146,7 +146,7 @@ class AiderReader(ContainerReader):
         """Yield a run."""
         run = next((run for run in _runs(source.path) if run.id == source.member), None)
         if run is None:
-            raise deleted(source.path)
+            raise deleted_error(source.path)
         yield {"type": "run", "id": run.id, "start": run.start, "cwd": str(source.path.parent)}
         blocks = [
             {"type": kind, "place": place, "text": text}
@@ -185,15 +185,19 @@ def _blocks_of(text: str) -> list[_Block]:
     written = text.split("\n")
     user = _TYPED if _TYPED.match(next(filter(_USER.match, written), "")) else _USER
     for line in written:
-        own = "user" if user.match(line) else "output" if _OUTPUT.match(line) else "answer"
-        if own == "answer" and not line.strip() and kind != "answer":
+        line_kind, content = "answer", line
+        if user.match(line):
+            line_kind, content = "user", line[5:].rstrip()
+        elif _OUTPUT.match(line):
+            line_kind, content = "output", line[2:]
+        if line_kind == "answer" and not line.strip() and kind != "answer":
             if kind == "user":
                 end_block()
             continue
-        if own != kind:
+        if line_kind != kind:
             end_block()
-        kind = own
-        lines.append(line[5:].rstrip() if own == "user" else line[2:] if own == "output" else line)
+        kind = line_kind
+        lines.append(content)
     end_block()
     return blocks
 

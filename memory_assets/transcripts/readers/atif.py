@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.authorship import classify_author
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import (
@@ -69,7 +69,7 @@ class AtifSession(Session):
         text = content_text(row.get("message"))
         records: list[Record] = []
         if source == "user":
-            records += self._said(frame, authored(text))
+            records += self._said(frame, classify_author(text))
         elif source == "system":
             records += self._one(frame, "system", text, "injected")
         elif source == "agent":

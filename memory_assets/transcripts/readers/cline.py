@@ -25,11 +25,11 @@ from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, Origin, authored
+from memory_assets.transcripts.authorship import PERSON, Origin, classify_author
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import SAYS, Answer, Called, Shapes, blocks_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.enclosed import enclosed, replaced
+from memory_assets.transcripts.enclosed import closed_openings, replace_enclosed
 from memory_assets.transcripts.fields import (
     IMAGE,
     from_json,
@@ -157,7 +157,7 @@ class TaskSession(StoredSession):
             self._is_first = False
             images = message.get("images")
             shown = [IMAGE] * len(images) if isinstance(images, list) else []
-            return self._said(frame, authored("\n".join([text, *shown]), PERSON))
+            return self._said(frame, classify_author("\n".join([text, *shown]), PERSON))
         if kind in _SAID:
             subtype = PARTIAL if message.get("partial") else ""
             thought = text_field(message, "reasoning")
@@ -254,9 +254,9 @@ class TaskSession(StoredSession):
                 records += self._part(block, frame, False)
         typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
         self._is_first = False
-        records += self._said(frame, authored("\n".join(typed))) if typed else []
+        records += self._said(frame, classify_author("\n".join(typed))) if typed else []
         for text in inserted:
-            records += self._said(frame, authored(text, Origin("machine", "injected")))
+            records += self._said(frame, classify_author(text, Origin("machine", "injected")))
         return records
 
     @property
@@ -450,10 +450,10 @@ def typed_in(texts: Sequence[str], *, is_first: bool) -> tuple[list[str], list[s
             of_tool = not text.partition("Result:")[2].strip()
             inserted.append(text)
             continue
-        own = replaced(text, _INSERTED, lambda _: "").strip()
+        own = replace_enclosed(text, _INSERTED, lambda _: "").strip()
         if own != text.strip():
             inserted += [
-                text[begin.start() : after] for begin, _, after in enclosed(text, _INSERTED)
+                text[begin.start() : after] for begin, _, after in closed_openings(text, _INSERTED)
             ]
         tagged = _TYPED.fullmatch(own)
         if tagged and not (of_tool and "\n" in own and not _BY_PERSON.search(own[:200])):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import (
@@ -124,7 +124,9 @@ class CopilotSession(Session):
             repeats = mark(summary.strip()) == self._told
             return "repeated" if repeats else self._one(frame, "assistant_text", summary)
         if name == "system.notification":
-            return self._said(frame, authored(text_field(data, "content"), Origin("machine")))
+            return self._said(
+                frame, classify_author(text_field(data, "content"), Origin("machine"))
+            )
         if name == "abort":
             return self._one(frame, "system", text_field(data, "reason"), "interrupt")
         return self._unknown(name)
@@ -150,7 +152,7 @@ class CopilotSession(Session):
     def _from_user(self, data: JsonObject, frame: Frame) -> Outcome:
         by_skill = text_field(data, "source").startswith("skill-")
         origin = Origin("machine", "meta") if by_skill else UNSAID
-        records = self._said(frame, authored(text_field(data, "content"), origin))
+        records = self._said(frame, classify_author(text_field(data, "content"), origin))
         for attachment in objects_in(data.get("attachments")):
             records += self._attached(frame, text_field(attachment, "path"))
         return records

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.blocks import SAYS, Answer, Called, Shapes, Words
 from memory_assets.transcripts.databases import LENGTH, Database
@@ -93,7 +93,9 @@ class CrushSession(StoredSession):
         text = "\n".join(texts)
         is_init = text.lstrip("`").startswith(_INIT)
         return (
-            self._said(frame, authored(text, Origin("machine", "meta") if is_init else UNSAID))
+            self._said(
+                frame, classify_author(text, Origin("machine", "meta") if is_init else UNSAID)
+            )
             + records
         )
 

@@ -18,7 +18,7 @@ from typing import Any
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.authorship import classify_author
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import LENGTH, Database, opened, token_of
 from memory_assets.transcripts.discovery import Walk
@@ -100,7 +100,7 @@ class CursorSession(StoredSession):
         text = text_field(bubble, "text") or text_field(bubble, "rawText")
         if kind in _PERSON:
             text = text or _plain(bubble.get("initText"))
-            records = self._said(frame, authored(text))
+            records = self._said(frame, classify_author(text))
             for path in _selected(bubble):
                 records += self._attached(frame, path)
             return records

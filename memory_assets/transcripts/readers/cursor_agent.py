@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
-from memory_assets.transcripts.authorship import PERSON, authored, framed
+from memory_assets.transcripts.authorship import PERSON, classify_author, split_frames
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import (
     SAYS,
@@ -103,9 +103,9 @@ class CursorSession(BlockSession):
         """Return what was typed as a prompt, and what stands around it as the program's."""
         results = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
         records = self._from_user(results, frame)
-        typed, around = framed(content_text(content), "user_query")
+        typed, around = split_frames(content_text(content), "user_query")
         records += self._one(frame, "system", around, "injected")
-        return records + (self._said(frame, authored(typed, PERSON)) if typed else [])
+        return records + (self._said(frame, classify_author(typed, PERSON)) if typed else [])
 
 
 class CursorAgentReader(Reader):
@@ -236,9 +236,9 @@ class CursorCliSession(StoredSession):
         if role == "system":
             return self._one(frame, "system", content_text(content), "instructions")
         if role == "user":
-            typed, around = framed(content_text(content), "user_query")
+            typed, around = split_frames(content_text(content), "user_query")
             records = self._one(frame, "system", around, "injected")
-            return records + (self._said(frame, authored(typed, PERSON)) if typed else [])
+            return records + (self._said(frame, classify_author(typed, PERSON)) if typed else [])
         if role not in ("assistant", "tool"):
             return self._unknown(f"message/{type_name(role)}")
         return [record for block in blocks_of(content) for record in self._block(block, frame)]

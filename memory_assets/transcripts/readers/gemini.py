@@ -23,9 +23,9 @@ from typing import Any
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.blocks import answer_text, parts_of, spoken
+from memory_assets.transcripts.blocks import answer_text, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
@@ -199,15 +199,15 @@ class GeminiSession(Session):
             records = self._from_model(message, frame)
             return self._with_tokens(records, frame, _tokens(object_field(message, "tokens")))
         if name in _NOTICES:
-            text = spoken(message.get("content"))
+            text = text_of_parts(message.get("content"))
             return self._one(frame, "system", text, "notice", is_error=name == "error")
         return self._unknown(name)
 
     def _from_user(self, content: Any, frame: Frame) -> Outcome:
-        text = spoken(content).strip()
+        text = text_of_parts(content).strip()
         is_command = text.startswith(_COMMANDS)
         origin = Origin("machine", "local-command") if is_command else UNSAID
-        records = self._said(frame, authored(text, origin))
+        records = self._said(frame, classify_author(text, origin))
         for part in parts_of(content):
             if answered := object_field(part, "functionResponse"):
                 answer, failed = answer_text(part)
@@ -221,7 +221,7 @@ class GeminiSession(Session):
         for thought in objects_in(message.get("thoughts")):
             parts = (text_field(thought, "subject"), text_field(thought, "description"))
             records += self._one(frame, "thinking", "\n".join(filter(None, parts)))
-        said = spoken(message.get("content"))
+        said = text_of_parts(message.get("content"))
         records += self._one(frame, "assistant_text", said)
         for call in objects_in(message.get("toolCalls")):
             records += self._call_with_result(call, frame)
@@ -312,4 +312,4 @@ def _is_header(line: JsonObject) -> bool:
 
 def _is_snapshot(message: Any) -> bool:
     content = message.get("content") if isinstance(message, dict) else ""
-    return spoken(content).lstrip().startswith(_SNAPSHOT)
+    return text_of_parts(content).lstrip().startswith(_SNAPSHOT)

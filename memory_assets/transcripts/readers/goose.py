@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import SUFFIX, Walk
@@ -100,7 +100,7 @@ class GooseSession(StoredSession):
         origin = Origin("machine", "injected") if hidden else UNSAID
         if not self._by_person:
             origin = Origin("machine", MACHINE_PROMPT)
-        return records + self._said(frame, authored("\n".join(texts), origin))
+        return records + self._said(frame, classify_author("\n".join(texts), origin))
 
     def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = block.get("type")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.models import Tokens
-from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
@@ -60,7 +60,8 @@ class HermesSession(StoredSession):
         if role == "user":
             by_program = text.startswith("[SYSTEM:")
             return self._said(
-                frame, authored(text, Origin("machine", "injected") if by_program else UNSAID)
+                frame,
+                classify_author(text, Origin("machine", "injected") if by_program else UNSAID),
             )
         if role == "assistant":
             thought = text_field(row, "reasoning")

@@ -23,7 +23,7 @@ from memory_assets.errors import DamagedTranscript, TranscriptError, unreadable
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.authorship import classify_author
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
@@ -113,7 +113,7 @@ class OpenCodeSession(StoredSession):
         text = "\n".join(typed)
         if any(part.get("type") == "compaction" for part in parts):
             return records + self._one(frame, "system", text, "injected")
-        return self._said(frame, authored(text)) + records
+        return self._said(frame, classify_author(text)) + records
 
     def _part(self, part: JsonObject, frame: Frame, info: JsonObject) -> list[Record]:
         kind, text = part.get("type"), text_field(part, "text")

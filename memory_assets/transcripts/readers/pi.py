@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts.account import MIN_LEAF, LeftOut
-from memory_assets.transcripts.authorship import BY_PROGRAM, UNSAID, authored
+from memory_assets.transcripts.authorship import BY_PROGRAM, UNSAID, classify_author
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import (
     SAYS,
@@ -42,7 +42,7 @@ from memory_assets.transcripts.blocks import (
 )
 from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import File, Walk
-from memory_assets.transcripts.enclosed import replaced
+from memory_assets.transcripts.enclosed import replace_enclosed
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
@@ -174,7 +174,9 @@ class PiSession(ShapedSession):
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            return self._said(frame, authored(prompt_text(content_text(content)), self._origin))
+            return self._said(
+                frame, classify_author(prompt_text(content_text(content)), self._origin)
+            )
         if role == "assistant":
             return self._assistant(message, content, frame)
         if role == "toolResult":
@@ -257,8 +259,10 @@ def _with_details(text: str, details: Any) -> str:
 
 def prompt_text(text: str) -> str:
     """Return the typed text, without the skills and files that Pi inserts for their names."""
-    text = replaced(text, _FILE, lambda opening: f"@{opening.group(2)}")
-    text = replaced(text, _SKILL, lambda opening: f"/skill:{opening.group(2)} ", blanks=True)
+    text = replace_enclosed(text, _FILE, lambda opening: f"@{opening.group(2)}")
+    text = replace_enclosed(
+        text, _SKILL, lambda opening: f"/skill:{opening.group(2)} ", blanks=True
+    )
     return text.strip()
 
 

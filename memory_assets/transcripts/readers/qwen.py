@@ -13,9 +13,9 @@ from typing import Any
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import PERSON, UNSAID, Origin, classify_author
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.blocks import answer_text, parts_of, spoken
+from memory_assets.transcripts.blocks import answer_text, parts_of, text_of_parts
 from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import File, Identified, Walk
 from memory_assets.transcripts.fields import (
@@ -156,7 +156,7 @@ class QwenSession(Session):
         origin = PERSON if subtype == _HUMAN or by == "real_user" else UNSAID
         if by and origin is UNSAID:
             origin = Origin("machine", "injected")
-        said = self._said(frame, authored(spoken(parts), origin))
+        said = self._said(frame, classify_author(text_of_parts(parts), origin))
         return said + self._answers(parts, frame, failed=False)
 
     def _from_model(self, parts: Any, frame: Frame) -> list[Record]:
@@ -169,7 +169,7 @@ class QwenSession(Session):
                 text = text_field(part, "text")
                 records += self._one(frame, "thinking", text)
             else:
-                records += self._one(frame, "assistant_text", spoken([part]))
+                records += self._one(frame, "assistant_text", text_of_parts([part]))
         return records
 
     def _tool_results(self, record: JsonObject, frame: Frame) -> Outcome:
@@ -197,7 +197,7 @@ class QwenSession(Session):
             self._report.see_parent(next(filter(None, ids), None))
             return STATE
         if subtype in ("notification", "cron"):
-            text = spoken(object_field(record, "message").get("parts"))
+            text = text_of_parts(object_field(record, "message").get("parts"))
             text = text or (render_value(payload) if payload else "")
             return self._one(frame, "system", text, "notice")
         if subtype in _DROPPED:

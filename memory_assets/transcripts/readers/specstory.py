@@ -4,7 +4,7 @@ project below a directory that the user names. It is written anew as the session
 `_**User (<time>)**_` and `_**Agent (<model> <time>)**_` head a block; a user's ends with `---`. In
 an agent's, `<think>` and `<tool-use>` frame thoughts and calls; texts of 2025 have `Tool use:
 **<name>**` and `Result:` instead, and no times. The first of them, of Cursor, have neither: what
-was said and called stands between rules, and a call is told by how it looks. A person can have
+was said and called stands between rules, and a call is recognised by its form. A person can have
 written such lines, too: where a block ends is a guess. The session's id is the agent's own.
 
 A text renders to its facts, and a line for each block; the last may still grow.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import parse_time, safe_id, safe_name, text_field, type_name
@@ -93,7 +93,7 @@ class SpecStorySession(StoredSession):
             text = text_field(row, "text")
             is_echo = text.startswith(_ECHO)
             origin = Origin("machine", "local-command") if is_echo else UNSAID
-            return self._said(frame, authored(text, origin))
+            return self._said(frame, classify_author(text, origin))
         if name not in ("agent", "assistant"):
             return self._unknown(name)
         records: list[Record] = []
@@ -291,17 +291,21 @@ def _framed(text: str) -> JsonObject:
     given_kind = _KIND.search(text)
     kind = given_kind.group(1) if given_kind else _KINDS.get(tool, "")
     command = ""
-    asked = next((fence for fence in fences if fence.language in _SHELLS), None)
+    command_fence = next((fence for fence in fences if fence.language in _SHELLS), None)
     if kind == "shell":
-        inline = _INLINE.search(body)
-        command = asked.text.strip() if asked else inline.group(1) if inline else ""
-    told = _RESULT.search(body)
-    shown = (fence for fence in fences if fence is not asked or kind != "shell")
-    answers = (fence for fence in shown if kind != "write" or fence.language in _PLAIN)
-    answer = next(answers, None)
-    cut = told.start() if told else answer.start if answer else len(body)
-    given = {"given": body[:cut].strip(), "command": command}
-    return {"type": "tool", "name": tool, **given, "result": body[cut:].strip()}
+        if command_fence:
+            command = command_fence.text.strip()
+        elif inline := _INLINE.search(body):
+            command = inline.group(1)
+    others = (fence for fence in fences if fence is not command_fence or kind != "shell")
+    answers = (fence for fence in others if kind != "write" or fence.language in _PLAIN)
+    result_begins = len(body)
+    if result := _RESULT.search(body):
+        result_begins = result.start()
+    elif answer := next(answers, None):
+        result_begins = answer.start
+    given = {"given": body[:result_begins].strip(), "command": command}
+    return {"type": "tool", "name": tool, **given, "result": body[result_begins:].strip()}
 
 
 def _time(named: str) -> str:

@@ -23,7 +23,7 @@ from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, authored
+from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -86,7 +86,7 @@ class ChatSession(StoredSession):
     def _request(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
         by_program = row.get("isSystemInitiated") is True
         text = text_field(object_field(row, "message"), "text")
-        said = authored(text, Origin("machine", "meta") if by_program else UNSAID)
+        said = classify_author(text, Origin("machine", "meta") if by_program else UNSAID)
         records = self._said(frame, said)
         for variable in objects_in(object_field(row, "variableData").get("variables")):
             path = _path_in(variable.get("value")) or text_field(variable, "name")

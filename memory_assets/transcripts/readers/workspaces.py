@@ -1,4 +1,4 @@
-"""Directories of the windows of VS Code and its relatives: what a workspace's id stands for."""
+"""The directory of each workspace id of VS Code and of editors derived from it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.authorship import classify_author
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.content import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
@@ -90,7 +90,7 @@ class ZedSession(StoredSession):
                 texts.append(IMAGE)
             elif mention := object_field(block, "Mention"):
                 records += self._attached(frame, render_value(mention.get("uri") or ""))
-        return self._said(frame, authored("\n".join(texts))) + records
+        return self._said(frame, classify_author("\n".join(texts))) + records
 
     def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
         records: list[Record] = []
@@ -117,7 +117,7 @@ class ZedSession(StoredSession):
             text_field(segment, "text") for segment in segments if segment.get("type") == "text"
         )
         if role == "user":
-            return self._said(frame, authored(said))
+            return self._said(frame, classify_author(said))
         if role != "assistant":
             return self._one(frame, "system", said, "injected")
         records: list[Record] = []
