@@ -102,7 +102,7 @@ def test_what_is_published_is_the_lake(
         del there
 
 
-@pytest.mark.parametrize("killed", ["", "_write", "_erase"])
+@pytest.mark.parametrize("killed", ["", pytest.param("_write", marks=pytest.mark.long), "_erase"])
 def test_what_is_forgotten_leaves_no_byte(
     killed: str, place: Path, memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

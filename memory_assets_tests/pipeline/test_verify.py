@@ -4,6 +4,7 @@ expected of each table is evaluated alike by Arrow and by Great Expectations."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from memory_assets.stores.lake.schemas import (
 from memory_assets.stores.runs.names import PARTITIONS
 from memory_assets_tests.own_files import altered, own_file
 from memory_assets_tests.pipeline.conftest import Renamed, SampleMemory
+from memory_assets_tests.sweep import sweep
 
 Edit = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 TEXT_TABLES = (REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES)
@@ -47,11 +49,14 @@ def _path(memory: SampleMemory, table: Table, session_id: str) -> Path:
     return path
 
 
-def _rewrite(memory: SampleMemory, table: Table, edit: Edit) -> None:
-    """Change the rows of a session in the lake behind its back."""
+@contextmanager
+def _rewritten(memory: SampleMemory, table: Table, edit: Edit) -> Iterator[None]:
+    """The rows of a session, changed in the lake behind its back for the length of the block."""
     lake, key = memory.components.lake, (table, memory.harbor, memory.flaky)
-    rows = edit(lake.read(*key).to_pylist())
-    altered(lake, *key, pa.Table.from_pylist(rows, schema=table.schema))
+    rows = lake.read(*key)
+    altered(lake, *key, pa.Table.from_pylist(edit(rows.to_pylist()), schema=table.schema))
+    yield
+    altered(lake, *key, rows)
 
 
 def _verdicts(memory: SampleMemory, project: str) -> dict[str, verify.Verdict]:
@@ -95,43 +100,41 @@ def test_an_empty_project_passes_every_verdict(memory: SampleMemory) -> None:
     assert all(verdict.passed for verdict in _verdicts(memory, "-nobody").values())
 
 
-@pytest.mark.parametrize(
-    ("table", "column"),
-    [
-        (REDACTED_RECORDS, "text"),
-        (REDACTED_RECORDS, "command"),
-        (REDACTED_RECORDS, "paths"),
-        (TURN_CHUNKS, "text"),
-        (TURN_CHUNKS, "commands"),
-        (USER_PROMPTS, "text"),
-        (SESSION_SUMMARIES, "next_steps"),
-        (SESSION_SUMMARIES, "errors"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else value.name,
+_WITH_SECRETS = (
+    (REDACTED_RECORDS, ("text", "command", "paths")),
+    (TURN_CHUNKS, ("text", "commands")),
+    (USER_PROMPTS, ("text",)),
+    (SESSION_SUMMARIES, ("next_steps", "errors")),
 )
+
+
+@sweep("table, columns", _WITH_SECRETS)
 def test_a_secret_at_rest_is_found_in_any_column(
-    memory: SampleMemory, fake_token: str, table: Table, column: str
+    memory: SampleMemory, fake_token: str, table: Table, columns: tuple[str, ...]
 ) -> None:
     """The verdict names the rule and the session, never the secret; the clean files that
     were scanned before are not read again."""
     clean = verify.no_secrets_remain(memory.components, memory.harbor, table)
     assert clean.passed and clean.counts["files_scanned"] == 4
     leaked = f"export GITHUB_TOKEN={fake_token}"
+    error = {"turn_id": "t", "text": leaked, "outcome": "unresolved"}
+    values = {"paths": [leaked], "commands": [leaked], "errors": [error]}
+    for column in columns:
 
-    def plant(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        error = {"turn_id": "t", "text": leaked, "outcome": "unresolved"}
-        values = {"paths": [leaked], "commands": [leaked], "errors": [error]}
-        return [{**rows[0], column: values.get(column, leaked)}, *rows[1:]]
+        def plant(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [{**rows[0], column: values.get(column, leaked)}, *rows[1:]]  # noqa: B023
 
-    _rewrite(memory, table, plant)
-    for _ in range(2):
-        verdict = verify.no_secrets_remain(memory.components, memory.harbor, table)
-        assert not verdict.passed
-        assert verdict.counts["files_scanned"] == verdict.counts["files_with_secrets"] == 1
-        assert verdict.counts["sessions"] == memory.flaky
-        assert any(name.startswith("rule_") for name in verdict.counts)
-        assert fake_token not in repr(verdict)
-        assert "memory ingest --full" in verdict.remedy
+        with _rewritten(memory, table, plant):
+            told = [
+                verify.no_secrets_remain(memory.components, memory.harbor, table) for _ in range(2)
+            ]
+        for verdict in told:
+            assert not verdict.passed
+            assert verdict.counts["files_scanned"] == verdict.counts["files_with_secrets"] == 1
+            assert verdict.counts["sessions"] == memory.flaky
+            assert any(name.startswith("rule_") for name in verdict.counts)
+            assert fake_token not in repr(verdict)
+            assert "memory ingest --full" in verdict.remedy
 
 
 def test_clean_files_are_scanned_again_when_the_rules_change(memory: SampleMemory) -> None:
@@ -144,18 +147,17 @@ def test_clean_files_are_scanned_again_when_the_rules_change(memory: SampleMemor
         assert (verdict.passed, verdict.counts["files_scanned"]) == (True, scanned)
 
 
-@pytest.mark.parametrize("break_it", ["row lost", "file lost", "row added"])
-def test_records_that_are_unaccounted_for_are_found(memory: SampleMemory, break_it: str) -> None:
+def test_records_that_are_unaccounted_for_are_found(memory: SampleMemory) -> None:
     """A block kept is a row on disk, or a copy; neither fewer nor more."""
-    edits: dict[str, Callable[[], object]] = {
-        "row lost": lambda: _rewrite(memory, REDACTED_RECORDS, lambda rows: rows[1:]),
-        "file lost": lambda: _path(memory, REDACTED_RECORDS, memory.flaky).unlink(),
-        "row added": lambda: _rewrite(memory, REDACTED_RECORDS, lambda rows: [*rows, rows[0]]),
-    }
-    edits[break_it]()
-    verdict = verify.rows_conserved(memory.components, memory.harbor)
-    assert not verdict.passed
-    assert (verdict.counts["unbalanced"], verdict.counts["sessions"]) == (1, memory.flaky)
+    edits: tuple[Edit, ...] = (lambda rows: rows[1:], lambda rows: [*rows, rows[0]])
+    told = []
+    for edit in edits:
+        with _rewritten(memory, REDACTED_RECORDS, edit):
+            told.append(verify.rows_conserved(memory.components, memory.harbor))
+    _path(memory, REDACTED_RECORDS, memory.flaky).unlink()
+    for verdict in (*told, verify.rows_conserved(memory.components, memory.harbor)):
+        assert not verdict.passed
+        assert (verdict.counts["unbalanced"], verdict.counts["sessions"]) == (1, memory.flaky)
 
 
 def test_a_session_held_back_is_told_with_its_reason(memory: SampleMemory) -> None:
@@ -169,21 +171,20 @@ def test_a_session_held_back_is_told_with_its_reason(memory: SampleMemory) -> No
     assert verify.nothing_quarantined(memory.components, "-home-mara-code-lantern").passed
 
 
-@pytest.mark.parametrize(
-    ("edit", "count"),
-    [
-        (lambda rows: [row for row in rows if row["turn_index"] != 1], "missing"),
-        (lambda rows: [*rows, {**rows[0], "id": "again"}], "repeated"),
-        (lambda rows: [{**rows[0], "prompt_uuid": "of nobody"}, *rows[1:]], "extra"),
-    ],
-    ids=["missing", "repeated", "extra"],
+_WRONG_CHUNKS: tuple[tuple[Edit, str], ...] = (
+    (lambda rows: [row for row in rows if row["turn_index"] != 1], "missing"),
+    (lambda rows: [*rows, {**rows[0], "id": "again"}], "repeated"),
+    (lambda rows: [{**rows[0], "prompt_uuid": "of nobody"}, *rows[1:]], "extra"),
 )
+
+
+@sweep("edit, count", _WRONG_CHUNKS)
 def test_a_prompt_that_is_not_in_exactly_one_chunk_is_found(
     memory: SampleMemory, edit: Edit, count: str
 ) -> None:
     """Missing, in two chunks, or a chunk that names a prompt that is none."""
-    _rewrite(memory, TURN_CHUNKS, edit)
-    verdict = verify.prompts_in_one_chunk(memory.components, memory.harbor)
+    with _rewritten(memory, TURN_CHUNKS, edit):
+        verdict = verify.prompts_in_one_chunk(memory.components, memory.harbor)
     assert not verdict.passed
     assert verdict.counts[count] == 1
 
@@ -202,27 +203,26 @@ def test_a_chunk_file_that_is_gone_fails_all_that_rest_on_it(memory: SampleMemor
     assert verify.collection_matches(components, project, INDEX_OF["prompts"]).passed
 
 
-@pytest.mark.parametrize(
-    ("edit", "count"),
-    [
-        (lambda rows: rows[1:], "missing"),
-        (lambda rows: [*rows, {**rows[0], "id": "of no chunk"}], "extra"),
-        (lambda rows: [{**rows[0], "content_hash": "of other text"}, *rows[1:]], "missing"),
-        (lambda rows: [*rows, rows[0]], None),
-    ],
-    ids=["missing", "extra", "stale", "twice"],
+_WRONG_VECTORS: tuple[tuple[Edit, str | None], ...] = (
+    (lambda rows: rows[1:], "missing"),
+    (lambda rows: [*rows, {**rows[0], "id": "of no chunk"}], "extra"),
+    (lambda rows: [{**rows[0], "content_hash": "of other text"}, *rows[1:]], "missing"),
+    (lambda rows: [*rows, rows[0]], None),
 )
+
+
+@sweep("edit, count", _WRONG_VECTORS)
 def test_vectors_that_do_not_fit_the_chunks_are_found(
     memory: SampleMemory, edit: Edit, count: str | None
 ) -> None:
     """Missing, extra, of an older text, or twice."""
-    _rewrite(memory, TURN_EMBEDDINGS, edit)
-    verdict = verify.vectors_complete(memory.components, memory.harbor)
+    with _rewritten(memory, TURN_EMBEDDINGS, edit):
+        verdict = verify.vectors_complete(memory.components, memory.harbor)
     assert not verdict.passed
     assert count is None or verdict.counts[count] == 1
 
 
-@pytest.mark.parametrize("of", SESSION_INDEXES, ids=lambda of: of.stage)
+@sweep("of", SESSION_INDEXES)
 def test_rows_missing_or_planted_in_chroma_are_found(memory: SampleMemory, of: Any) -> None:
     """In each collection; only rows of the project asked for count."""
     project = memory.harbor
@@ -293,11 +293,11 @@ def test_rows_of_a_project_that_has_none_left_are_found(memory: SampleMemory) ->
 
 def test_vectors_of_another_embedder_are_found(memory: SampleMemory) -> None:
     """In the lake, row by row, and in the record that the collection keeps."""
-    _rewrite(
-        memory, TURN_EMBEDDINGS, lambda rows: [{**row, "embedder_id": "another"} for row in rows]
-    )
-    verdict = verify.embedder_consistent(memory.components, memory.harbor, SESSIONS_INDEX)
     changed = len(memory.components.lake.read(TURN_EMBEDDINGS, memory.harbor, memory.flaky))
+    with _rewritten(
+        memory, TURN_EMBEDDINGS, lambda rows: [{**row, "embedder_id": "another"} for row in rows]
+    ):
+        verdict = verify.embedder_consistent(memory.components, memory.harbor, SESSIONS_INDEX)
     assert (verdict.passed, verdict.counts["of_other_embedders"]) == (False, changed)
 
 

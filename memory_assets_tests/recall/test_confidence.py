@@ -75,6 +75,14 @@ def test_a_hit_is_judged_among_fewer_than_ten_turns(asked: Asked) -> None:
     assert asked.memory.search("which Kafka topic receives telemetry", **of).weak
 
 
+@pytest.mark.parametrize("query", ["qwxzv", "what is qwxzv?"])
+def test_words_that_occur_nowhere_are_never_answered(asked: Asked, query: str) -> None:
+    """However few the turns are, and however much they look like prose, where less is needed."""
+    answer = asked.memory.search(query, session=asked.long_session)
+    assert answer.missing == ("qwxzv",)
+    assert [(hit.weak, hit.why["answers"]) for hit in answer.hits] == [(True, 0.0)] * 3
+
+
 def test_a_hit_leads_only_what_a_filter_lets_through(
     asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,9 +173,3 @@ def test_a_name_that_the_turn_lacks_counts_against_it(asked: Asked) -> None:
         for word in ("zanzibar", "Zanzibar")
     ]
     assert told[1] < told[0]
-
-
-def test_one_word_that_occurs_is_not_weak_for_being_short(asked: Asked) -> None:
-    """A question of one word has no more words to show that it is answered."""
-    assert not asked.memory.search("lighthouse").weak
-    assert asked.memory.search("wallpaper").weak

@@ -284,12 +284,6 @@ def test_recent_hits_are_found_behind_older_ones(copied: Callable[..., Memory]) 
     assert memory.search("lighthouse", recent=True, until="2026-01-01").hits == ()
 
 
-def test_an_unknown_session_is_refused(asked: Asked) -> None:
-    """As an unknown project is."""
-    with pytest.raises(Exception, match="no session nowhere"):
-        asked.memory.search("anything", session="nowhere")
-
-
 def test_searching_starts_no_server(copied: Callable[..., Memory]) -> None:
     """The index has the vectors: a cold search costs no second process."""
     memory = copied()

@@ -89,10 +89,13 @@ def _samples() -> Iterator[str]:
 SAMPLES = tuple(_samples())
 
 
-def test_both_engines_find_the_same_in_labelled_texts(plain: Scanner, fast: Scanner) -> None:
-    """Every span of one labelled item in four is the same, rule by rule; of all real records in
+@pytest.mark.parametrize("of", [16, pytest.param(4, marks=pytest.mark.long)])
+def test_both_engines_find_the_same_in_labelled_texts(
+    plain: Scanner, fast: Scanner, of: int
+) -> None:
+    """Every span of one labelled item of so many is the same, rule by rule; of all real records in
     which anything is found, below."""
-    texts = _labelled_texts()[::4]
+    texts = _labelled_texts()[::of]
     assert not [n for n, text in enumerate(texts) if plain.scan(text) != fast.scan(text)]
 
 

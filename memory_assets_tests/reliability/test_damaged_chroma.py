@@ -26,6 +26,7 @@ from memory_assets.stores.chroma.copies import copy_collection
 from memory_assets.stores.files.sqlite import connect
 from memory_assets_tests.foreign_programs import chroma_admin, chroma_client
 from memory_assets_tests.reliability.conftest import MAIN, Subject
+from memory_assets_tests.sweep import sweep
 
 
 def _cut(path: Path, keep: float) -> None:
@@ -77,13 +78,18 @@ DAMAGES: dict[str, tuple[Callable[[Any], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGES)
-def test_damaged_files_are_recognised(subject: Subject, name: str) -> None:
+@sweep("damage, says", DAMAGES.values())
+def test_damaged_files_are_recognised(
+    subject: Subject, damage: Callable[[Any], None], says: str
+) -> None:
     """Whole files are not taken for damaged, and each damage is named."""
-    damage, says = DAMAGES[name]
+    whole = shutil.copytree(subject.chroma, subject.root / "whole")
     assert chroma_files.damage(subject.chroma) is None
     damage(subject)
-    assert says in str(chroma_files.damage(subject.chroma))
+    found = chroma_files.damage(subject.chroma)
+    shutil.rmtree(subject.chroma)
+    whole.rename(subject.chroma)
+    assert says in str(found)
 
 
 @pytest.mark.parametrize("name", ["labels cut off (EOF while parsing)", "database cut off"])
