@@ -62,7 +62,7 @@ def run_rounds(world: World, rounds: int) -> Outcomes:
         where = aim_and_kill(killed, aim, draw, usual, data_dir, and_server)
         outcomes.hit[where] += 1
         error = Command(world.environment(data_dir, transcripts), command).finish()
-        found = {} if error else state_of(data_dir, transcripts)
+        found = state_of(data_dir, transcripts)
         chroma_server.stop(data_dir)
         line = (
             f"{number:3} {'changed' if changes else 'empty  '} aimed {aim:9} hit {where:9} "

@@ -68,7 +68,7 @@ def run_rounds(world: World, rounds: int) -> Outcomes:
         error = Command(world.environment(data_dir, transcripts)).finish()
         if alone:
             ingest.kill()
-        found = {} if error else state_of(data_dir, transcripts)
+        found = state_of(data_dir, transcripts)
         chroma_server.stop(data_dir)
         line = f"{number:3} {'grown' if grows else 'empty'} {where:30}"
         outcomes.note(line, data_dir, error, differences(wanted, found))

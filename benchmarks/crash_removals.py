@@ -77,20 +77,20 @@ def run_rounds(name: str, world: World, rounds: int) -> Outcomes:
         where = aim_and_kill(killed, aim, draw, usual, data_dir, and_server)
         outcomes.hit[where] += 1
         order = (ingest, command, ingest) if number % 2 else (command, ingest)
-        errors = [
-            Command(environment(world, data_dir, transcripts), again).finish(_fine(again))
-            for again in order
-        ]
-        error = next(filter(None, errors), "")
-        found = {} if error else state_of(data_dir, transcripts)
+        errors = list[str]()
+        for at, again in enumerate(order, 1):
+            begun = Command(environment(world, data_dir, transcripts), again)
+            if said := begun.finish(_fine(again)):
+                errors.append(f"command {at} of {len(order)}, {again[0]}: {said}")
+        found = state_of(data_dir, transcripts)
         chroma_server.stop(data_dir)
         if left := still_there(data_dir, needles):
-            error = error or f"{left} lines are left"
+            errors.append(f"{left} lines are left")
         line = (
             f"{number:3} aimed {aim:10} hit {where:10} {server_word(aim, and_server)} then "
             f"{'ingest, ' * (number % 2)}{name}"
         )
-        outcomes.note(line, data_dir, error, differences(wanted, found))
+        outcomes.note(line, data_dir, "\n".join(errors), differences(wanted, found))
     return outcomes
 
 

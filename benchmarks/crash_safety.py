@@ -88,7 +88,7 @@ def run_rounds(world: World, rounds: int, aims: tuple[str, ...] = AIMS) -> Outco
         where = aim_and_kill(ingest, aim, draw, usual, data_dir, and_server)
         outcomes.hit[where] += 1
         error = Command(world.environment(data_dir, transcripts)).finish()
-        found = {} if error else state_of(data_dir, transcripts)
+        found = state_of(data_dir, transcripts)
         aside = [path.name for path in data_dir.glob("chroma.broken-*")]
         chroma_server.stop(data_dir)
         line = (

@@ -157,7 +157,7 @@ def run_rounds(commit: str, world: World, rounds: int) -> Outcomes:
             hit.append(aim_and_kill(ingest, aim, draw, usual, data_dir, draw.random() < 1 / 3))
         outcomes.hit.update(hit)
         error = upgrade.now(data_dir).finish() or next(_wrong(upgrade, data_dir, needles), "")
-        against = differences(wanted, {} if error else upgrade.state(data_dir))
+        against = differences(wanted, upgrade.state(data_dir))
         outcomes.note(f"{number:3} killed in {', '.join(hit)}:", data_dir, error, against)
     return outcomes
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 QUERIES = ("parse the ledger", "why did the build fail", "rename the queue", "token of the portal")
 _TIMEOUT = 600.0
+_SAID = 400
+"""Characters of what a failed command said that are shown."""
 _TIMES = ("ingested_at", "row_hash")
 
 
@@ -95,8 +97,8 @@ class Command:
             env=environment,
             pass_fds=[writing],
             start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         os.close(writing)
         self._pipe, self._rest = reading, b""
@@ -135,10 +137,10 @@ class Command:
         """Wait for its end, and return what it said if its exit code is none of `fine`."""
         while self.listen(_TIMEOUT):
             pass
-        error = self.process.stderr.read().decode() if self.process.stderr else ""
+        said = self.process.stdout.read().decode() if self.process.stdout else ""
         os.close(self._pipe)
         code = self.process.wait()
-        return "" if code in fine else error or f"exit code {code}"
+        return "" if code in fine else f"exit code {code}: {said[-_SAID:]}"
 
     def to_the_end(self) -> Self:
         """Wait for its end, which must be a good one."""
@@ -314,7 +316,7 @@ class Outcomes:
         print(f"{line}  {counts}", flush=True)
         if error or any(against.values()):
             self.bad += 1
-            print("   ", error[-300:], [keys[:3] for keys in against.values()], flush=True)
+            print("   ", error, [keys[:3] for keys in against.values()], flush=True)
         else:
             shutil.rmtree(data_dir)
 

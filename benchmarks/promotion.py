@@ -38,7 +38,7 @@ from memory_assets.pipeline.agent_memory.session_promotion import candidates, se
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.procedures.lasting import Lasting
 from memory_assets.redaction import Redactor, load_redactor
-from memory_assets.session_analysis.sentences import sentences
+from memory_assets.session_analysis.sentences import parse_sentences
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import read_session
@@ -168,7 +168,7 @@ def print_found(redactor: Redactor, texts: Iterable[str], of: str) -> None:
     """Print the sentences that the rule finds in texts, and their number."""
     count = 0
     for text in texts:
-        for sentence in sentences(redactor.redact(text).text):
+        for sentence in parse_sentences(redactor.redact(text).text):
             if found := promotable(sentence.text):
                 count += 1
                 print(f"{found.type}: {sentence.text}")

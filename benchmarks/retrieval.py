@@ -8,8 +8,8 @@ The labelled sets of the evaluation data are written as Claude Code transcripts 
 a record, a document a session of one prompt), taken in by `memory ingest`, and asked
 through `open_memory().search`, each of LoCoMo's conversations as a project of its own.
 `real` are the sessions of the evaluation data and benchmarks/questions.jsonl; `own` adds the
-questions with an answer of weak.jsonl, and `unfitted` has those of them that no model of weak hits
-was fitted on. Beside the
+questions with an answer of weak.jsonl, and `unfitted` has those of `test`, `test2` and `test4`, on
+which nothing was fitted. Beside the
 three modes: plain BM25 (k1 1.2, b .75, no stemming), raw MiniLM in Chroma, and grep (turns
 by how many of the question's words they contain). benchmarks/notes/retrieval.md discusses the
 output.

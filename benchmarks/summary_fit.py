@@ -38,12 +38,12 @@ from memory_assets.recall import open_memory
 from memory_assets.recall.sessions.records import whole_session
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
-    Said,
-    alike,
-    all_said,
-    routine,
+    AgentSentence,
+    agent_sentences,
+    are_alike,
+    repeated_prompt_turns,
     vocabulary_of,
-    withdrawn,
+    withdrawn_turns,
 )
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
@@ -69,7 +69,7 @@ class Labelled:
     numbers of those that a reader marked."""
 
     session: SessionTurns
-    said: list[Said]
+    sentences: list[AgentSentence]
     clues: list[list[str]]
     marked: Mapping[str, frozenset[int]]
     repeated: Mapping[str, set[int]]
@@ -119,13 +119,13 @@ def labelled(memory: Path) -> list[Labelled]:
         session = whole_session(opened, projects[row["session"]], row["session"])
         if session is None:
             continue
-        said = [one for one in all_said(session.turns) if one.closing or one.recap]
+        said = [one for one in agent_sentences(session.turns) if one.closing or one.recap]
         hashes = [sha256(one.text.encode()).hexdigest()[:10] for one in said]
         marked = {
             field: frozenset(at for at, it in enumerate(hashes) if it in row[field])
             for field in FIELDS
         }
-        gone = withdrawn(session) | routine(session)
+        gone = withdrawn_turns(session) | repeated_prompt_turns(session)
         usable = frozenset(
             at for at, one in enumerate(said) if session.turns[one.turn].id not in gone
         )
@@ -187,7 +187,9 @@ def repeated(bags: Sequence[frozenset[str]], marked: Set[int]) -> set[int]:
     return {
         at
         for at, bag in enumerate(bags)
-        if at not in marked and len(bag) > 3 and any(alike(bag, bags[other]) for other in marked)
+        if at not in marked
+        and len(bag) > 3
+        and any(are_alike(bag, bags[other]) for other in marked)
     }
 
 
@@ -196,8 +198,8 @@ def report(field: str, cases: Iterable[Labelled], summaries: Mapping[str, Summar
     counts: Counter[str] = Counter()
     for case in cases:
         told = getattr(summaries[case.session.session_id], field)
-        shown = shown_in(told, [one.text for one in case.said])
-        marked = {words(case.said[at].text) for at in case.marked[field]}
+        shown = shown_in(told, [one.text for one in case.sentences])
+        marked = {words(case.sentences[at].text) for at in case.marked[field]}
         hits = {one for one in marked if any(one in other or other in one for other in shown)}
         right = {one for one in shown if any(one in other or other in one for other in marked)}
         counts["shown"] += len(shown)

@@ -42,6 +42,7 @@ def main() -> None:
         memory, labelled = real(work / "real", None)
         try:
             for half, title in (
+                ("test5", "own questions, unseen, fifth"),
                 ("test4", "own questions, unseen, fourth"),
                 ("test", "own questions, unseen"),
                 ("test2", "own questions, unseen, second"),

@@ -10,7 +10,12 @@ from datetime import datetime
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.commits import MadeCommit, made_in, makes_commits, printed_in
+from memory_assets.session_analysis.commits import (
+    MadeCommit,
+    commits_made_by,
+    commits_printed_in,
+    makes_commits,
+)
 from memory_assets.session_analysis.files import patched_paths, tool_kind
 from memory_assets.session_analysis.phrases import distinct
 from memory_assets.session_analysis.session import Calls
@@ -115,10 +120,10 @@ def trailer_names(message: str) -> set[str]:
 def _own_commits(
     turn: Turn, record: RedactedRecord, command: RedactedText, began: datetime | None
 ) -> Iterator[OwnCommit]:
-    commits = made_in(record, command)
+    commits = commits_made_by(record, command)
     certain = bool(commits)
     if not commits and command and not record.is_error:
-        commits = printed_in(record.text)  # a script may have committed; git will tell
+        commits = commits_printed_in(record.text)  # a script may have committed; git will tell
     for one in commits:
         yield OwnCommit(turn, one, began, record.timestamp, certain)
 

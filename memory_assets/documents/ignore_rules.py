@@ -31,7 +31,15 @@ _CLASSES = {
     b"xdigit": rb"0-9A-Fa-f",
 }
 """POSIX classes, as the inside of a class of a regular expression."""
-_NOTHING = rb"(?!)"
+_ONE = rb"(?:\\.|[^\]\\])"
+_TOKEN = re.compile(
+    rb"(?P<stars>\*+)|(?P<any>\?)|\\(?P<escaped>.)|(?P<plain>[^\[\\*?])"
+    rb"|\[(?P<negated>[!^]?+)"
+    rb"(?P<inside>(?:\](?:-%b)?)?+(?:\[:[^\]]*:\]|%b(?:-%b)?)*+)\]" % (_ONE, _ONE, _ONE),
+    re.DOTALL,
+)
+_ITEM = re.compile(rb"\[:(?P<class>[^\]]*):\]|\\?(?P<low>.)(?:-\\?(?P<high>.))?", re.DOTALL)
+"""What is between square brackets: classes, characters and ranges."""
 
 
 class InvalidRule(ValueError):
@@ -47,20 +55,11 @@ class Rule:
     directories_only: bool
 
     @cached_property
-    def _ending(self) -> bytes | None:
-        """What a name has to end with, if the rule is an asterisk and plain text."""
-        rest = self.pattern[1:]
-        plain = self.pattern.startswith(b"*") and not _SPECIAL.search(rest) and b"/" not in rest
-        return rest if plain else None
-
-    @cached_property
     def _expression(self) -> re.Pattern[bytes]:
         return re.compile(expression(self.pattern), re.DOTALL)
 
     def matches(self, path: bytes, name: bytes) -> bool:
         """Whether the rule is about a path in the directory of its file; `name`: its last part."""
-        if self._ending is not None:
-            return name.endswith(self._ending)
         return self._expression.fullmatch(path if b"/" in self.pattern else name) is not None
 
 
@@ -138,7 +137,7 @@ def expression(pattern: bytes) -> bytes:
     if [] in parts[1:]:
         raise InvalidRule
     for part in parts:
-        if part == [b"*", b"*"] and len(parts) > 1:
+        if part == [b"**"] and len(parts) > 1:
             groups.append([])
         else:
             groups[-1].append(_part(part))
@@ -153,30 +152,21 @@ def expression(pattern: bytes) -> bytes:
 
 
 def _parts(pattern: bytes) -> list[list[bytes]]:
-    """Return the elements of each part between slashes: `*`, or expressions of one byte."""
+    """Return the elements of each part between slashes: asterisks, or expressions of one byte."""
     parts: list[list[bytes]] = [[]]
     at = 0
     while at < len(pattern):
-        byte = pattern[at : at + 1]
-        at += 1
-        if byte == b"\\":
-            byte = pattern[at : at + 1]
-            at += 1
-            if not byte:
-                raise InvalidRule
-            element = re.escape(byte)
-        elif byte == b"*":
-            element = byte
-        elif byte == b"?":
-            element = rb"[^/]"
-        elif byte == b"[":
-            element, at = _bracket(pattern, at)
-        else:
-            element = re.escape(byte)
+        token = _TOKEN.match(pattern, at)
+        if token is None:
+            raise InvalidRule
+        at = token.end()
+        byte = token["escaped"] or token["plain"]
         if byte == b"/":
             parts.append([])
+        elif token["inside"] is not None:
+            parts[-1].append(_one_of(token["inside"], negated=bool(token["negated"])))
         else:
-            parts[-1].append(element)
+            parts[-1].append(re.escape(byte) if byte else token["stars"] or rb"[^/]")
     return parts
 
 
@@ -184,7 +174,7 @@ def _part(elements: list[bytes]) -> bytes:
     """Return the expression of what is between two slashes."""
     chunks: list[bytes] = [b""]
     for element in elements:
-        if element != b"*":
+        if not element.startswith(b"*"):
             chunks[-1] += element
         elif chunks[-1] or len(chunks) == 1:
             chunks.append(b"")
@@ -196,41 +186,18 @@ def _part(elements: list[bytes]) -> bytes:
     return first + between + last
 
 
-def _bracket(pattern: bytes, at: int) -> tuple[bytes, int]:
-    """Return the expression of a class, and where the pattern goes on."""
-    negated = pattern[at : at + 1] in (b"!", b"^")
-    at += negated
-    inside, before, first = b"", b"", True
-    while first or pattern[at : at + 1] != b"]":
-        first = False
-        byte = pattern[at : at + 1]
-        at += 1
-        if byte == b"[" and pattern[at : at + 1] == b":":
-            end = pattern.find(b"]", at + 1)
-            if end < 0:
-                raise InvalidRule
-            if end - 1 > at and pattern[end - 1 : end] == b":":
-                try:
-                    inside += _CLASSES[pattern[at + 1 : end - 1]]
-                except KeyError:
-                    raise InvalidRule from None
-                before, at = b"", end + 1
-                continue
-        is_range = byte == b"-" and before and pattern[at : at + 1] not in (b"]", b"")
-        if is_range:
-            byte = pattern[at : at + 1]
-            at += 1
-        if byte == b"\\":
-            byte = pattern[at : at + 1]
-            at += 1
-        if not byte:
-            raise InvalidRule
-        if not is_range:
-            inside += re.escape(byte)
-        elif before <= byte:
-            inside += re.escape(before) + b"-" + re.escape(byte)
-        before = b"" if is_range else byte
-    at += 1
-    if not inside:
-        return rb"[^/]" if negated else _NOTHING, at
-    return (rb"(?!/)[^" if negated else rb"(?!/)[") + inside + b"]", at
+def _one_of(inside: bytes, *, negated: bool) -> bytes:
+    """Return the expression of a byte that is, or is not, what square brackets hold."""
+    listed = b""
+    for item in _ITEM.finditer(inside):
+        low, high = item["low"], item["high"]
+        if low is None:
+            try:
+                listed += _CLASSES[item["class"]]
+            except KeyError:
+                raise InvalidRule from None
+        else:
+            listed += re.escape(low)
+            if high is not None and low <= high:
+                listed += re.escape(low) + b"-" + re.escape(high)
+    return (rb"(?!/)[^" if negated else rb"(?!/)[") + listed + b"]"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
+from memory_assets.commits.repository import Repository
 from memory_assets.documents.ignore_rules import RuleFile, rules_at
-from memory_assets.documents.repository import tracked_paths
 
 MOST_BYTES = 10_000_000
 """Larger files are skipped: no document that somebody reads is larger."""
@@ -112,7 +112,7 @@ def walk(
 
 def _count_tracked(listing: Walk, root: Path, ignored: set[str]) -> None:
     """Count apart the files that a rule leaves out and Git tracks nevertheless."""
-    tracked = tracked_paths(root) if ignored else frozenset[str]()
+    tracked = Repository(root).files() if ignored and (root / ".git").exists() else []
     left_out = [path for path in tracked if not ignored.isdisjoint(accumulate(_parts(path)))]
     listing.skipped[_BY_RULE] -= len(ignored.intersection(left_out))
     listing.skipped[f"{_BY_RULE} though Git tracks them"] += len(left_out)

@@ -13,12 +13,12 @@ from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
-    closed,
+    cut_to_room,
     distinct,
-    fitted,
-    names,
+    with_full_stop,
 )
-from memory_assets.session_analysis.sentences import asks, condensed, own_words, plain_text
+from memory_assets.session_analysis.sentences import condense, is_request, plain_text, without_frame
+from memory_assets.word_lists import word_set
 
 Type = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
 OBSERVATION_TYPES = get_args(Type)
@@ -39,16 +39,16 @@ NAME = re.compile(
 """What has a name of its own, by how it is written: `auth.py`, MCP, getUser, --flag, Redis."""
 _CONVENTIONAL = re.compile(r"^\W*([\w./+-]+)(?:\([^)]*\))?!?: ")
 _PREFIXES: dict[str, Type] = {
-    **dict.fromkeys(names("feat feature"), "feature"),
-    **dict.fromkeys(names("fix bugfix hotfix"), "bugfix"),
-    **dict.fromkeys(names("refactor refact"), "refactor"),
+    **dict.fromkeys(word_set("feat feature"), "feature"),
+    **dict.fromkeys(word_set("fix bugfix hotfix"), "bugfix"),
+    **dict.fromkeys(word_set("refactor refact"), "refactor"),
     **dict.fromkeys(
-        names("perf docs doc test tests chore build ci style revert release wip deps lint"),
+        word_set("perf docs doc test tests chore build ci style revert release wip deps lint"),
         "change",
     ),
 }
 """Conventional commits; other words before a colon name a part of the product."""
-_OF_THE_BUILD = names("build ci")
+_OF_THE_BUILD = word_set("build ci")
 """Prefixes of what can be broken and repaired like the product."""
 _FIX = Phrase(
     r"(?:also )?(?:fix(?:e[sd])?|correct(?:s|ed)?|resolve[sd]?|repair(?:s|ed)?|prevent(?:s|ed)?|"
@@ -160,18 +160,18 @@ class Moment:
     records: tuple[RedactedRecord, ...] = ()
 
 
-def asked_in(*turns: Turn) -> RedactedText:
+def request_of(*turns: Turn) -> RedactedText:
     """Return what the last of the prompts that ask for work asks for, shortened; "" if none
     does. "Commit and push" is no work."""
     for turn in reversed(turns):
-        if turn.prompt is not None and asks(turn.prompt):
-            asked = condensed(own_words(turn.prompt.text), _ASKED_LIMIT)
-            if len(asked.split()) > 2 and not _NO_REQUEST.match(asked):
-                return asked
+        if turn.prompt is not None and is_request(turn.prompt):
+            request = condense(without_frame(turn.prompt.text), _ASKED_LIMIT)
+            if len(request.split()) > 2 and not _NO_REQUEST.match(request):
+                return request
     return EMPTY
 
 
-def given_plan(turn: Turn) -> list[RedactedText]:
+def plan_heading(turn: Turn) -> list[RedactedText]:
     """Return the heading of the plan that a turn was given as its prompt; none if it was given no
     plan that says what it is for."""
     prompt = turn.prompt
@@ -182,18 +182,20 @@ def given_plan(turn: Turn) -> list[RedactedText]:
     return [] if not title or _NO_DEED.match(title) else [title]
 
 
-def asked(*turns: Turn) -> RedactedText:
-    """Return "Asked: ..." of `asked_in`, or ""."""
-    request = asked_in(*turns)
+def request_line(*turns: Turn) -> RedactedText:
+    """Return "Asked: ..." of `request_of`, or ""."""
+    request = request_of(*turns)
     return compose("Asked: {}", request) if request else request
 
 
-def narrative(parts: list[RedactedText]) -> RedactedText:
+def one_paragraph(parts: list[RedactedText]) -> RedactedText:
     """Return the parts as one paragraph that fits."""
-    return join(" ", fitted((closed(part) for part in distinct(parts)), NARRATIVE_LIMIT))
+    return join(
+        " ", cut_to_room((with_full_stop(part) for part in distinct(parts)), NARRATIVE_LIMIT)
+    )
 
 
-def stated(
+def moment_of(
     kind: Type,
     turns: tuple[Turn, ...],
     anchor: RedactedRecord,
@@ -204,7 +206,7 @@ def stated(
 ) -> Moment:
     """Return the moment of a record that states something, with what its turn was asked for, unless
     that is what is stated."""
-    request = asked_in(turns[-1])
+    request = request_of(turns[-1])
     known = any(request.rstrip(".") in sentence for sentence in account)
     return Moment(
         type=kind,
@@ -212,7 +214,7 @@ def stated(
         began=anchor,
         turns=turns,
         title=title,
-        narrative=[*account, EMPTY if known else asked(turns[-1])],
+        narrative=[*account, EMPTY if known else request_line(turns[-1])],
         facts=facts,
         concepts=concepts,
     )

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from memory_assets.models import Observation
 from memory_assets.observations.changes import work_done
 from memory_assets.observations.decisions import decisions
-from memory_assets.observations.moments import TITLE_LIMIT, Moment, narrative
+from memory_assets.observations.moments import TITLE_LIMIT, Moment, one_paragraph
 from memory_assets.redacted_text import RedactedText, content_hash, join
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.files import touched
+from memory_assets.session_analysis.files import touched_files
 from memory_assets.session_analysis.phrases import distinct, shorten
-from memory_assets.session_analysis.statements import all_said, withdrawn
+from memory_assets.session_analysis.statements import agent_sentences, withdrawn_turns
 
 OBSERVER_ID = "observer-25"
 """Changes whenever the same session would give other observations."""
@@ -37,15 +37,19 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
     return tuple(
         sorted(
             observations.values(),
-            key=lambda one: (one.turn_index, one.agent_id or "", one.anchor_seq),
+            key=lambda observation: (
+                observation.turn_index,
+                observation.agent_id or "",
+                observation.anchor_seq,
+            ),
         )
     )
 
 
 def _moments(session: SessionTurns) -> Iterator[Moment]:
     """Yield every moment; of two with one anchor the first counts."""
-    said = {turn.id: all_said([turn]) for turn in session.turns}
-    yield from work_done(session, said, withdrawn(session))
+    sentences_by_turn = {turn.id: agent_sentences([turn]) for turn in session.turns}
+    yield from work_done(session, sentences_by_turn, withdrawn_turns(session))
     decided: set[RedactedText] = set()
     for turn in session.turns:
         for decision in decisions(turn):
@@ -57,9 +61,9 @@ def _moments(session: SessionTurns) -> Iterator[Moment]:
 def _observation(session: SessionTurns, moment: Moment) -> Observation:
     anchor, turn = moment.anchor, moment.turns[-1]
     title = shorten(moment.title.squeezed(), TITLE_LIMIT)
-    account = narrative(moment.narrative)
+    account = one_paragraph(moment.narrative)
     facts = tuple(distinct(moment.facts)[:_MOST_FACTS])
-    files = touched(session, moment.records)
+    files = touched_files(session, moment.records)
     text = _text(title, account, facts)
     number = str(anchor.seq) if anchor.agent_id is None else f"{anchor.agent_id}.{anchor.seq}"
     return Observation(
@@ -79,8 +83,8 @@ def _observation(session: SessionTurns, moment: Moment) -> Observation:
         concepts=tuple(distinct(moment.concepts)),
         files_read=tuple(files.read[:_MOST_FILES]),
         files_modified=tuple(files.modified[:_MOST_FILES]),
-        turn_ids=tuple(one.id for one in moment.turns),
-        prompt_ids=tuple(one.prompt_id for one in moment.turns if one.prompt is not None),
+        turn_ids=tuple(member.id for member in moment.turns),
+        prompt_ids=tuple(member.prompt_id for member in moment.turns if member.prompt is not None),
         timestamp=moment.began.timestamp,
         ended_at=anchor.timestamp,
         git_branch=anchor.git_branch,
@@ -95,7 +99,7 @@ def _text(
 ) -> RedactedText:
     """Return what is embedded, searched and shown: title, account and facts, but for those that
     only repeat what stands before them."""
-    told = [account] if account.startswith(title.rstrip("…. ")) else [title, account]
-    text = join("\n", distinct(told))
-    new = [fact for fact in facts if fact.rstrip(".") not in text]
-    return shorten(join("\n", distinct([text, *new])), TEXT_LIMIT)
+    lead = [account] if account.startswith(title.rstrip("…. ")) else [title, account]
+    text = join("\n", distinct(lead))
+    unrepeated = [fact for fact in facts if fact.rstrip(".") not in text]
+    return shorten(join("\n", distinct([text, *unrepeated])), TEXT_LIMIT)

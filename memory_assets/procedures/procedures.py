@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from memory_assets.procedures.lasting import Lasting, shown_by
 from memory_assets.procedures.purposes import script_of, task_of
 from memory_assets.procedures.uses import Use
-from memory_assets.session_analysis.phrases import names
+from memory_assets.word_lists import word_set
 
 LONGEST = 300
 _MOST_COMMANDS = 3
 _GOES_ON = " …"
 _FILE = re.compile(r"\S*/\S*\.\w{1,5}|\S*[._]test[._]\S*|test_\S+|\S*::\S*")
-_CHOOSING = names("-run --run -k -t --grep --testNamePattern --test-name-pattern --only")
+_CHOOSING = word_set("-run --run -k -t --grep --testNamePattern --test-name-pattern --only")
 _PLAIN = tuple(
     re.compile(pattern)
     for pattern in (

@@ -12,8 +12,8 @@ from memory_assets.procedures.lasting import Lasting, Seen, shown_by
 from memory_assets.procedures.procedures import procedures
 from memory_assets.procedures.uses import Use, uses
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.commits import made_in
-from memory_assets.session_analysis.files import touched
+from memory_assets.session_analysis.commits import commits_made_by
+from memory_assets.session_analysis.files import touched_files
 from memory_assets.session_analysis.session import Calls
 
 _HOME = re.compile(r"|~|/root|(?:[A-Za-z]:|/[A-Za-z])?[\\/](?:home|Users)[\\/][^\\/]+")
@@ -72,7 +72,7 @@ def committed(session: SessionTurns) -> Iterator[Committed]:
     calls = Calls()
     for turn in session.turns:
         for record in turn.records:
-            for commit in made_in(record, calls.ended(record)):
+            for commit in commits_made_by(record, calls.ended(record)):
                 yield Committed(session.session_id, turn.id, record.timestamp, str(commit.subject))
 
 
@@ -102,7 +102,7 @@ class Read(Seen):
 def documents_read(session: SessionTurns) -> Iterator[Read]:
     """Yield the documents that each turn of a session read."""
     for turn in session.turns:
-        for path in touched(session, turn.records).read:
+        for path in touched_files(session, turn.records).read:
             name = str(path).replace("\\", "/")
             if _DOCUMENT.search(name) and not _LOADED.search(name):
                 at = turn.records[0].timestamp if turn.records else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.session_analysis.phrases import names
 from memory_assets.session_analysis.shell import Segment
+from memory_assets.word_lists import word_set
 
-_RUNNERS = names(
+_RUNNERS = word_set(
     "npm pnpm yarn bun deno node make mise just task rake mix cargo go gradle gradlew mvn dotnet "
     "swift uv poetry hatch nx turbo invoke tox nox corepack"
 )
@@ -34,8 +34,8 @@ _TASKS = tuple(
 )
 _SCRIPT = re.compile(r"(?:\.{1,2}/|~/)?[\w.@/-]+\.(?:sh|py|ts|mts|mjs|js|cjs|rb|ps1|bash|pl)")
 _FOREIGN = re.compile(r"node_modules|site-packages|^/|^~/|\.\./")
-_INTERPRETERS = names("python python3 node bun deno bash sh zsh ruby tsx ts-node pwsh perl uv")
-_OWN = names("test [ [[ memory")
+_INTERPRETERS = word_set("python python3 node bun deno bash sh zsh ruby tsx ts-node pwsh perl uv")
+_OWN = word_set("test [ [[ memory")
 """Programs that are no work of a project: the shell's own tests, and this memory."""
 
 

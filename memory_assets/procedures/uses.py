@@ -10,7 +10,7 @@ from memory_assets.procedures.lasting import Seen
 from memory_assets.procedures.purposes import purpose_of
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
-from memory_assets.session_analysis.shell import Segment, meaningful, segments
+from memory_assets.session_analysis.shell import Segment, segments, working_segments
 
 _LONGEST = 1_000
 _HEREDOC = re.compile(r"\s*<<.*$")
@@ -50,7 +50,7 @@ def uses(session: SessionTurns) -> Iterator[Use]:
         if run.segment is None or run.failed or (where := _where(session, run)) is None:
             continue
         exported = _exported(run)
-        for part in meaningful(run.record.command) or [run.segment]:
+        for part in working_segments(run.record.command) or [run.segment]:
             if not (purpose := purpose_of(part)):
                 continue
             yield Use(

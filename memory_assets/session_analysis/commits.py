@@ -12,15 +12,16 @@ from itertools import pairwise
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, names, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
 from memory_assets.session_analysis.shell import (
     SEARCHERS,
     VIEWERS,
     Segment,
-    meaningful,
     segments,
+    working_segments,
 )
+from memory_assets.word_lists import word_set
 
 MOST_COMMITS = 40
 _SUBJECT_LIMIT = 120
@@ -92,8 +93,8 @@ _SAYS_LITTLE = Phrase(
     r"|\b(?:align\w*|indent\w*|spacing|padding|colou?rs?|wording)\b"
 )
 """Beginnings of subjects that are vague without the rest of the message."""
-_VERBS = names("commit cherry-pick revert")
-_SHOWING = VIEWERS | SEARCHERS | names("git gh awk jq echo ls find strings diff")
+_VERBS = word_set("commit cherry-pick revert")
+_SHOWING = VIEWERS | SEARCHERS | word_set("git gh awk jq echo ls find strings diff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class CommitCall:
         return self.made.sha_in(self.named_in)
 
 
-def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
+def commit_lines(session: SessionTurns) -> tuple[RedactedText, ...]:
     """Return "SHA subject" of each commit that stayed, oldest first; only the subject if git
     printed no SHA."""
     lines: list[RedactedText] = []
@@ -164,23 +165,23 @@ def _history(session: SessionTurns) -> tuple[Sequence[CommitCall], Mapping[str, 
             rebased = rebased or _REBASES.search(command) is not None
             if rebased:
                 replacements |= _note_rebased(stayed, record)
-            printed = made_in(record, command)
-            for _ in range(0 if record.is_error else min(_reset_by(command), len(stayed))):
-                replacements[stayed.popitem()[1].made.sha] = RESET
-            if not printed and stayed and not record.is_error and _amends_quietly(command, record):
+            printed = commits_made_by(record, command)
+            if not record.is_error:
+                for _ in range(min(_reset_by(command), len(stayed))):
+                    replacements[stayed.popitem()[1].made.sha] = RESET
+            if not (printed or record.is_error) and stayed and _amends_quietly(command, record):
                 earlier = stayed.popitem()[1]
                 sha = "".join(_ACKNOWLEDGED.findall(record.text)[-1:])
                 sha = sha or _listed_sha(earlier.made.subject, record)
-                same = MadeCommit(sha, earlier.made.subject)
-                replacements[earlier.made.sha] = same.sha or AMENDED
-                stayed[same.subject] = CommitCall(same, turn, record, record.text, earlier.message)
+                amended = MadeCommit(sha, earlier.made.subject)
+                replacements[earlier.made.sha] = amended.sha or AMENDED
+                stayed[amended.subject] = CommitCall(
+                    amended, turn, record, record.text, earlier.message
+                )
             for made, amends in zip(printed, _amending(command, len(printed)), strict=True):
                 replaced = stayed.pop(made.subject, None)
-                if (
-                    replaced is None
-                    and amends
-                    and _may_amend(stayed, made, amends, record, command)
-                ):
+                can_amend = amends and _may_amend(stayed, made, amends, record, command)
+                if replaced is None and can_amend:
                     replaced = stayed.popitem()[1]
                 own_message = _MESSAGE.search(command) or _HEREDOC.search(command)
                 message = replaced.message if replaced is not None and not own_message else command
@@ -220,11 +221,11 @@ def _may_amend(
     if not stayed or "--no-edit" in amends.words:
         return False
     last = next(reversed(stayed.values()))
-    another = made.branch and last.made.branch and made.branch != last.made.branch
-    if another and not _BEGINS_BRANCH.search(command):
+    on_other_branch = made.branch and last.made.branch and made.branch != last.made.branch
+    if on_other_branch and not _BEGINS_BRANCH.search(command):
         return False
-    at, first = _written_at(record), _written_at(last.record) or last.record.timestamp
-    return at is None or first is None or abs(at - first) <= _MADE_WITHIN
+    written, last_written = _written_at(record), _written_at(last.record) or last.record.timestamp
+    return written is None or last_written is None or abs(written - last_written) <= _MADE_WITHIN
 
 
 def _written_at(record: RedactedRecord) -> datetime | None:
@@ -286,7 +287,7 @@ def _reset_by(command: RedactedText) -> int:
     return back
 
 
-def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
+def commits_made_by(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
     """Return the commits that a call made, `record` being its result and `command` what it ran.
 
     Those that git printed; if it printed none, those of which a wrapper printed the SHA, or the one
@@ -298,9 +299,9 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
         return []
     if not any(verb in command for verb in _VERBS) or not makes_commits(command):
         shows = " changed" in record.text and not record.is_error
-        printed = printed_in(record.text, counted=True) if shows else []
+        printed = commits_printed_in(record.text, counted=True) if shows else []
         return printed if printed and not _only_shows(command) else []
-    printed = printed_in(record.text)
+    printed = commits_printed_in(record.text)
     if printed or record.is_error:
         return printed
     subjects = _given_subjects(command)
@@ -315,11 +316,11 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
 
 def _only_shows(command: RedactedText) -> bool:
     """Return True unless a command runs something else than git and programs that show files."""
-    programs = {segment.program for segment in meaningful(command)}
+    programs = {segment.program for segment in working_segments(command)}
     return not programs - _SHOWING
 
 
-def printed_in(text: RedactedText, *, counted: bool = False) -> list[MadeCommit]:
+def commits_printed_in(text: RedactedText, *, counted: bool = False) -> list[MadeCommit]:
     """Return the commits in a text, as printed by `git commit`: `[branch sha] subject`; if
     `counted`, only those below which the number of files stands."""
     return [
@@ -382,22 +383,22 @@ def is_routine(subject: str) -> bool:
     return _ROUTINE.match(subject) is not None
 
 
-def by_weight(calls: Sequence[CommitCall]) -> list[CommitCall]:
+def most_significant_first(calls: Sequence[CommitCall]) -> list[CommitCall]:
     """Return commits sorted by significance: the largest first, then those with a vague subject,
     last routine and reverted ones; each group by size."""
-    reverted = {back["subject"] for call in calls if (back := REVERT.match(call.made.subject))}
+    reverted = {revert["subject"] for call in calls if (revert := REVERT.match(call.made.subject))}
 
     def order(call: CommitCall) -> tuple[int, float]:
         subject = call.made.subject
         undone = subject in reverted or REVERT.match(subject)
-        little = says_little(subject) or is_beside(subject)
+        little = says_little(subject) or is_beside_the_product(subject)
         rank = 2 if undone or is_routine(subject) else 1 if little else 0
         return rank, -math.log2(1 + call.made.lines)
 
     return sorted(calls, key=order)
 
 
-def is_beside(subject: str) -> bool:
+def is_beside_the_product(subject: str) -> bool:
     """Return True for the subject of a commit of documents, tests or the build."""
     return _BESIDE_THE_PRODUCT.match(subject) is not None
 

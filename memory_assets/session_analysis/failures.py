@@ -18,16 +18,17 @@ from dataclasses import dataclass
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, head_and_tail, names, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, head_and_tail, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
 from memory_assets.session_analysis.shell import (
     LOOKING_GIT,
     SEARCHERS,
     VIEWERS,
     Segment,
-    meaningful,
-    shown,
+    display_text,
+    working_segments,
 )
+from memory_assets.word_lists import word_set
 
 MOST_ERRORS = 20
 RESOLVED, PASSED_AGAIN = "resolved", "passed again"
@@ -92,12 +93,12 @@ _ERROR_LINES = tuple(
 )
 _GOES_ON = re.compile(r":\s*\n\s*\S.*")
 """Behind a line that only says that something failed, the one that says what."""
-_EXACT = names("-c -e -")
-_SINGLE = names(
+_EXACT = word_set("-c -e -")
+_SINGLE = word_set(
     "pytest tox nox jest vitest mocha playwright phpunit rspec tsc eslint ruff mypy pyright biome "
     "prettier golangci-lint gofmt flake8 black shellcheck"
 )
-_VERBS = names(
+_VERBS = word_set(
     "git npm pnpm yarn bun go cargo make mvn gradle ./gradlew gradlew dotnet mise just task docker "
     "alembic terraform python python3 node deno bash sh ruby php uv pip pip3 poetry swift mix"
 )
@@ -106,8 +107,10 @@ _CHANGES = re.compile(
     r"migrate|generate|apply|fix|format|fmt|tidy|get|rm|exec|trust|set)\b|--(?:fix|write)\b"
 )
 _EVERYTHING = frozenset({"./...", ".", "all", "tests", "test"})
-_ASKS_FOR_HELP = names("--help -h help --version")
-_MAY_FAIL = SEARCHERS | VIEWERS | names("diff cmp test [ [[ which ls find grep command type pgrep")
+_ASKS_FOR_HELP = word_set("--help -h help --version")
+_MAY_FAIL = (
+    SEARCHERS | VIEWERS | word_set("diff cmp test [ [[ which ls find grep command type pgrep")
+)
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
 
 
@@ -195,7 +198,7 @@ def may_change(record: RedactedRecord) -> bool:
         kind == "shell"
         and any(
             not (part.program in _MAY_FAIL or part.program in _SINGLE or _checks(part))
-            for part in meaningful(record.command)
+            for part in working_segments(record.command)
         )
     )
 
@@ -241,7 +244,7 @@ def _run(turn: Turn, record: RedactedRecord, command: RedactedText, calls: Calls
 
 
 def _command_run(turn: Turn, record: RedactedRecord, command: RedactedText) -> Run | None:
-    parts = meaningful(command)
+    parts = working_segments(command)
     if not parts or _ASKS_FOR_HELP & set(parts[-1].words):
         return None
     decisive = next((part for part in reversed(parts) if _is_runner(part)), parts[-1])
@@ -255,7 +258,7 @@ def _command_run(turn: Turn, record: RedactedRecord, command: RedactedText) -> R
         failed = (silent or _hides_status(command, decisive)) and _reads_as_failed(record.text)
     if not failed:
         return Run(turn, record, _comparison_key(decisive), False, decisive)
-    text = shorten(shown(decisive), _COMMAND_LIMIT)
+    text = shorten(display_text(decisive), _COMMAND_LIMIT)
     return Run(turn, record, _comparison_key(decisive), True, decisive, text, _head(record.text))
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.path_spelling import is_of_windows, relative_path
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import Phrase, distinct, names
+from memory_assets.session_analysis.phrases import Phrase, distinct
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, segments
 from memory_assets.tool_names import kind_of_tool
+from memory_assets.word_lists import word_set
 
 MOST_FILES = 60
 _SERVER = "mcp__"
@@ -28,7 +29,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTI
 _LOOKS_LIKE_A_FILE = re.compile(
     r"^(?!https?:)[\w@~./\\:+-]*\w\.\w{1,8}$|^[\w@~.+-]+(?:/[\w@.+-]+)+$"
 )
-_OPTIONS_WITH_VALUE = names("-g --glob -A -B -C -m -t --type -d --max-count --include --exclude")
+_OPTIONS_WITH_VALUE = word_set("-g --glob -A -B -C -m -t --type -d --max-count --include --exclude")
 _SCRATCH = Phrase(
     r"^(?:/private)?/(?:tmp|var/folders|dev)/|^nul$|^\$|[*{]|^s(?P<mark>[/|#]).*(?P=mark).*(?P=mark)"
 )
@@ -52,7 +53,7 @@ _LONG_REPORT = 1_500
 
 
 @dataclass(slots=True)
-class Touched:
+class TouchedFiles:
     """Paths relative to the project where they lie in it, in the order they were met."""
 
     read: list[RedactedText] = field(default_factory=list)
@@ -72,31 +73,33 @@ def tool_kind(record: RedactedRecord) -> str:
     return kind or ("shell" if record.command else "")
 
 
-def touched(session: SessionTurns, records: Sequence[RedactedRecord] | None = None) -> Touched:
+def touched_files(
+    session: SessionTurns, records: Sequence[RedactedRecord] | None = None
+) -> TouchedFiles:
     """Return the files read and changed and the patterns searched for, each once, in a session
     or in some of its records. A call that failed or was rejected read and changed nothing."""
     records = session.records if records is None else records
-    seen = Touched()
+    found = TouchedFiles()
     for record in records:
         if record.kind != "tool_use" or record.tool_use_id in session.failed_calls:
             continue
         kind = tool_kind(record)
         if kind == "read":
-            seen.read += record.paths
+            found.read += record.paths
         elif kind == "write":
-            seen.modified += record.paths or patched_paths(record.text)
+            found.modified += record.paths or patched_paths(record.text)
         elif kind == "search":
             pattern = _SEARCH_FIELD.search(record.text)
             if pattern and record.agent_id is None:
-                seen.searches.append(record.text.cut(*pattern.span(1)).squeezed())
+                found.searches.append(record.text.cut(*pattern.span(1)).squeezed())
         elif kind == "shell":
-            _add_shell_files(record, seen)
+            _add_shell_files(record, found)
     cwds = sorted(distinct(record.cwd for record in records), key=lambda cwd: (len(cwd), cwd))
     roots = distinct([session.project_root, *cwds])
-    modified = _project_paths(seen.modified, roots)
+    modified = _project_paths(found.modified, roots)
     changed = set(modified)
-    read = [path for path in _project_paths(seen.read, roots) if path not in changed]
-    return Touched(read[:MOST_FILES], modified[:MOST_FILES], distinct(seen.searches))
+    read = [path for path in _project_paths(found.read, roots) if path not in changed]
+    return TouchedFiles(read[:MOST_FILES], modified[:MOST_FILES], distinct(found.searches))
 
 
 def _project_paths(paths: list[RedactedText], roots: list[RedactedText]) -> list[RedactedText]:
@@ -111,7 +114,7 @@ def patched_paths(text: RedactedText) -> tuple[RedactedText, ...]:
     return tuple(text.cut(*match.span(1)) for match in _PATCHED.finditer(text))
 
 
-def _add_shell_files(record: RedactedRecord, seen: Touched) -> None:
+def _add_shell_files(record: RedactedRecord, seen: TouchedFiles) -> None:
     seen.modified += patched_paths(record.command)
     for segment in segments(record.command):
         program = segment.program
@@ -150,10 +153,10 @@ def files_changed(session: SessionTurns) -> tuple[int, ...]:
 
 
 def _files_changed(session: SessionTurns) -> tuple[int, ...]:
-    return tuple(len(touched(session, turn.records).modified) for turn in session.turns)
+    return tuple(len(touched_files(session, turn.records).modified) for turn in session.turns)
 
 
-def weights(session: SessionTurns) -> tuple[float, ...]:
+def turn_weights(session: SessionTurns) -> tuple[float, ...]:
     """Return the weight of each turn: a point for each file that it changed, less for its calls
     and the length of its last message; 0 for a turn without any."""
     return session.once(_weights)
@@ -166,7 +169,7 @@ def _weights(session: SessionTurns) -> tuple[float, ...]:
 
 def _weight(turn: Turn) -> float:
     calls = sum(record.kind == "tool_use" for record in turn.records)
-    prose = [len(one.text) for one in turn.records if one.kind == "assistant_text"]
+    prose = [len(record.text) for record in turn.records if record.kind == "assistant_text"]
     report = min(prose[-1] if prose else 0, _LONG_REPORT) / _LONG_REPORT
     return math.log1p(calls) / 2 + report
 

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from itertools import chain
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import Phrase, distinct, names
-from memory_assets.session_analysis.sentences import Sentence, sentences
+from memory_assets.session_analysis.phrases import Phrase, distinct
+from memory_assets.session_analysis.sentences import Sentence, parse_sentences
+from memory_assets.word_lists import word_set
 
-_SHORTEST, _LONGEST = 12, 320
+_SHORTEST = 12
+_LONGEST = 320
 _LONGEST_INSTRUCTION = 160
 _MOST_UNDER_A_HEADING = 2
 _NEAR = 60
@@ -108,7 +110,7 @@ _NOT_STANDING = Phrase(
     r"\b(?:error|warning|exception):"
 )
 _WORD = re.compile(r"[^\W\d_]{3,}|\w*[_\d/]\w*")
-_EMPTY_WORDS = names(
+_EMPTY_WORDS = word_set(
     "the and for you are was not yet how why can did its let one way now but all any has had "
     "which what when would could should shall like want next steps step then this that these those "
     "there here with from your yours have them they with also else more less need needs remaining "
@@ -124,7 +126,7 @@ _PIECE = re.compile(r"(?<=[.!?\n;])\s+|\n")
 def open_ends(message: RedactedText) -> list[RedactedText]:
     """Return the sentences of a closing message that name what was left to do or to decide: an
     offer or a question with which it ends, then the others in their order."""
-    parts = [part for part in sentences(message) if _is_specific(_with_straight_quotes(part))]
+    parts = [part for part in parse_sentences(message) if _is_specific(_with_straight_quotes(part))]
     offers = [part.text for part in parts[-2:] if OFFER.search(_with_straight_quotes(part))]
     return distinct([*offers, *left_open(message)])
 
@@ -134,7 +136,7 @@ def left_open(message: RedactedText) -> list[RedactedText]:
     `_MOST_UNDER_A_HEADING` of a list of them."""
     named: list[RedactedText] = []
     under: Counter[tuple[str, str]] = Counter()
-    for part in sentences(message):
+    for part in parse_sentences(message):
         place = (part.heading, part.lead)
         if _is_specific(_with_straight_quotes(part)) and is_open(part, is_first=not under[place]):
             under[place] += 1
@@ -173,8 +175,11 @@ def standing_instructions(prompt: str) -> Iterator[str]:
     """Yield the sentences of a prompt that hold beyond this session: always, never, from now on,
     let's keep, we don't want."""
     pieces = _PIECE.split(_QUOTED.sub(" ", prompt.replace("’", "'")))
-    whole = (" ".join(piece.split()).strip("-*• ") for piece in pieces)
-    clauses = (one.split(", ") if len(one) > _LONGEST_INSTRUCTION else [one] for one in whole)
+    sentences = (" ".join(piece.split()).strip("-*• ") for piece in pieces)
+    clauses = (
+        sentence.split(", ") if len(sentence) > _LONGEST_INSTRUCTION else [sentence]
+        for sentence in sentences
+    )
     for words in chain.from_iterable(clauses):
         if not _SHORTEST <= len(words) <= _LONGEST_INSTRUCTION or _NOT_STANDING.search(words):
             continue

@@ -53,17 +53,12 @@ def in_small_letters(text: str) -> str:
     small = text.lower()
     if len(small) == len(text):
         return small
-    return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
-
-
-def names(words: str) -> frozenset[str]:
-    """Return a set of names from one string of them."""
-    return frozenset(words.split())
+    return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
 
 
 def number(value: int) -> RedactedText:
     """Return a count as text."""
-    return join("", (_DIGITS.cut(int(one), int(one) + 1) for one in str(abs(value))))
+    return join("", (_DIGITS.cut(int(digit), int(digit) + 1) for digit in str(abs(value))))
 
 
 def shorten(text: RedactedText, limit: int) -> RedactedText:
@@ -93,7 +88,7 @@ def head_and_tail(text: RedactedText, head: int, tail: int) -> RedactedText:
     return compose("{}\n[...]\n{}", first, last)
 
 
-def fitted(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
+def cut_to_room(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
     """Return the parts, each cut to the rest of `room` characters, as long as 40 are left."""
     kept: list[RedactedText] = []
     for part in parts:
@@ -104,7 +99,7 @@ def fitted(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
     return kept
 
 
-def leading(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
+def first_that_fit(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
     """Return the first parts that fit in `room` characters with a separator of two after each."""
     kept: list[RedactedText] = []
     for part in parts:
@@ -134,7 +129,7 @@ def base_name(path: RedactedText) -> RedactedText:
     return bare.cut(max(bare.rfind("/"), bare.rfind("\\")) + 1)
 
 
-def closed(text: RedactedText) -> RedactedText:
+def with_full_stop(text: RedactedText) -> RedactedText:
     """Return `text` with a full stop, unless it ends a sentence already."""
     if text.endswith(_ENDS) or not text:
         return text

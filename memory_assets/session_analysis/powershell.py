@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import names
+from memory_assets.word_lists import word_set
 
 _VERBS = (
     "Add Clear Compare Compress ConvertFrom ConvertTo Copy Disable Enable Expand Export Find "
@@ -43,13 +43,13 @@ _TOKEN = re.compile(
     r"|(?P<word>(?:[^\s\"'`(){}|;&>]|`.)++)|(?P<other>.)",
     re.DOTALL,
 )
-_STATEMENTS = names(
+_STATEMENTS = word_set(
     "for foreach while do if elseif else try catch finally switch function filter begin process "
     "end trap until"
 )
 _ASSIGNS = re.compile(r"(?:\[[\w.\[\]]+\])?\$[\w:.{}]+(?:\s*[+*/-]?=|$)")
 _COMMAND = re.compile(r"[A-Za-z_.~\\/][\w.:~\\/@+-]*")
-_VALUES = names("return throw break continue exit param using")
+_VALUES = word_set("return throw break continue exit param using")
 _GOES_ON = re.compile(r"\s*\|(?!\|)")
 _CONTINUED = re.compile(
     r"(?<![ \t])[ \t]*+(?<!\|)\|[ \t\r]*\n\s*|(?<!\s)[^\S\n]*+\n\s*+\|(?!\|)\s*"
@@ -92,7 +92,8 @@ class _Statement:
 
 def pipelines(command: RedactedText, depth: int = 0) -> Iterator[Pipeline]:
     """Yield the pipelines of a command line."""
-    statement, opened = _Statement(), list[tuple[str, int]]()
+    statement = _Statement()
+    opened: list[tuple[str, int]] = []
     at = start = 0
     while at < len(command):
         token = _TOKEN.match(command, at)

@@ -5,17 +5,55 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.session_analysis.other_languages import (
-    OTHER_CAUSES,
-    OTHER_DEEDS,
-    OTHER_GUESSES,
-    OTHER_NEXT,
-    OTHER_OPEN,
-    OTHER_PLANS,
-    OTHER_REASONS,
-)
 from memory_assets.session_analysis.phrases import Phrase
-from memory_assets.session_analysis.statements import Said, readable
+from memory_assets.session_analysis.statements import AgentSentence, is_readable
+
+OTHER_CAUSES = (
+    r"原因(?:是|在于|有|了|：|:|は|です|でした)|根因|导致|是因为|问题(?:是|在于|出在)|引起的|問題(?:は|です)|"
+    r"のが(?:原因|問題)|\b(?:ursache|grund (?:ist|war|dafür)|(?:lag|liegt) (?:daran|an)|"
+    r"das problem (?:ist|war)|la (?:causa|cause)|el problema (?:es|era)|"
+    r"le problème (?:est|était|vient))\b"
+)
+OTHER_REASONS = (
+    r"因为|由于|(?:说明|表明)(?=[^。，、]{4})|所以|因此|必须|不支持|无法|不能|只(?:有|能|在)|要求|而不是|而是|不需要|不用|"
+    r"ため(?!に)|ので|から[、。]|により|つまり|できない|できません|ません|必要|のみ|だけ|ではなく|"
+    r"\b(?:weil|deshalb|dadurch|nur wenn|porque|debido a|parce que)\b"
+)
+OTHER_GUESSES = (
+    r"可能|也许|大概|かもしれ|おそらく|見込み|と思われ|おすすめ|安心です|"
+    r"\b(?:vielleicht|vermutlich|wahrscheinlich)\b"
+)
+OTHER_PLANS = (
+    r"^\W*(?:让我|我来|我会|我将|接下来|下一步|先(?!前)|需要(?:我|现在)|要不要|好的|如果|まず|次に|もし|"
+    r"ich werde|lass mich|wenn du|falls)|"
+    r"(?:吗|呢|吧|しましょう|ましょうか|ますか|ください|(?:確認|対応|修正|追加|変更|削除|実行|作成)します|"
+    r"進めます|行います|見ます)\W*$"
+)
+OTHER_NEXT = (
+    r"次の(?:一手|ステップ|アクション|作業)|今後|残(?:り|タスク)|下一步|接下来|待办|后续|"
+    r"nächste schritte|prochaines étapes|próximos pasos|다음 단계"
+)
+"""Headings of next steps."""
+_MADE = (
+    r"(?:创建|新建|添加|新增|加入|修复|修正|更新|删除|清除|移除|替换|安装|配置|实现|改成|改为|改用|移到|提交|推送|写入|"
+    r"保存|生成|重构|优化|合并|重命名|调整|统一|补充|下载|搭建|填充|启动|写)"
+)
+OTHER_DEEDS = Phrase(
+    rf"(?:已|已经|全部|成功){_MADE}|{_MADE}(?:了|好|完|成功|到|至|为)|完成(?!度|标准|的|后|之)|跑通|搞定|修了|"
+    r"(?:しました|済み|完了(?:です|した)?)(?:\W|$)|(?:削除|追加|更新|変更|修正|統一|移行|置換|実装|作成|導入|"
+    r"解消|統合|移動|抽出|固定|簡素化|置き換え)(?=\W*$)|(?:했습니다|됐습니다|되었습니다|완료)|"
+    r"\b(?:hinzugefügt|entfernt|erstellt|behoben|angepasst|aktualisiert|ersetzt|umbenannt|"
+    r"implementiert|korrigiert|gelöscht|geändert|verschoben|ergänzt|eingebaut|umgestellt|"
+    r"(?:añadid|agregad|corregid|eliminad|cread|actualizad|reemplazad)[oa]s?|"
+    r"(?:ajouté|corrigé|supprimé|créé|remplacé|mis à jour)e?s?)\b"
+)
+OTHER_OPEN = Phrase(
+    r"[吗？?]|(?:需要|可以|要不要|如果|建议|下一步|接下来|还没|尚未|未能|因为|说明|思い|考え|判断|確認|分か|整理|ますか|ください|必要|次に|まず|"
+    r"します|する予定|したい|しましょう|できます|可能)|\b(?:möchte\w*|soll\w*|wenn|falls|kann|können|muss|"
+    r"müssen|nicht)\b|"
+    r"^(?=.{0,14}$)[^a-z]*$"
+)
+"""Sentences on work that is not done yet, or too short to say what was done."""
 
 CAUSE = Phrase(
     rf"{OTHER_CAUSES}|"
@@ -119,22 +157,22 @@ def states_nothing(text: str) -> bool:
     return (_NO_FINDING.search(text) or _TRANSIENT.search(text)) is not None
 
 
-def cause_score(said: Said) -> float:
+def cause_score(sentence: AgentSentence) -> float:
     """Return a score: 1.2 and more for a sentence that gives a reason or a finding."""
-    text = said.plain
-    if not readable(text):
+    text = sentence.plain
+    if not is_readable(text):
         return 0.0
     score = 3.0 if CAUSE.search(text) else 0.0
     score += min(2, REASON.count(text)) * 0.7
-    if score == 0 or text[0] in '"“' or _OTHERS_HEADING.search(said.sentence.heading):
+    if score == 0 or text[0] in '"“' or _OTHERS_HEADING.search(sentence.parsed.heading):
         return 0.0
     if PLANNING.search(text) or _VERDICT.search(text) or states_nothing(text):
         return 0.0
-    listed = said.sentence.item and said.changed and score < 1.5
-    if listed and SUMMARY_HEADING.search(f"{said.sentence.heading} {said.sentence.lead}"):
+    listed = sentence.parsed.item and sentence.changed and score < 1.5
+    if listed and SUMMARY_HEADING.search(f"{sentence.parsed.heading} {sentence.parsed.lead}"):
         return 0.0  # of a list of changes
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
-    sure = said.closing or said.recap
+    sure = sentence.closing or sentence.recap
     score += 0.5 if sure else -0.8
     score -= 3.0 if GUESSED.search(text) else 0.0
     score -= (1.2 if sure else 2.0) if DOUBTFUL.search(text) else 0.0
@@ -227,37 +265,47 @@ def _deed_of(text: str) -> str:
     return _CLAUSE_END.split(text, maxsplit=1)[0] if DID.match(text) else text
 
 
-def done_score(said: Said) -> float:
+def done_score(sentence: AgentSentence) -> float:
     """Return a score: 1.5 and more for a sentence that tells of work done."""
-    text = said.plain
-    if not (said.closing or said.recap) or not readable(text) or NOT_DONE.search(_deed_of(text)):
+    text = sentence.plain
+    if (
+        not (sentence.closing or sentence.recap)
+        or not is_readable(text)
+        or NOT_DONE.search(_deed_of(text))
+    ):
         return 0.0
-    if NEXT_HEADING.search(said.sentence.heading) or NEXT_HEADING.search(said.sentence.lead):
+    if NEXT_HEADING.search(sentence.parsed.heading) or NEXT_HEADING.search(sentence.parsed.lead):
         return 0.0
-    if _OTHERS_HEADING.search(said.sentence.heading) and not said.changed:
+    if _OTHERS_HEADING.search(sentence.parsed.heading) and not sentence.changed:
         return 0.0
     deed = DID.search(text)
     if (deed and _QUOTES.search(text[: deed.start()])) or (not deed and _UNDER_WAY.search(text)):
         return 0.0
     if not deed and OTHER_DEEDS.search(text):
-        if not (said.changed or said.recap or said.place == 0) or OTHER_OPEN.search(text):
+        if not (sentence.changed or sentence.recap or sentence.place == 0) or OTHER_OPEN.search(
+            text
+        ):
             return 0.0
-        return 0.0 if CAUSE_HEADING.search(said.sentence.lead) else 2.4 if said.changed else 2.0
+        return (
+            0.0 if CAUSE_HEADING.search(sentence.parsed.lead) else 2.4 if sentence.changed else 2.0
+        )
     # "completed runs ..." in lower case may be an adjective, other than the verb after a path:
     # "src/gate.py - Added ...".
     score = 0.0
     if deed:
         verb = text[deed.end() - len(deed[0].split()[-1]) :]
         score = 2.0 if deed.start() or text[0].isupper() or verb[0].isupper() else 0.5
-    if score or said.changed or said.last:  # else it may describe an unchanged state
+    if score or sentence.changed or sentence.last:  # else it may describe an unchanged state
         score += 1.0 if NOW.search(text) or (not deed and WAS_DONE.search(text)) else 0.0
     if score == 0:
         return 0.0
-    if SUMMARY_HEADING.search(said.sentence.heading) or SUMMARY_HEADING.search(said.sentence.lead):
+    if SUMMARY_HEADING.search(sentence.parsed.heading) or SUMMARY_HEADING.search(
+        sentence.parsed.lead
+    ):
         score += 0.7
-    score += 1.0 if said.last else 0.0
-    score += 0.4 if said.changed else 0.0
-    score += 0.6 if said.recap else 0.0
-    score += 0.3 if not said.sentence.item else 0.0
+    score += 1.0 if sentence.last else 0.0
+    score += 0.4 if sentence.changed else 0.0
+    score += 0.6 if sentence.recap else 0.0
+    score += 0.3 if not sentence.parsed.item else 0.0
     score -= 0.5 if len(text) > 200 else 0.0
     return score

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, join
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, closed, shorten
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, shorten, with_full_stop
 
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+|\s*\*\*[^*]{1,80}?(:\*\*|\*\*:?)\s*$")
@@ -121,7 +121,7 @@ class _Block:
 
 
 @lru_cache(maxsize=1_000)
-def sentences(text: RedactedText) -> tuple[Sentence, ...]:
+def parse_sentences(text: RedactedText) -> tuple[Sentence, ...]:
     """Return the sentences of a Markdown text in order, without its markup.
 
     The sentences of recent texts are cached, because several callers read each session.
@@ -131,7 +131,7 @@ def sentences(text: RedactedText) -> tuple[Sentence, ...]:
         marked = join(" ", block.lines)
         codes = [code[1] for code in _CODE.finditer(marked) if _DOT.search(code[1])]
         before = EMPTY
-        for sentence in split(plain_text(marked), codes):
+        for sentence in split_sentences(plain_text(marked), codes):
             where = block.heading, block.lead, block.item, before, block.indent
             statements.append(Sentence(sentence, *where))
             before = sentence
@@ -145,7 +145,7 @@ def plain_text(text: RedactedText) -> RedactedText:
     return plain.sub(_LEADING, "")
 
 
-def split(plain: RedactedText, codes: Sequence[str] = ()) -> Iterator[RedactedText]:
+def split_sentences(plain: RedactedText, codes: Sequence[str] = ()) -> Iterator[RedactedText]:
     """Yield the sentences of one paragraph of plain text, none that ends within one of `codes`."""
     at = 0
     spans = [(begin, begin + len(code)) for code in codes if (begin := plain.find(code)) >= 0]
@@ -176,7 +176,7 @@ def _trimmed(text: RedactedText) -> Iterator[RedactedText]:
 def _blocks(text: RedactedText) -> list[_Block]:
     blocks: list[_Block] = []
     heading = lead = EMPTY
-    goes_on = False  # whether the next line of prose is part of the last block
+    continues = False  # whether the next line of prose is part of the last block
     fence = ""
     for line in text.lines():
         mark = _FENCE.match(line)
@@ -185,19 +185,19 @@ def _blocks(text: RedactedText) -> list[_Block]:
                 fence = mark.group(1)
             elif mark and mark.group(1).startswith(fence):
                 fence = ""
-            goes_on = False
+            continues = False
             continue
         title, item, row = _HEADING.match(line), _ITEM.match(line), _ROW.match(line)
         if title and not title.group(1) and _GRADE.match(line):
             title = None
         ends = bool(title or row or not line.strip() or _NOT_PROSE.match(line))
-        if goes_on and (ends or item):
+        if continues and (ends or item):
             lead = _lead_in(blocks[-1], lead)
         if row:
             cells = line.cut(*row.span("cells")).sub(_CELL_ENDS, " — ")
             blocks.append(_Block([cells], heading, lead, item=True))
         elif _BELOW_THE_NAMES.match(line):
-            names = (plain_text(line) for one in blocks[-1:] for line in one.lines)
+            names = (plain_text(line) for block in blocks[-1:] for line in block.lines)
             lead = join(" ", (*((lead,) if lead else ()), *names))
             del blocks[-1:]
         elif title:
@@ -205,12 +205,12 @@ def _blocks(text: RedactedText) -> list[_Block]:
         elif item and not ends:
             indent = len(line) - len(line.lstrip())
             blocks.append(_Block([line.cut(item.end())], heading, lead, item=True, indent=indent))
-        elif goes_on and not ends:
+        elif continues and not ends:
             blocks[-1].lines.append(line)
         elif not ends:
             blocks.append(_Block([line], heading, EMPTY, item=False))
             lead = EMPTY
-        goes_on = not ends
+        continues = not ends
     return blocks
 
 
@@ -228,10 +228,10 @@ def is_notice(prompt: str) -> bool:
     return _NOTICE.match(prompt[:_HEAD_OF_A_NOTICE]) is not None
 
 
-def asks(prompt: RedactedRecord) -> bool:
+def is_request(prompt: RedactedRecord) -> bool:
     """Return True if a prompt is a request, not a greeting, a "go on", a bare command or a notice
     of the program around the agent."""
-    text = own_words(prompt.text).strip()
+    text = without_frame(prompt.text).strip()
     if is_notice(text):
         return False
     if not text or (len(text) < 60 and (_SMALL_TALK.fullmatch(text) or _MOVING.fullmatch(text))):
@@ -239,7 +239,7 @@ def asks(prompt: RedactedRecord) -> bool:
     return not (prompt.subtype == "command" and " " not in text and text.startswith("/"))
 
 
-def own_words(text: RedactedText) -> RedactedText:
+def without_frame(text: RedactedText) -> RedactedText:
     """Return a prompt without marks of images, documents and quotations around all of it, the
     opening of a plan, and the text of a program or a skill around a task."""
     text = text.sub(_PLAN, "").sub(_IMAGE, "").sub(_FRAME, "")
@@ -254,14 +254,16 @@ def own_words(text: RedactedText) -> RedactedText:
 def request_sentences(text: RedactedText) -> Sequence[Sentence]:
     """Return a prompt's sentences without pasted output; a plan's heading counts as the first."""
     head = text.cut(0, 6_000)
-    statements = sentences(join("\n", (line for line in head.lines() if not _PASTED.match(line))))
+    statements = parse_sentences(
+        join("\n", (line for line in head.lines() if not _PASTED.match(line)))
+    )
     opening = _OPENING_HEADING.match(head)
     if opening:
-        return [Sentence(closed(plain_text(head.cut(*opening.span(1))))), *statements]
+        return [Sentence(with_full_stop(plain_text(head.cut(*opening.span(1))))), *statements]
     return statements
 
 
-def condensed(text: RedactedText, limit: int, *, filled: bool = False) -> RedactedText:
+def condense(text: RedactedText, limit: int, *, filled: bool = False) -> RedactedText:
     """Return the first sentences that fit. Only the first one is shortened if it is too long; with
     `filled` also a later one, if half of the room would be empty."""
     kept: list[RedactedText] = []

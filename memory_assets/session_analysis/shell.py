@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from threading import Lock
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import names, shorten
+from memory_assets.session_analysis.phrases import shorten
 from memory_assets.session_analysis.powershell import pipelines, unwrapped
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.word_lists import word_set
 
 MAX_SCANNED = 4_000
 _CACHED_CHARACTERS = 4_000_000
@@ -28,7 +29,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ASSIGNMENT = re.compile(r"\w+=")
-_WRAPPERS = names(
+_WRAPPERS = word_set(
     "sudo rtk time timeout nice env nohup command npx bunx pnpx xvfb-run exec stdbuf then do if "
     "while"
 )
@@ -38,10 +39,12 @@ _RUNNERS = (
 )
 _WINDOWS_PROGRAMS = (".exe", ".cmd", ".bat")
 _WRAPPER_ARGUMENT = re.compile(r"-.*|\d+[smh]?$|\w+=.*|--$")
-VIEWERS = names("cat head tail less more nl bat sed Get-Content gc")
-SEARCHERS = names("rg grep egrep ag ack fgrep findstr Select-String sls")
-_FILTERS = VIEWERS | SEARCHERS | names("sort uniq wc awk tr cut tee xargs jq column fold rev tac")
-_SETTING_UP = names(
+VIEWERS = word_set("cat head tail less more nl bat sed Get-Content gc")
+SEARCHERS = word_set("rg grep egrep ag ack fgrep findstr Select-String sls")
+_FILTERS = (
+    VIEWERS | SEARCHERS | word_set("sort uniq wc awk tr cut tee xargs jq column fold rev tac")
+)
+_SETTING_UP = word_set(
     "cd echo printf export set source . true false : pwd sleep mkdir touch wait fi done else unset "
     "shopt trap pushd popd date clear chcp cls Set-Location Push-Location Pop-Location Write-Host "
     "Write-Output Start-Sleep Out-Null Import-Module Set-StrictMode"
@@ -54,33 +57,33 @@ _ASSIGNED = re.compile(r"(?<==).*")
 _HEREDOC = re.compile(r"(?:\s+-{1,2}[\w-]+[ =]?)?\s*[\"']?(?:\$\(cat\s*|-\s+)?<<.*$")
 _REDIRECTED = re.compile(r"(?:\s*\d?>(?:&\d|\s?/dev/null))+$")
 
-_TESTERS = names(
+_TESTERS = word_set(
     "pytest tox nox jest vitest mocha playwright cypress phpunit rspec ctest unittest behave"
 )
-_CHECKERS = names(
+_CHECKERS = word_set(
     "mypy ruff eslint tsc biome prettier black flake8 pylint pyright golangci-lint gofmt clippy "
     "shellcheck cmake gcc g++ clang rustc javac webpack vite rollup esbuild xcodebuild"
 )
-_OPERATORS = names(
+_OPERATORS = word_set(
     "docker docker-compose podman kubectl helm terraform tofu ansible alembic flyway psql mysql "
     "sqlite3 redis-cli aws gcloud az fly vercel wrangler netlify heroku systemctl ssh scp rsync "
     "pulumi prisma"
 )
-_VERB_PROGRAMS = names(
+_VERB_PROGRAMS = word_set(
     "npm pnpm yarn bun go cargo make mvn gradle gradlew dotnet mise just task swift mix rake "
     "python python3 node deno uv poetry pip pip3 hatch"
 )
 _READ_ONLY = (
     VIEWERS
     | SEARCHERS
-    | names(
+    | word_set(
         "ls find tree which type stat file du df ps env id uname whoami diff cmp jq awk sort uniq "
         "wc xargs test [ [[ man apply_patch cut tr basename dirname readlink realpath hexdump xxd "
         "md5sum sha256sum strings kill pkill lsof cp mv rm chmod ln for rmdir tee history return "
         "break continue case esac elif local function exit read let"
     )
 )
-LOOKING_GIT = names(
+LOOKING_GIT = word_set(
     "status log diff show branch blame ls-files rev-parse remote config add stash fetch ls-tree "
     "cat-file describe reflog rev-list for-each-ref shortlog grep merge-base -C"
 )
@@ -227,7 +230,7 @@ def _without_wrappers(words: list[RedactedText]) -> list[RedactedText]:
     return words[at:]
 
 
-def meaningful(command: RedactedText) -> list[Segment]:
+def working_segments(command: RedactedText) -> list[Segment]:
     """Return the segments that do something: not `cd`, `echo`, setting up, or filtering."""
     return [
         segment
@@ -237,22 +240,22 @@ def meaningful(command: RedactedText) -> list[Segment]:
     ]
 
 
-def commands(session: SessionTurns) -> tuple[RedactedText, ...]:
+def significant_commands(session: SessionTurns) -> tuple[RedactedText, ...]:
     """Return distinct commands, the most significant first, at most `MOST_COMMANDS`."""
     ranked: dict[RedactedText, tuple[int, int]] = {}
     for place, record in enumerate(session.records):
         if record.kind != "tool_use" or not record.command:
             continue
-        for segment in meaningful(record.command):
+        for segment in working_segments(record.command):
             rank = _rank(segment)
             if rank is not None:
-                text = shown(segment)
+                text = display_text(segment)
                 ranked.setdefault(text, (rank, place))
     order = sorted(ranked, key=lambda text: (ranked[text], text))
     return tuple(order[:MOST_COMMANDS])
 
 
-def shown(segment: Segment) -> RedactedText:
+def display_text(segment: Segment) -> RedactedText:
     """Return the first line, without the start of a here-document and without redirections."""
     line = segment.text.lines()[0].sub(_HEREDOC, "").sub(_REDIRECTED, "")
     return shorten(line.squeezed(), _COMMAND_LIMIT)

@@ -15,17 +15,20 @@ from memory_assets.session_analysis.files import tool_kind
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
-    closed,
     has_no_blanks,
-    names,
     shorten,
     unescaped,
+    with_full_stop,
 )
-from memory_assets.session_analysis.sentences import Sentence, sentences
+from memory_assets.session_analysis.sentences import Sentence, parse_sentences
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.word_lists import word_set
 from memory_assets.writing_systems import UNSPACED, pieces
 
-_SHORTEST, _LONGEST = 24, 280
+_SHORTEST = 24
+"""Characters of the shortest sentence that is read by itself."""
+_LONGEST = 280
+"""Characters of the longest one; a longer one is cut to its first clauses."""
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 STEM = 6
@@ -48,7 +51,12 @@ OPTION = Phrase(
 _IS_JSON = re.compile(r"^\{\s*\"", re.MULTILINE)
 _BLOCK_OF_JSON = re.compile(r"\A\s*```(?:json)?\s*\n(?P<json>\{[^`]*\})\s*```\s*\Z")
 _JSON_SUMMARY = re.compile(r'"(?:change_?)?summary": *"((?:[^"\\]|\\.)+)"', re.IGNORECASE)
-_SHORTEST_LEAD, _LONG_CLAUSES, _END_OF_A_LEAD = 32, 220, 60
+_SHORTEST_LEAD = 32
+"""Characters that a lead-in, or the first clauses of a sentence, must have to be shown alone."""
+_LONG_CLAUSES = 220
+"""Characters of the first clauses to which a long sentence is cut."""
+_END_OF_A_LEAD = 60
+"""Characters at the end of a lead-in in which words are looked for that continue in its list."""
 _CLAUSE_END = re.compile(r";\s|,\s(?=(?:and|so|but|which|while|with)\s)|\s[–—]\s|\.\s")
 _CUT_OFF = re.compile(
     r"(?:,? (?:now|except|to|that|by|with|for|and|so|it|as|of|in|on|at|from|into|the|are|is|was|"
@@ -61,7 +69,7 @@ LEADS_TO_WISHES = Phrase(
     r"except\w*|exclud\w+|rule[sd]? out|ruling out|reject\w*|dismiss\w*|eliminat\w+)\b|n't\b"
 )
 """Lead-ins of lists of possibilities, plans or negations."""
-_PLAN_TOOLS = names("todowrite todo_write update_plan taskupdate exitplanmode")
+_PLAN_TOOLS = word_set("todowrite todo_write update_plan taskupdate exitplanmode")
 """Calls that may follow the last message of a turn."""
 _LONGEST_OBJECTION = 600
 """Characters of a prompt that objects; a longer one brings something of its own."""
@@ -112,10 +120,10 @@ _APPROVES = Phrase(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AgentSentence:
     """One sentence of the agent. `closing`: it is part of its turn's last message."""
 
-    sentence: Sentence
+    parsed: Sentence
     record: RedactedRecord
     turn: int
     closing: bool
@@ -132,10 +140,10 @@ class Said:
     """The number of earlier sentences of its message, without short ones."""
 
 
-def all_said(turns: Sequence[Turn]) -> list[Said]:
+def agent_sentences(turns: Sequence[Turn]) -> list[AgentSentence]:
     """Return every sentence that the main agent said in some turns, and its recaps, in order."""
     last = max((n for n, turn in enumerate(turns) if any(map(_is_prose, turn.records))), default=-1)
-    said: list[Said] = []
+    sentences: list[AgentSentence] = []
     for place, turn in enumerate(turns):
         closing_from = _closing_from(turn)
         changed = any(r.kind == "tool_use" and tool_kind(r) == "write" for r in turn.records)
@@ -143,14 +151,25 @@ def all_said(turns: Sequence[Turn]) -> list[Said]:
             recap = record.subtype == "away-summary"
             if not recap and not _is_prose(record):
                 continue
-            where = record, place, at >= closing_from, place == last, changed, recap
-            message_sentences = sentences(_summary_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]
             number = 0
-            for sentence in message_sentences:
-                text = sentence.text.sub(_OPENING, "")
-                said.append(Said(sentence, *where, text, text.replace("’", "'"), number))
+            for parsed in parse_sentences(_summary_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]:
+                text = parsed.text.sub(_OPENING, "")
+                sentences.append(
+                    AgentSentence(
+                        parsed=parsed,
+                        record=record,
+                        turn=place,
+                        closing=at >= closing_from,
+                        last=place == last,
+                        changed=changed,
+                        recap=recap,
+                        text=text,
+                        plain=text.replace("’", "'"),
+                        place=number,
+                    )
+                )
                 number += len(text) >= _SHORTEST or has_no_blanks(text)
-    return said
+    return sentences
 
 
 def _summary_in_json(text: RedactedText) -> RedactedText:
@@ -190,85 +209,99 @@ def _closing_from(turn: Turn) -> int:
     return begin
 
 
-def choose(
-    scored: Iterable[tuple[float, Said]],
+def best_text(
+    scored: Iterable[tuple[float, AgentSentence]],
     *,
     room: int,
     most: int,
     threshold: float,
-    beside: Iterable[RedactedText] = (),
-    again: float = 0.0,
+    other_texts: Iterable[RedactedText] = (),
+    repeat_cost: float = 0.0,
 ) -> RedactedText:
-    """Return the best-scored sentences as `chosen` does, joined."""
-    best = chosen(scored, room=room, most=most, threshold=threshold, beside=beside, again=again)
-    return join(" ", (text for _, text in best))
+    """Return the best-scored sentences as `best_sentences` does, joined."""
+    selected = best_sentences(
+        scored,
+        room=room,
+        most=most,
+        threshold=threshold,
+        other_texts=other_texts,
+        repeat_cost=repeat_cost,
+    )
+    return join(" ", (text for _, text in selected))
 
 
-def chosen(
-    told: Iterable[tuple[float, Said]],
+def best_sentences(
+    scored: Iterable[tuple[float, AgentSentence]],
     *,
     room: int,
     most: int,
     threshold: float,
-    beside: Iterable[RedactedText] = (),
-    again: float = 0.0,
-) -> list[tuple[Said, RedactedText]]:
+    other_texts: Iterable[RedactedText] = (),
+    repeat_cost: float = 0.0,
+) -> list[tuple[AgentSentence, RedactedText]]:
     """Return the best of the scored sentences that fit in `room` characters, in session order, each
     with its text to show.
 
-    Sentences that repeat another one, or a text of `beside`, are dropped. A single sentence that is
-    too long is shortened. A sentence loses `again` for each better one of its turn.
+    Sentences that repeat another one, or one of `other_texts`, are dropped. A single sentence that
+    is too long is shortened. A sentence loses `repeat_cost` for each better one of its turn.
     """
-    scored = [(score, place, one) for place, (score, one) in enumerate(told) if score >= threshold]
-    scored.sort(key=lambda entry: (-entry[0], entry[1]))
-    if again:
+    ranked = [
+        (score, place, sentence)
+        for place, (score, sentence) in enumerate(scored)
+        if score >= threshold
+    ]
+    ranked.sort(key=lambda entry: (-entry[0], entry[1]))
+    if repeat_cost:
         better: Counter[tuple[object, ...]] = Counter()
-        for at, (worth, place, one) in enumerate(scored):
-            turn, part = (one.turn,), (one.turn, one.sentence.heading, one.sentence.lead)
-            scored[at] = worth - again * (better[turn] + better[part] / 2), place, one
+        for at, (worth, place, sentence) in enumerate(ranked):
+            turn = (sentence.turn,)
+            part = (sentence.turn, sentence.parsed.heading, sentence.parsed.lead)
+            ranked[at] = worth - repeat_cost * (better[turn] + better[part] / 2), place, sentence
             better.update((turn, part))
-        scored.sort(key=lambda entry: (-entry[0], entry[1]))
-    best: list[tuple[int, Said, RedactedText]] = []
-    vocabularies = [vocabulary_of(text) for text in beside]
-    for _, place, one in scored:
-        if len(best) == most:
+        ranked.sort(key=lambda entry: (-entry[0], entry[1]))
+    selected: list[tuple[int, AgentSentence, RedactedText]] = []
+    vocabularies = [vocabulary_of(text) for text in other_texts]
+    for _, place, sentence in ranked:
+        if len(selected) == most:
             break
-        text = closed(in_context(one))
+        text = with_full_stop(in_context(sentence))
         if POINTS_BACK.match(text):
             continue
-        text = text if best else shorten(text, room - 2)
+        text = text if selected else shorten(text, room - 2)
         vocabulary = vocabulary_of(text)
-        if len(text) + 1 > room or any(alike(vocabulary, other) for other in vocabularies):
+        if len(text) + 1 > room or any(are_alike(vocabulary, other) for other in vocabularies):
             continue
-        best.append((place, one, text))
+        selected.append((place, sentence, text))
         vocabularies.append(vocabulary)
         room -= len(text) + 1
-    told_before: set[RedactedText] = set()
-    shown: list[tuple[Said, RedactedText]] = []
-    for _, one, text in sorted(best, key=lambda entry: entry[0]):
-        again = ends_its_lead(one) and one.sentence.lead in told_before
-        shown.append((one, closed(one.text) if again else text))
-        told_before.add(one.sentence.lead)
+    leads_shown: set[RedactedText] = set()
+    shown: list[tuple[AgentSentence, RedactedText]] = []
+    for _, sentence, text in sorted(selected, key=lambda entry: entry[0]):
+        is_lead_shown = ends_its_lead(sentence) and sentence.parsed.lead in leads_shown
+        shown.append((sentence, with_full_stop(sentence.text) if is_lead_shown else text))
+        leads_shown.add(sentence.parsed.lead)
     return shown
 
 
-def in_context(one: Said) -> RedactedText:
+def in_context(sentence: AgentSentence) -> RedactedText:
     """Return a sentence; one that points back ("That is why ...") after the one it points to, an
     item after a lead-in that it ends ("The command now: ...")."""
-    if OPTION.match(one.sentence.heading):
-        return compose("{}: {}", one.sentence.heading, one.text)
-    if ends_its_lead(one):
-        return compose("{} {}", one.sentence.lead, one.text)
-    before = one.sentence.before
-    if before and POINTS_BACK.match(one.text) and not before.endswith((":", "?")):
-        return join(" ", (before, one.text))
-    return one.text
+    if OPTION.match(sentence.parsed.heading):
+        return compose("{}: {}", sentence.parsed.heading, sentence.text)
+    if ends_its_lead(sentence):
+        return compose("{} {}", sentence.parsed.lead, sentence.text)
+    before = sentence.parsed.before
+    if before and POINTS_BACK.match(sentence.text) and not before.endswith((":", "?")):
+        return join(" ", (before, sentence.text))
+    return sentence.text
 
 
-def ends_its_lead(one: Said) -> bool:
+def ends_its_lead(sentence: AgentSentence) -> bool:
     """Return whether a sentence is an item of a list whose lead-in is no sentence without it."""
-    lead = one.sentence.lead
-    cut = _CUT_OFF.search(lead, len(lead) - _END_OF_A_LEAD) if lead and one.sentence.item else None
+    lead = sentence.parsed.lead
+    if not (lead and sentence.parsed.item):
+        return False
+    cut = _CUT_OFF.search(lead, len(lead) - _END_OF_A_LEAD)
     return cut is not None and cut[0].rstrip(": ") != ""
 
 
@@ -283,35 +316,35 @@ def vocabulary_of(text: str) -> frozenset[str]:
     )
 
 
-def stems(text: str) -> frozenset[str]:
+def word_stems(text: str) -> frozenset[str]:
     """Return the beginnings of a text's longer words, which most forms of a word share; of scripts
     without blanks every two letters."""
     words = vocabulary_of(text)
     return frozenset(word[:STEM] for word in words if len(word) > 3 or not word.isascii())
 
 
-def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+def are_alike(words: frozenset[str], other_words: frozenset[str]) -> bool:
     """Return whether the one has most words of the other."""
-    smaller = min(len(one), len(other))
-    return smaller > 0 and len(one & other) / smaller >= 0.7
+    smaller = min(len(words), len(other_words))
+    return smaller > 0 and len(words & other_words) / smaller >= 0.7
 
 
-def without_colon(one: Said, *, whole_only: bool = False) -> Said:
+def without_colon(sentence: AgentSentence, *, whole_only: bool = False) -> AgentSentence:
     """Return the lead-in of a list as a sentence of its own, without words that continue in the
     list ("by setting:"), if enough is left; with `whole_only`, a lead-in with such words stays
     unchanged."""
-    whole = one.text.sub(_CUT_OFF, "") if one.plain.endswith(":") else EMPTY
-    if len(whole) < _SHORTEST_LEAD or (whole_only and len(whole) < len(one.text) - 1):
-        return one
-    return _with_text(one, whole)
+    whole = sentence.text.sub(_CUT_OFF, "") if sentence.plain.endswith(":") else EMPTY
+    if len(whole) < _SHORTEST_LEAD or (whole_only and len(whole) < len(sentence.text) - 1):
+        return sentence
+    return _with_text(sentence, whole)
 
 
-def fitting(one: Said) -> Said:
+def cut_to_clauses(sentence: AgentSentence) -> AgentSentence:
     """Return a long sentence as its first clauses, if these are long enough."""
-    if len(one.text) <= _LONGEST:
-        return one
-    clauses = _clauses(one.text, _LONG_CLAUSES)
-    return _with_text(one, clauses) if clauses else one
+    if len(sentence.text) <= _LONGEST:
+        return sentence
+    clauses = _clauses(sentence.text, _LONG_CLAUSES)
+    return _with_text(sentence, clauses) if clauses else sentence
 
 
 def _clauses(text: RedactedText, limit: int) -> RedactedText:
@@ -320,11 +353,11 @@ def _clauses(text: RedactedText, limit: int) -> RedactedText:
     return text.cut(0, ends[-1]) if ends else EMPTY
 
 
-def _with_text(one: Said, text: RedactedText) -> Said:
-    return replace(one, text=text, plain=text.replace("’", "'"))
+def _with_text(sentence: AgentSentence, text: RedactedText) -> AgentSentence:
+    return replace(sentence, text=text, plain=text.replace("’", "'"))
 
 
-def readable(text: str) -> bool:
+def is_readable(text: str) -> bool:
     """Return True if a sentence is readable by itself: neither a fragment nor too long."""
     if len(UNSPACED.findall(text)) >= _FEWEST_SYLLABLES:
         return len(text) <= _LONGEST and not text.endswith(_UNFINISHED)
@@ -333,27 +366,29 @@ def readable(text: str) -> bool:
     return len(_WORD.findall(text)) >= 4
 
 
-def withdrawn(session: SessionTurns) -> frozenset[str]:
+def withdrawn_turns(session: SessionTurns) -> frozenset[str]:
     """Return the ids of the turns to which the next prompt objects, or which the next reply takes
     back."""
     return frozenset(
         turn.id
         for turn, after in pairwise(session.turns)
         if after.typed is not None
-        and (objects(after.typed.text.squeezed()) or _takes_back(after.records))
+        and (is_objection(after.typed.text.squeezed()) or _takes_back(after.records))
     )
 
 
-def routine(session: SessionTurns) -> frozenset[str]:
+def repeated_prompt_turns(session: SessionTurns) -> frozenset[str]:
     """Return the ids of the turns with a long prompt that recurs between others, as one that is
     pasted or sent by a hook after each piece of work; without the first prompt of the session."""
     places: dict[str, list[int]] = {}
     for place, turn in enumerate(session.turns):
         if turn.prompt is not None and len(turn.prompt.text) > _LONG_PROMPT:
             places.setdefault(turn.prompt.text.strip(), []).append(place)
-    again = [place for place in places.values() if any(b > a + 1 for a, b in pairwise(place))]
-    begun = next((at for at, turn in enumerate(session.turns) if turn.prompt is not None), -1)
-    return frozenset(session.turns[at].id for repeats in again for at in repeats if at != begun)
+    recurring = [place for place in places.values() if any(b > a + 1 for a, b in pairwise(place))]
+    first_place = next((at for at, turn in enumerate(session.turns) if turn.prompt is not None), -1)
+    return frozenset(
+        session.turns[at].id for repeats in recurring for at in repeats if at != first_place
+    )
 
 
 def _takes_back(records: Sequence[RedactedRecord]) -> bool:
@@ -361,7 +396,7 @@ def _takes_back(records: Sequence[RedactedRecord]) -> bool:
     return first is not None and _CONCEDES.match(first.text[:300].replace("’", "'")) is not None
 
 
-def objects(prompt: str) -> bool:
+def is_objection(prompt: str) -> bool:
     """Return whether a prompt objects to the reply before it."""
     if len(prompt) > _LONGEST_OBJECTION:
         return False

@@ -46,8 +46,10 @@ class Price:
         return dollars / _MILLION
 
 
-_OPUS, _OPUS_4 = Price(5, 25, 0.5), Price(15, 75, 1.5)
-_SONNET, _HAIKU = Price(3, 15, 0.3), Price(1, 5, 0.1)
+_OPUS = Price(5, 25, 0.5)
+_OPUS_4 = Price(15, 75, 1.5)
+_SONNET = Price(3, 15, 0.3)
+_HAIKU = Price(1, 5, 0.1)
 PRICES: Mapping[str, Price] = {
     **dict.fromkeys(("claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-7"), _OPUS),
     "claude-opus-4-8": _OPUS,

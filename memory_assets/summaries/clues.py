@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memory_assets.session_analysis.commits import commits_that_stayed
-from memory_assets.session_analysis.files import files_changed, touched, weights
+from memory_assets.session_analysis.files import files_changed, touched_files, turn_weights
 from memory_assets.session_analysis.open_ends import NOT_LEFT, OFFER, OPEN
 from memory_assets.session_analysis.phrases import Phrase, base_name, has_no_blanks
 from memory_assets.session_analysis.scores import (
@@ -44,14 +44,14 @@ from memory_assets.session_analysis.statements import (
     LEADS_TO_WISHES,
     OPTION,
     POINTS_BACK,
-    Said,
-    all_said,
+    AgentSentence,
+    agent_sentences,
+    cut_to_clauses,
     ends_its_lead,
-    fitting,
     in_context,
-    readable,
-    stems,
+    is_readable,
     without_colon,
+    word_stems,
 )
 
 BASE = "base"
@@ -122,7 +122,9 @@ _ABOVE_CUES = {
 """Subjects of headings and lead-ins."""
 _CODE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|--\w")
 _DIGIT = re.compile(r"\d")
-_SHORT_NAME, _HEAD_OF_A_PROMPT = 3, 600
+_SHORT_NAME = 3
+"""Characters of a file's name that is no clue, because it occurs in words."""
+_HEAD_OF_A_PROMPT = 600
 _CUE_CHARACTERS = 500
 """Characters of a sentence in which words are looked for: some rules take the square of its length.
 """
@@ -158,68 +160,69 @@ class Worth(NamedTuple):
 class Judged(NamedTuple):
     """A sentence, as it can be shown, and what it is worth."""
 
-    said: Said
+    sentence: AgentSentence
     worth: Worth
 
 
-def judge(session: SessionTurns, gone: Set[str]) -> list[Judged]:
+def judge(session: SessionTurns, withdrawn: Set[str]) -> list[Judged]:
     """Return the sentences of a session's last messages and recaps with their worth, long ones as
-    their first clauses, without the turns `gone` and states that a later turn tells anew."""
-    said = [one for one in all_said(session.turns) if one.closing or one.recap]
-    figures_of_sentences = (
-        [WEIGHTS[clue] for clue in its if clue in WEIGHTS] for its in clues(session, said)
-    )
-    worths = [Worth(*map(sum, zip(*figures, strict=True))) for figures in figures_of_sentences]
-    states = [_subject_of_a_state(one) for one in said]
-    told_last = {state: one.turn for state, one in zip(states, said, strict=True) if state}
-    return [
-        Judged(without_colon(fitting(one)), worth)
-        for one, worth, state in zip(said, worths, states, strict=True)
-        if session.turns[one.turn].id not in gone and told_last.get(state, one.turn) == one.turn
-    ]
+    their first clauses. Left out are those of `withdrawn` turns, by their ids, and descriptions of
+    a state that a later turn describes again."""
+    spoken = agent_sentences(session.turns)
+    sentences = [sentence for sentence in spoken if sentence.closing or sentence.recap]
+    states = [_subject_of_a_state(sentence) for sentence in sentences]
+    last_turn = {state: one.turn for state, one in zip(states, sentences, strict=True)}
+    judged: list[Judged] = []
+    for sentence, state, names in zip(sentences, states, clues(session, sentences), strict=True):
+        is_current = not state or last_turn[state] == sentence.turn
+        if is_current and session.turns[sentence.turn].id not in withdrawn:
+            figures = [WEIGHTS[name] for name in names if name in WEIGHTS]
+            worth = Worth(*map(sum, zip(*figures, strict=True)))
+            judged.append(Judged(without_colon(cut_to_clauses(sentence)), worth))
+    return judged
 
 
-def _subject_of_a_state(one: Said) -> str:
+def _subject_of_a_state(sentence: AgentSentence) -> str:
     """Return the first words of a sentence on how something is ("The PR now contains"), else ""."""
-    state = _STATE.match(one.plain)
-    return state[0] if state and not CAUSE.search(one.plain) else ""
+    state = _STATE.match(sentence.plain)
+    return state[0] if state and not CAUSE.search(sentence.plain) else ""
 
 
-def clues(session: SessionTurns, said: Sequence[Said]) -> Iterator[list[str]]:
-    """Yield the clues of each sentence; `said` must be all of a session's last messages and recaps,
-    in order, because other sentences are clues, too."""
-    about = _SessionClues(session, said)
+def clues(session: SessionTurns, sentences: Sequence[AgentSentence]) -> Iterator[list[str]]:
+    """Yield the clues of each sentence. `sentences` must be all of a session's last messages and
+    recaps, in order, because a sentence's neighbours are clues, too."""
+    session_clues = _SessionClues(session, sentences)
     before: Counter[object] = Counter()
-    for number, one in enumerate(said):
-        message = id(one.record)
-        a_list = (message, one.sentence.heading, one.sentence.lead)
+    for number, sentence in enumerate(sentences):
+        message = id(sentence.record)
+        a_list = (message, sentence.parsed.heading, sentence.parsed.lead)
         yield [
             BASE,
-            *about.place(one, before[message]),
-            *_form(one, before[a_list]),
-            *about.work(one),
-            *about.words(one, about.bags[number]),
-            *_cues(one),
+            *session_clues.place(sentence, before[message]),
+            *_form(sentence, before[a_list]),
+            *session_clues.work(sentence),
+            *session_clues.words(sentence, session_clues.bags[number]),
+            *_cues(sentence),
         ]
-        before.update((message, a_list) if one.sentence.item else (message,))
+        before.update((message, a_list) if sentence.parsed.item else (message,))
 
 
-def stands_alone(one: Said) -> bool:
+def stands_alone(sentence: AgentSentence) -> bool:
     """Return True if a sentence can be read without its neighbours."""
-    text = in_context(one)
-    if not readable(one.plain) or text.count('"') % 2:  # of a quotation that goes on
+    text = in_context(sentence)
+    if not is_readable(sentence.plain) or text.count('"') % 2:  # of a quotation that goes on
         return False
-    if f"`{one.text}`" in one.record.text:  # only a command or a name
+    if f"`{sentence.text}`" in sentence.record.text:  # only a command or a name
         return False
-    if _HOLLOW.match(one.plain) or OPTION.match(one.plain):
+    if _HOLLOW.match(sentence.plain) or OPTION.match(sentence.plain):
         return False
-    lead = one.sentence.lead
-    if ends_its_lead(one) and (one.sentence.indent or LEADS_TO_WISHES.search(lead)):
+    lead = sentence.parsed.lead
+    if ends_its_lead(sentence) and (sentence.parsed.indent or LEADS_TO_WISHES.search(lead)):
         return False
     if has_no_blanks(text):
         return POINTS_BACK.match(text) is None
     fragment = _FRAGMENT.match(text)
-    if fragment and f"`{fragment[0].strip()}" not in one.record.text:
+    if fragment and f"`{fragment[0].strip()}" not in sentence.record.text:
         return False
     return not (POINTS_BACK.match(text) or _GOES_ON.match(text))
 
@@ -227,18 +230,18 @@ def stands_alone(one: Said) -> bool:
 def is_deed(judgement: Judged) -> bool:
     """Return True if a sentence reports work, by changed files of its turn or by its words, and is
     not mainly a cause."""
-    one, worth = judgement
-    if CAUSE.search(one.plain) and worth.is_finding:
+    sentence, worth = judgement
+    if CAUSE.search(sentence.plain) and worth.is_finding:
         return False
     cues = chain.from_iterable(_CUES[cue] for cue in ("did", "was done", "now", "change"))
-    return one.changed or one.recap or any(finds(one.plain) for finds in cues)
+    return sentence.changed or sentence.recap or any(search(sentence.plain) for search in cues)
 
 
 def _prompt_of(session: SessionTurns, turn: int) -> str:
     """Return the head of the prompt that a turn answers, the one before a notice."""
     heads = (
-        one.prompt.text[:_HEAD_OF_A_PROMPT] if one.prompt is not None else ""
-        for one in reversed(session.turns[: turn + 1])
+        earlier.prompt.text[:_HEAD_OF_A_PROMPT] if earlier.prompt is not None else ""
+        for earlier in reversed(session.turns[: turn + 1])
     )
     return next((head for head in heads if not is_notice(head)), "")
 
@@ -246,30 +249,30 @@ def _prompt_of(session: SessionTurns, turn: int) -> str:
 class _SessionClues:
     """Computes clues that depend on the whole session."""
 
-    def __init__(self, session: SessionTurns, said: Sequence[Said]) -> None:
-        self._turns = {turn: at for at, turn in enumerate(sorted({one.turn for one in said}))}
+    def __init__(self, session: SessionTurns, sentences: Sequence[AgentSentence]) -> None:
+        self._turns = {turn: at for at, turn in enumerate(sorted({one.turn for one in sentences}))}
         self._changed = files_changed(session)
-        heavy = weights(session)
+        heavy = turn_weights(session)
         self._weight = [int(4 * one / (max(heavy) or 1.0)) for one in heavy]
         ranked = sorted(range(len(heavy)), key=lambda turn: -heavy[turn])
         self._rank = {turn: place for place, turn in enumerate(ranked)}
         calls = commits_that_stayed(session)
         committed = {call.turn.id for call in calls}
         self._committed = [turn.id in committed for turn in session.turns]
-        self._subjects = {stem for call in calls for stem in stems(call.made.subject)}
-        files = touched(session).modified
+        self._subjects = {stem for call in calls for stem in word_stems(call.made.subject)}
+        files = touched_files(session).modified
         self._files = [name for path in files if len(name := base_name(path)) > _SHORT_NAME]
-        self._asked = [stems(_prompt_of(session, at)) for at in range(len(heavy))]
+        self._asked = [word_stems(_prompt_of(session, at)) for at in range(len(heavy))]
         self._asked_at_all = frozenset(chain.from_iterable(self._asked))
-        self.bags = [stems(one.plain) for one in said]
+        self.bags = [word_stems(one.plain) for one in sentences]
         self._frequency = Counter(chain.from_iterable(self.bags))
-        self._length = Counter(id(one.record) for one in said)
+        self._length = Counter(id(one.record) for one in sentences)
 
-    def place(self, one: Said, place: int) -> list[str]:
+    def place(self, sentence: AgentSentence, place: int) -> list[str]:
         """Return the clues of a sentence's place in the session and in its message."""
-        turn, turns = self._turns[one.turn], len(self._turns)
+        turn, turns = self._turns[sentence.turn], len(self._turns)
         when = {turns - 1: "last", turns - 2: "previous"}.get(turn, "middle" if turn else "first")
-        length = self._length[id(one.record)]
+        length = self._length[id(sentence.record)]
         return [
             f"turn={when}",
             f"turns={min(_size(turns), 5)}",
@@ -278,36 +281,36 @@ class _SessionClues:
             f"place={next((end for end in (0, 1, 2, 5, 11) if place <= end), 12)}",
         ]
 
-    def work(self, one: Said) -> list[str]:
+    def work(self, sentence: AgentSentence) -> list[str]:
         """Return the clues of the work in the sentence's turn, and after it."""
         return [
-            f"changed={one.changed}",
-            f"weight={self._weight[one.turn]}",
-            f"rank={min(_size(self._rank[one.turn]), 4)}",
-            f"committed={self._committed[one.turn]}",
-            f"later={any(self._changed[one.turn + 1 :])}",
-            f"recap={one.recap}",
+            f"changed={sentence.changed}",
+            f"weight={self._weight[sentence.turn]}",
+            f"rank={min(_size(self._rank[sentence.turn]), 4)}",
+            f"committed={self._committed[sentence.turn]}",
+            f"later={any(self._changed[sentence.turn + 1 :])}",
+            f"recap={sentence.recap}",
         ]
 
-    def words(self, one: Said, bag: frozenset[str]) -> list[str]:
+    def words(self, sentence: AgentSentence, bag: frozenset[str]) -> list[str]:
         """Return the clues of a sentence's words, and of those that requests, commits and other
         sentences share."""
         subject = _fifths(bag, self._subjects) if self._subjects else "none"
         others = sum(self._frequency[stem] - 1 for stem in bag) / max(len(bag), 1)
         return [
-            f"code={min(len(_CODE.findall(one.plain[:_CUE_CHARACTERS])), 3)}",
-            f"number={_DIGIT.search(one.plain) is not None}",
-            f"file={any(name in one.plain for name in self._files)}",
+            f"code={min(len(_CODE.findall(sentence.plain[:_CUE_CHARACTERS])), 3)}",
+            f"number={_DIGIT.search(sentence.plain) is not None}",
+            f"file={any(name in sentence.plain for name in self._files)}",
             f"words={min(len(bag) // 3, 6)}",
-            f"asked={_fifths(bag, self._asked[one.turn])}",
+            f"asked={_fifths(bag, self._asked[sentence.turn])}",
             f"asked at all={_fifths(bag, self._asked_at_all)}",
             f"subject={subject}",
             f"shared={min(int(4 * others / math.sqrt(len(self.bags))), 6)}",
         ]
 
 
-def _form(one: Said, items_before: int) -> Iterator[str]:
-    sentence = one.sentence
+def _form(one: AgentSentence, items_before: int) -> Iterator[str]:
+    sentence = one.parsed
     if sentence.item:
         yield from (f"item={min(items_before, 4)}", f"item,{one.changed}")
     for name, is_there in (
@@ -315,7 +318,7 @@ def _form(one: Said, items_before: int) -> Iterator[str]:
         ("goes on", bool(sentence.before)),
         ("heading", bool(sentence.heading)),
         ("lead", bool(sentence.lead)),
-        ("unreadable", not readable(one.plain)),
+        ("unreadable", not is_readable(one.plain)),
     ):
         if is_there:
             yield name
@@ -324,9 +327,10 @@ def _form(one: Said, items_before: int) -> Iterator[str]:
     yield f"ends={_ENDS.get(one.plain[-1:], '')}"
 
 
-def _cues(one: Said) -> Iterator[str]:
+def _cues(sentence: AgentSentence) -> Iterator[str]:
     plain, above, leads = (
-        text[:_CUE_CHARACTERS] for text in (one.plain, one.sentence.heading, one.sentence.lead)
+        text[:_CUE_CHARACTERS]
+        for text in (sentence.plain, sentence.parsed.heading, sentence.parsed.lead)
     )
     for cue, rules in _CUES.items():
         if any(finds(plain) for finds in rules):
@@ -337,7 +341,7 @@ def _cues(one: Said) -> Iterator[str]:
             yield f"heading={name}"
         if lead:
             yield f"lead={name}"
-        if (heading or lead) and one.last:
+        if (heading or lead) and sentence.last:
             yield f"last,{name}"
 
 

@@ -6,20 +6,24 @@ from collections import Counter
 
 from memory_assets.models import Summary
 from memory_assets.redacted_text import RedactedText, compose, content_hash, join
-from memory_assets.session_analysis.commits import commits
+from memory_assets.session_analysis.commits import commit_lines
 from memory_assets.session_analysis.failures import ENDED, errors_met
-from memory_assets.session_analysis.files import touched
+from memory_assets.session_analysis.files import touched_files
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     base_name,
+    cut_to_room,
     distinct,
-    fitted,
     listing,
     shorten,
 )
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.shell import commands
-from memory_assets.session_analysis.statements import all_said, routine, withdrawn
+from memory_assets.session_analysis.shell import significant_commands
+from memory_assets.session_analysis.statements import (
+    agent_sentences,
+    repeated_prompt_turns,
+    withdrawn_turns,
+)
 from memory_assets.summaries import findings, outcomes, prompts, titles
 from memory_assets.summaries.clues import judge
 
@@ -40,27 +44,31 @@ class ExtractiveSummarizer:
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the session's summary; fields without content are empty."""
         records = session.records
-        gone = withdrawn(session) | routine(session)
-        said = [one for one in all_said(session.turns) if session.turns[one.turn].id not in gone]
-        files = touched(session)
-        committed = commits(session)
-        met = errors_met(session)
+        withdrawn = withdrawn_turns(session) | repeated_prompt_turns(session)
+        sentences = [
+            sentence
+            for sentence in agent_sentences(session.turns)
+            if session.turns[sentence.turn].id not in withdrawn
+        ]
+        files = touched_files(session)
+        commits = commit_lines(session)
+        errors = errors_met(session)
         times = [record.timestamp for record in records if record.timestamp is not None]
         started, ended = min(times, default=None), max(times, default=None)
-        worth = judge(session, gone)
-        done = outcomes.completed(session, worth, files)
-        left = outcomes.next_steps(session, said)
-        learned = findings.learned(session, worth, [done, left])
+        judged = judge(session, withdrawn)
+        completed = outcomes.completed(session, judged, files)
+        next_steps = outcomes.next_steps(session, sentences)
+        learned = findings.learned(session, judged, [completed, next_steps])
         fields = {
             "title": titles.title(session),
             "request": prompts.request(session),
             "investigated": findings.investigated(session, files),
             "learned": learned,
-            "completed": done,
-            "next_steps": left,
-            "notes": outcomes.notes(session, said, [left, learned]),
+            "completed": completed,
+            "next_steps": next_steps,
+            "notes": outcomes.notes(session, sentences, [next_steps, learned]),
         }
-        open_errors = [error.text for error in met if error.outcome not in ENDED]
+        open_errors = [error.text for error in errors if error.outcome not in ENDED]
         text = _search_text(
             fields, distinct(base_name(path) for path in files.modified), open_errors
         )
@@ -72,9 +80,9 @@ class ExtractiveSummarizer:
             session_id=session.session_id,
             files_read=tuple(files.read),
             files_modified=tuple(files.modified),
-            commands=commands(session),
-            errors=met,
-            commits=committed,
+            commands=significant_commands(session),
+            errors=errors,
+            commits=commits,
             started_at=started,
             ended_at=ended,
             duration_seconds=(ended - started).total_seconds() if started and ended else 0.0,
@@ -104,12 +112,15 @@ def _search_text(
     fields: dict[str, RedactedText], modified: list[RedactedText], errors: list[RedactedText]
 ) -> RedactedText:
     """Return the text to embed and search: most important first, no labels, `TEXT_LIMIT` long."""
-    title, asked = fields["title"], fields["request"]
-    if title.rstrip("….") in asked:
+    title, request = fields["title"], fields["request"]
+    if title.rstrip("….") in request:
         title = EMPTY
     parts = [
         title,
-        *(shorten(one, _FIELD_LENGTH) for one in (asked, fields["completed"], fields["learned"])),
+        *(
+            shorten(field, _FIELD_LENGTH)
+            for field in (request, fields["completed"], fields["learned"])
+        ),
     ]
     if modified:
         parts.append(compose("Files: {}", listing(modified, 8)))
@@ -117,4 +128,4 @@ def _search_text(
     parts.append(fields["next_steps"])
     if not any(parts):
         parts = [fields["investigated"]]
-    return join("\n", fitted(distinct(parts), TEXT_LIMIT))
+    return join("\n", cut_to_room(distinct(parts), TEXT_LIMIT))

@@ -8,31 +8,33 @@ from itertools import chain
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.files import Touched, files_changed, touched
+from memory_assets.session_analysis.files import TouchedFiles, files_changed, touched_files
 from memory_assets.session_analysis.open_ends import OFFER
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
     base_name,
     distinct,
-    leading,
+    first_that_fit,
     listing,
     shorten,
 )
 from memory_assets.session_analysis.scores import CAUSE, DID, GUESSED
-from memory_assets.session_analysis.sentences import split
+from memory_assets.session_analysis.sentences import split_sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
-    Said,
-    chosen,
+    AgentSentence,
+    best_sentences,
 )
 from memory_assets.summaries.clues import IS_PAST, Judged, stands_alone
 
 LEARNED_LIMIT = 600
 _LEARNED_MOST = 4
-_LEAST_WORTH, _REPEAT_COST = -2.9, 0.3
-"""The least worth of a sentence, and its loss for each better one of its turn, so that one turn
-does not fill the field."""
+_LEAST_WORTH = -2.9
+"""The least worth of a sentence, as logarithm of the odds (`clues.py`)."""
+_REPEAT_COST = 0.3
+"""The loss of a sentence for each better one of its turn, so that one turn does not fill the field.
+"""
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
 _HEAD_OF_A_PROMPT = 600
@@ -72,29 +74,32 @@ def learned(
     """Return the best sentences for `learned`, without repetitions of `other_fields` and without
     guesses made before files were changed."""
     changes = files_changed(session)
-    best = chosen(
+    selected = best_sentences(
         (
-            (one.worth.learned, one.said)
-            for one in _without_drafts(session, judged)
-            if one.worth.is_finding
-            and stands_alone(one.said)
-            and not _asks(one.said.plain)
-            and not (one.said.sentence.item and DID.search(one.said.sentence.lead))
-            and not (changes[one.said.turn + 1 :].count(True) and GUESSED.search(one.said.plain))
+            (judgement.worth.learned, judgement.sentence)
+            for judgement in _without_drafts(session, judged)
+            if judgement.worth.is_finding
+            and stands_alone(judgement.sentence)
+            and not _asks(judgement.sentence.plain)
+            and not (judgement.sentence.parsed.item and DID.search(judgement.sentence.parsed.lead))
+            and not (
+                changes[judgement.sentence.turn + 1 :].count(True)
+                and GUESSED.search(judgement.sentence.plain)
+            )
         ),
         room=LEARNED_LIMIT,
         most=_LEARNED_MOST,
         threshold=_LEAST_WORTH,
-        beside=chain.from_iterable(map(split, other_fields)),
-        again=_REPEAT_COST,
+        other_texts=chain.from_iterable(map(split_sentences, other_fields)),
+        repeat_cost=_REPEAT_COST,
     )
     texts = [
         _marked_as_past(text)
-        if _MAY_CHANGE.search(one.plain) and _changed_since(session, one)
+        if _MAY_CHANGE.search(judgement.plain) and _changed_since(session, judgement)
         else text
-        for one, text in best
+        for judgement, text in selected
     ]
-    return join(" ", leading(distinct(texts), LEARNED_LIMIT + 1))
+    return join(" ", first_that_fit(distinct(texts), LEARNED_LIMIT + 1))
 
 
 def _asks(text: str) -> bool:
@@ -106,22 +111,25 @@ def _marked_as_past(text: RedactedText) -> RedactedText:
     return compose("{} (before later changes){}", text.cut(0, end), text.cut(end))
 
 
-def _changed_since(session: SessionTurns, one: Said) -> bool:
+def _changed_since(session: SessionTurns, sentence: AgentSentence) -> bool:
     """Return True if a sentence describes a state that changed later: it, or its message in a turn
     without changes, names a file that was changed, or it names an identifier that was replaced."""
-    if CAUSE.search(one.plain) or IS_PAST.search(one.plain):
+    if CAUSE.search(sentence.plain) or IS_PAST.search(sentence.plain):
         return False
     files = {
         name.rsplit("/", 1)[-1]
-        for name in _FILES.findall(one.plain if one.changed else one.record.text)
+        for name in _FILES.findall(sentence.plain if sentence.changed else sentence.record.text)
     }
-    named = set(_IDENTIFIERS.findall(one.plain))
-    own = session.turns[one.turn].records
-    at = next(at for at, record in enumerate(own) if record is one.record)
-    later = [*own[at:], *chain(*(turn.records for turn in session.turns[one.turn + 1 :]))]
-    if files & {base_name(path) for path in touched(session, later).modified}:
+    identifiers = set(_IDENTIFIERS.findall(sentence.plain))
+    turn_records = session.turns[sentence.turn].records
+    at = next(at for at, record in enumerate(turn_records) if record is sentence.record)
+    later = [
+        *turn_records[at:],
+        *chain(*(turn.records for turn in session.turns[sentence.turn + 1 :])),
+    ]
+    if files & {base_name(path) for path in touched_files(session, later).modified}:
         return True
-    if not named:
+    if not identifiers:
         return False
     replaced = (
         text[0]
@@ -129,26 +137,26 @@ def _changed_since(session: SessionTurns, one: Said) -> bool:
         if record.kind == "tool_use" and record.tool_use_id not in session.failed_calls
         for text in _REPLACED.finditer(record.text)
     )
-    return any(name in text for text in replaced for name in named)
+    return any(name in text for text in replaced for name in identifiers)
 
 
 def _without_drafts(session: SessionTurns, judged: Sequence[Judged]) -> Iterator[Judged]:
     """Yield the sentences that are not in texts that the agent drafted for the person to send."""
     drafts: set[int] = set()
     for place, turn in enumerate(session.turns):
-        asked = turn.typed.text[:_HEAD_OF_A_PROMPT] if turn.typed else ""
-        goes_on = place - 1 in drafts and len(asked) < _SHORT_PROMPT and _REWORDS.search(asked)
-        if _WANTS_A_TEXT.search(asked) or goes_on:
+        prompt = turn.typed.text[:_HEAD_OF_A_PROMPT] if turn.typed else ""
+        goes_on = place - 1 in drafts and len(prompt) < _SHORT_PROMPT and _REWORDS.search(prompt)
+        if _WANTS_A_TEXT.search(prompt) or goes_on:
             drafts.add(place)
     handed_over: set[int] = set()
     for judgement in judged:
-        one = judgement.said
-        above = f"{one.sentence.heading}\n{one.sentence.lead}"
-        if _IS_A_DRAFT.search(above) or id(one.record) in handed_over:
+        sentence = judgement.sentence
+        above = f"{sentence.parsed.heading}\n{sentence.parsed.lead}"
+        if _IS_A_DRAFT.search(above) or id(sentence.record) in handed_over:
             continue
-        if _IS_A_DRAFT.search(one.plain):
-            handed_over.add(id(one.record))
-        elif one.changed or one.turn not in drafts:
+        if _IS_A_DRAFT.search(sentence.plain):
+            handed_over.add(id(sentence.record))
+        elif sentence.changed or sentence.turn not in drafts:
             yield judgement
 
 
@@ -157,12 +165,12 @@ _QUERY = re.compile(r"^(?:query|url): (.{4,120})$", re.MULTILINE)
 _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)
 
 
-def investigated(session: SessionTurns, files: Touched) -> RedactedText:
+def investigated(session: SessionTurns, files: TouchedFiles) -> RedactedText:
     """Return "Read …; searched for …; looked up …; had subagents do: …", without empty parts."""
     searches = [text for text in files.searches if len(text) <= 40 and not _GLOB.search(text)]
-    web = [one for one in session.records if "web" in one.tool_name.lower()]
-    looked_up = _inputs((one for one in web if one.agent_id is None), _QUERY)
-    tasks = (one for one in session.records if one.tool_name.lower() in ("task", "agent"))
+    web = [record for record in session.records if "web" in record.tool_name.lower()]
+    looked_up = _inputs((record for record in web if record.agent_id is None), _QUERY)
+    tasks = (record for record in session.records if record.tool_name.lower() in ("task", "agent"))
     parts: list[RedactedText] = []
     for first, later, texts, most in (
         ("Read {}", "read {}", distinct(base_name(path) for path in files.read), 6),

@@ -11,43 +11,51 @@ from itertools import chain
 
 from memory_assets.models import ABANDONED
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.commits import CommitCall, by_weight, commits_that_stayed
-from memory_assets.session_analysis.files import Touched, touched
+from memory_assets.session_analysis.commits import (
+    CommitCall,
+    commits_that_stayed,
+    most_significant_first,
+)
+from memory_assets.session_analysis.files import TouchedFiles, touched_files
 from memory_assets.session_analysis.open_ends import OFFER, is_open
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
     base_name,
-    closed,
     distinct,
-    leading,
+    first_that_fit,
     listing,
     number,
     shorten,
     unescaped,
+    with_full_stop,
 )
 from memory_assets.session_analysis.scores import (
     DID,
     NEXT_HEADING,
     NOW,
 )
-from memory_assets.session_analysis.sentences import plain_text, split
+from memory_assets.session_analysis.sentences import plain_text, split_sentences
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import (
     OPTION,
-    Said,
-    choose,
-    readable,
+    AgentSentence,
+    best_text,
+    is_readable,
     vocabulary_of,
     without_colon,
 )
 from memory_assets.summaries.clues import Judged, is_deed, stands_alone
 from memory_assets.summaries.prompts import unanswered
 
-LIMIT, _NEXT_LIMIT = 600, 400
-_SHORTEST_NEXT, _LONGEST_NEXT = 6, 320
-_FEWEST_WORDS, _PLAN_LEFT_BEHIND = 4, 40
-"""`_PLAN_LEFT_BEHIND`: number of calls after which a plan that was not updated is ignored."""
+LIMIT = 600
+_NEXT_LIMIT = 400
+_SHORTEST_NEXT = 6
+_LONGEST_NEXT = 320
+_FEWEST_WORDS = 4
+"""Words of a closing question that can be read without the proposal before it."""
+_PLAN_LEFT_BEHIND = 40
+"""Calls after which a plan that was not updated is ignored."""
 _TODO = Phrase(
     r"^\W*(?:please )?(?:(?:quit|close|stop) and )?(?:(?:relaunch|reload|refresh|rotate|revoke) "
     r"(?:the|your|this|both|all|it|\w+ (?:window|page|tab|app|server))\b"
@@ -75,10 +83,13 @@ _PLAN_TITLE = re.compile(r"^#{1,3} +(?:Plan ?[:–—-] *)?(\S.*)", re.MULTILINE
 _IS_A_REPORT = Phrase(r": (?:analysis|findings|investigation|report|research|review|summary)\b")
 """Titles of reports that were handed over as plans."""
 _PLANS = ".claude/plans/"
-_COMMITS_ROOM, _LONG_REPORT = 260, 120
-_LEAST_WORTH, _REPEAT_COST = -2.1, 0.3
-"""The least worth of a report, and its loss for each better one of its turn, so that one turn does
-not fill the field."""
+_COMMITS_ROOM = 260
+_LONG_REPORT = 120
+"""Characters of reports after which the changed files need not be named."""
+_LEAST_WORTH = -2.1
+"""The least worth of a report, as logarithm of the odds (`clues.py`)."""
+_REPEAT_COST = 0.3
+"""The loss of a report for each better one of its turn, so that no turn fills the field."""
 _CAVEAT = Phrase(
     r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
     r"\b(?:caveat|be aware|keep in mind|please note|one thing to (?:note|know)|"
@@ -99,35 +110,40 @@ _STATUS_LINE = re.compile(r"^status: (\w+)", re.MULTILINE)
 _OPEN = frozenset({"pending", "in_progress", "todo", "open"})
 
 
-def completed(session: SessionTurns, judged: Sequence[Judged], files: Touched) -> RedactedText:
+def completed(session: SessionTurns, judged: Sequence[Judged], files: TouchedFiles) -> RedactedText:
     """Return the best sentences for `completed`, and the commits; if these say little, the changed
     files."""
     calls = commits_that_stayed(session)
     commits = _committed(calls)
-    names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
+    file_names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
     planned = _planned(session, compose("Wrote a plan"))
-    done = choose(
+    reports = best_text(
         (
-            (one.worth.completed, one.said)
-            for one in judged
-            if one.worth.is_report
-            and stands_alone(one.said)
-            and is_deed(one)
-            and not _is_planned(one.said)
+            (judgement.worth.completed, judgement.sentence)
+            for judgement in judged
+            if judgement.worth.is_report
+            and stands_alone(judgement.sentence)
+            and is_deed(judgement)
+            and not _is_planned(judgement.sentence)
         ),
         room=LIMIT - len(commits) - len(planned) - 2,
         most=_MOST_REPORTS,
         threshold=_LEAST_WORTH,
-        beside=[call.made.subject for call in calls],
-        again=_REPEAT_COST,
+        other_texts=[call.made.subject for call in calls],
+        repeat_cost=_REPEAT_COST,
     )
-    if commits or not names or any(name in done for name in names) or len(done) > _LONG_REPORT:
-        return join(" ", distinct([done, commits, planned]))
-    return join(" ", distinct([done, compose("Changed {}.", listing(names, 8)), planned]))
+    if (
+        commits
+        or not file_names
+        or any(name in reports for name in file_names)
+        or len(reports) > _LONG_REPORT
+    ):
+        return join(" ", distinct([reports, commits, planned]))
+    return join(" ", distinct([reports, compose("Changed {}.", listing(file_names, 8)), planned]))
 
 
-def _is_planned(one: Said) -> bool:
-    headings = one.sentence.heading, one.sentence.lead
+def _is_planned(sentence: AgentSentence) -> bool:
+    headings = sentence.parsed.heading, sentence.parsed.lead
     return any(NEXT_HEADING.search(above) or OPTION.match(above) for above in headings)
 
 
@@ -135,60 +151,71 @@ def _planned(session: SessionTurns, label: RedactedText) -> RedactedText:
     """Return `label` with the title of the last plan that was not rejected, if no file was changed
     in its turn or later, else ""."""
     for turn in reversed(session.turns):
-        if any(_PLANS not in path for path in touched(session, turn.records).modified):
+        if any(_PLANS not in path for path in touched_files(session, turn.records).modified):
             return EMPTY
         for record in turn.records:
-            held = record.tool_use_id not in session.failed_calls
-            if held and record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
+            accepted = record.tool_use_id not in session.failed_calls
+            if accepted and record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
                 title = _PLAN_TITLE.search(record.text)
                 name = plain_text(record.text.cut(*title.span(1))) if title else EMPTY
-                return compose("{}: {}", label, closed(shorten(name, 90))) if name else EMPTY
+                return (
+                    compose("{}: {}", label, with_full_stop(shorten(name, 90))) if name else EMPTY
+                )
     return EMPTY
 
 
 def _committed(titles: Sequence[CommitCall]) -> RedactedText:
     """Return the most significant commits that fit, in order."""
-    ranked = [shorten(call.made.subject, 90) for call in by_weight(titles)]
-    shown = set(leading(ranked, _COMMITS_ROOM))
-    if not shown:
+    ranked = [shorten(call.made.subject, 90) for call in most_significant_first(titles)]
+    fitting = set(first_that_fit(ranked, _COMMITS_ROOM))
+    if not fitting:
         return EMPTY
-    ordered = [one for call in titles if (one := shorten(call.made.subject, 90)) in shown]
+    ordered = [subject for call in titles if (subject := shorten(call.made.subject, 90)) in fitting]
     listed = join("; ", ordered)
     if more := len(titles) - len(ordered):
         return compose("Committed: {} (and {} more).", listed, number(more))
     return compose("Committed: {}.", listed)
 
 
-def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
+def next_steps(session: SessionTurns, sentences: list[AgentSentence]) -> RedactedText:
     """Return the remaining work and the final question of the last messages, then the last request
     without an answer, then open items of the plan."""
-    late = _last_sentences(said)
-    asked = _question_at_the_end(late)
-    score = partial(_next_score, asked=asked)
-    named = map(without_colon, late)
-    stated = choose(((score(one), one) for one in named), room=_NEXT_LIMIT, most=4, threshold=1.0)
+    last_sentences = _last_sentences(sentences)
+    question = _question_at_the_end(last_sentences)
+    score = partial(_next_score, question=question)
+    candidates = map(without_colon, last_sentences)
+    open_work = best_text(
+        ((score(sentence), sentence) for sentence in candidates),
+        room=_NEXT_LIMIT,
+        most=4,
+        threshold=1.0,
+    )
     items = [shorten(item, 90) for item in _open_items(session)]
-    asked_last = EMPTY if items else unanswered(session)
-    if not asked_last:
+    unanswered_request = EMPTY if items else unanswered(session)
+    if not unanswered_request:
         planned = _planned(session, compose("Planned, no file changed since"))
-        asked_last = EMPTY if _IS_A_REPORT.search(planned) else planned
-    room = _NEXT_LIMIT - len(stated) - len(asked_last) - len(" Open in the plan: .")
-    if fitting := leading(items, room):
-        plan = compose("Open in the plan: {}.", join("; ", fitting))
-        return join(" ", distinct([stated, asked_last, plan]))
-    return join(" ", distinct([stated, asked_last]))
+        unanswered_request = EMPTY if _IS_A_REPORT.search(planned) else planned
+    room = _NEXT_LIMIT - len(open_work) - len(unanswered_request) - len(" Open in the plan: .")
+    if plan_items := first_that_fit(items, room):
+        plan = compose("Open in the plan: {}.", join("; ", plan_items))
+        return join(" ", distinct([open_work, unanswered_request, plan]))
+    return join(" ", distinct([open_work, unanswered_request]))
 
 
-def _last_sentences(said: list[Said]) -> list[Said]:
+def _last_sentences(sentences: list[AgentSentence]) -> list[AgentSentence]:
     """Return the sentences since the last turn in which the agent wrote."""
-    from_turn = next((one.turn for one in reversed(said) if one.last), 0)
-    return [one for one in said if one.turn >= from_turn]
+    from_turn = next((sentence.turn for sentence in reversed(sentences) if sentence.last), 0)
+    return [sentence for sentence in sentences if sentence.turn >= from_turn]
 
 
-def _question_at_the_end(late: list[Said]) -> Said | None:
+def _question_at_the_end(sentences: list[AgentSentence]) -> AgentSentence | None:
     """Return the question at the end of the last message, or the proposal before a question of a
     word or two ("Go?")."""
-    closing = [one for one in late if one.closing and not one.plain.startswith("(")]
+    closing = [
+        sentence
+        for sentence in sentences
+        if sentence.closing and not sentence.plain.startswith("(")
+    ]
     if len(closing) > 1 and _OFFERS.match(closing[-1].plain) and closing[-2].plain.endswith("?"):
         closing.pop()
     last = closing[-1].plain if closing else ""
@@ -200,49 +227,51 @@ def _question_at_the_end(late: list[Said]) -> Said | None:
     return closing[-2]
 
 
-def _next_score(one: Said, *, asked: Said | None) -> float:
-    text = one.plain
+def _next_score(sentence: AgentSentence, *, question: AgentSentence | None) -> float:
+    text = sentence.plain
     if (
-        not (one.closing or one.recap)
+        not (sentence.closing or sentence.recap)
         or not _SHORTEST_NEXT <= len(text) <= _LONGEST_NEXT
         or text.endswith(":")
         or (text.endswith("?") and _COURTESIES.search(text))
     ):
         return 0.0
-    item = one.sentence.item
-    headed = NEXT_HEADING.search(one.sentence.heading)
-    listed = item and NEXT_HEADING.search(one.sentence.lead)
-    if item and one.sentence.lead.endswith("because:"):
+    item = sentence.parsed.item
+    headed = NEXT_HEADING.search(sentence.parsed.heading)
+    listed = item and NEXT_HEADING.search(sentence.parsed.lead)
+    if item and sentence.parsed.lead.endswith("because:"):
         return 0.0
-    told = not item and (NOW.search(text) or DID.search(text))
-    under = (headed or listed) and not told and not one.sentence.text.endswith(":")
-    score = 2.5 if under else 0.0
-    score += 2.0 if is_open(replace(one.sentence, text=one.text)) else 0.0
-    score += 1.2 if OFFER.search(text) or (asked and one.sentence is asked.sentence) else 0.0
+    is_report = not item and (NOW.search(text) or DID.search(text))
+    in_list_of_steps = (
+        (headed or listed) and not is_report and not sentence.parsed.text.endswith(":")
+    )
+    score = 2.5 if in_list_of_steps else 0.0
+    score += 2.0 if is_open(replace(sentence.parsed, text=sentence.text)) else 0.0
+    score += 1.2 if OFFER.search(text) or (question and sentence.parsed is question.parsed) else 0.0
     score += 1.1 if not score and _TODO.search(text) and not DID.match(text) else 0.0
-    return score + (0.3 if score and one.last else 0.0)
+    return score + (0.3 if score and sentence.last else 0.0)
 
 
 def notes(
-    session: SessionTurns, said: list[Said], other_fields: Sequence[RedactedText]
+    session: SessionTurns, sentences: list[AgentSentence], other_fields: Sequence[RedactedText]
 ) -> RedactedText:
     """Return caveats of the last messages, without repetitions of `other_fields`, pull requests,
     and counts."""
     facts = _facts(session)
-    caveats = choose(
-        ((_caveat_score(one), one) for one in _last_sentences(said)),
+    caveats = best_text(
+        ((_caveat_score(sentence), sentence) for sentence in _last_sentences(sentences)),
         room=_NEXT_LIMIT - len(facts) - 1,
         most=2,
         threshold=1.5,
-        beside=chain.from_iterable(map(split, other_fields)),
+        other_texts=chain.from_iterable(map(split_sentences, other_fields)),
     )
     return join(" ", distinct([caveats, facts]))
 
 
-def _caveat_score(one: Said) -> float:
-    if not one.closing or not readable(one.plain) or one.plain.endswith("?"):
+def _caveat_score(sentence: AgentSentence) -> float:
+    if not sentence.closing or not is_readable(sentence.plain) or sentence.plain.endswith("?"):
         return 0.0
-    return 2.0 if _CAVEAT.search(one.plain) else 0.0
+    return 2.0 if _CAVEAT.search(sentence.plain) else 0.0
 
 
 def _facts(session: SessionTurns) -> RedactedText:
@@ -252,10 +281,10 @@ def _facts(session: SessionTurns) -> RedactedText:
     subtypes = Counter(record.subtype for record in records)
     agents = {record.agent_id for record in records if record.agent_id}
     redactions = sum(record.redactions for record in records)
-    abandoned = sum(one.kind == "prompt" and one.subtype == ABANDONED for one in records)
+    abandoned = sum(single.kind == "prompt" and single.subtype == ABANDONED for single in records)
     # Boundaries where the format marks them, else the summaries that replace history.
     compactions = subtypes["compact-boundary"] or subtypes["compact-summary"]
-    for count, one, many in (
+    for count, single, many in (
         (subtypes["interrupt"], compose("Interrupted once."), compose("interruptions")),
         (abandoned, compose("One prompt abandoned."), compose("prompts abandoned")),
         (compactions, compose("Compacted once."), compose("compactions")),
@@ -263,7 +292,7 @@ def _facts(session: SessionTurns) -> RedactedText:
         (redactions, compose("One redaction."), compose("redactions")),
     ):
         if count:
-            parts.append(one if count == 1 else compose("{} {}.", number(count), many))
+            parts.append(single if count == 1 else compose("{} {}.", number(count), many))
     return join(" ", parts)
 
 

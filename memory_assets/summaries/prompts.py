@@ -7,34 +7,52 @@ import re
 from memory_assets.models import PROGRAM, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import commits_that_stayed, makes_commits
-from memory_assets.session_analysis.files import tool_kind, touched, weights
+from memory_assets.session_analysis.files import tool_kind, touched_files, turn_weights
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
     base_name,
-    closed,
     distinct,
     listing,
-    names,
     shorten,
+    with_full_stop,
 )
 from memory_assets.session_analysis.sentences import (
-    asks,
-    condensed,
-    own_words,
+    condense,
+    is_request,
+    parse_sentences,
     request_sentences,
-    sentences,
+    without_frame,
 )
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import segments
-from memory_assets.session_analysis.statements import alike, is_answered, routine, vocabulary_of
+from memory_assets.session_analysis.statements import (
+    are_alike,
+    is_answered,
+    repeated_prompt_turns,
+    vocabulary_of,
+)
+from memory_assets.word_lists import word_set
 
 REQUEST_LIMIT = 600
-_FIRST_REQUEST_LIMIT, _LEAST_BEGINNING = 260, 90
+_FIRST_REQUEST_LIMIT = 260
+_LEAST_BEGINNING = 90
+"""Characters that remain for the beginning of a request after its last sentence."""
 _LATER_REQUEST_LIMIT = 110
-_MOST_LATER, _SHORTEST_REQUEST, _END = 5, 12, 1_000
-_ENOUGH, _FEWEST_WORDS, _TELLING_WORDS, _LONG_ENOUGH = 200, 3, 6, 40
-_LEAST = 0.1
+_MOST_LATER_REQUESTS = 5
+_SHORTEST_REQUEST = 12
+_END = 1_000
+"""Characters at the end of a prompt in which its last sentence is looked for."""
+_HEAD = 200
+"""Characters at the beginning of a request by which its information is judged."""
+_FEWEST_WORDS = 3
+"""Words below which a request needs `_FEWEST_STEMS` to tell anything."""
+_FEWEST_STEMS = 6
+"""The size of a request's vocabulary, which counts pairs of letters in scripts without blanks."""
+_LONG_ENOUGH = 40
+"""Characters below which a prompt whose turn made a commit only asked for that."""
+_LEAST_WEIGHT = 0.1
+"""Added to the weight of a turn, so that a request without any work counts, too."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PASTED = re.compile(r"\S+@\S+ .{0,60}[%$#] |[^\"\n]*\"\s*$|\W*~?/\S+/\S+\s*$")
@@ -60,7 +78,7 @@ _ANNOUNCES = Phrase(
     r"let me (?!know\b)(?!.*\b(?:if|when|once|whether) you\b)"
 )
 """Last sentences that announce a call, which the transcript lacks."""
-_BREAKS_OFF = names("interrupt api-error")
+_BREAKS_OFF = word_set("interrupt api-error")
 _IS_A_PLAN = re.compile(r"\Afile_?path: \S*\bplan", re.IGNORECASE)
 _FOR_NOTHING = Phrase(
     r"(?!.*\b(?:and|but|just|only)\b.*\b(?:fix|add|make|change|use|run)\b)"
@@ -82,42 +100,46 @@ ASKING = Phrase(
 def _weighted_requests(session: SessionTurns) -> list[tuple[float, RedactedText]]:
     """Return the requests of humans, oldest first, with the weights of their turns; those of
     programs if there are none. Short requests that only led to a commit have no weight."""
-    again = routine(session)
+    repeated = repeated_prompt_turns(session)
     commits_only = {call.turn.id for call in commits_that_stayed(session)}
     prompts = [
         (weight, turn.id, turn.prompt)
-        for weight, turn in zip(weights(session), session.turns, strict=True)
-        if turn.prompt is not None and turn.id not in again
+        for weight, turn in zip(turn_weights(session), session.turns, strict=True)
+        if turn.prompt is not None and turn.id not in repeated
     ]
-    of_humans = [one for one in prompts if one[2].subtype != PROGRAM]
+    of_humans = [
+        weighted_prompt for weighted_prompt in prompts if weighted_prompt[2].subtype != PROGRAM
+    ]
     return [
         (
-            0.0 if turn in commits_only and len(prompt.text) < _LONG_ENOUGH else weight + _LEAST,
+            0.0
+            if turn in commits_only and len(prompt.text) < _LONG_ENOUGH
+            else weight + _LEAST_WEIGHT,
             text,
         )
         for weight, turn, prompt in of_humans or prompts
-        if asks(prompt) and (text := own_words(prompt.text))
+        if is_request(prompt) and (text := without_frame(prompt.text))
     ]
 
 
 def request(session: SessionTurns) -> RedactedText:
     """Return the first real request, then the weightiest later ones, shortened."""
-    asked = _weighted_requests(session)
-    telling = (place for place, (_, text) in enumerate(asked) if not tells_nothing(text))
-    asked = asked[next(telling, 0) :]
-    if not asked:
+    requests = _weighted_requests(session)
+    telling = (place for place, (_, text) in enumerate(requests) if not tells_nothing(text))
+    requests = requests[next(telling, 0) :]
+    if not requests:
         return EMPTY
-    first = _with_its_end(asked[0][1])
-    later = _weightiest(first, asked[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
+    first = _with_its_end(requests[0][1])
+    later = _weightiest(first, requests[1:], REQUEST_LIMIT - len(first) - len(" Then: "))
     if not first:
         return later
-    return compose("{} Then: {}", closed(first), later) if later else first
+    return compose("{} Then: {}", with_full_stop(first), later) if later else first
 
 
 def tells_nothing(text: str) -> bool:
     """Return True if a request has no information: few words, idle, or pasted."""
-    words = _WORD.findall(text[:_ENOUGH])
-    few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_ENOUGH])) < _TELLING_WORDS
+    words = _WORD.findall(text[:_HEAD])
+    few = len(words) < _FEWEST_WORDS and len(vocabulary_of(text[:_HEAD])) < _FEWEST_STEMS
     return few or _PASTED.match(text) is not None or IDLE.match(text) is not None
 
 
@@ -128,44 +150,52 @@ def unanswered(session: SessionTurns) -> RedactedText:
     places = (place for place, turn in enumerate(session.turns) if turn.prompt is not None)
     place = max(places, default=-1)
     typed = session.turns[place].typed if place >= 0 else None
-    if typed is None or not asks(typed) or any(map(_is_reported, session.turns[place:])):
+    if typed is None or not is_request(typed) or any(map(_is_reported, session.turns[place:])):
         return EMPTY
-    text = own_words(typed.text)
-    asked = condensed(text, _LATER_REQUEST_LIMIT)
-    wants = not asked.isascii() or ASKING.search(asked) or WANTS.search(asked)
-    idle = IDLE.match(text) or _ABOUT_THE_TALK.search(asked) or _FOR_NOTHING.match(text)
-    pasted = LOGGED.match(asked) and not WANTS.search(text) and not ASKING.match(asked)
+    text = without_frame(typed.text)
+    shortened = condense(text, _LATER_REQUEST_LIMIT)
+    wants = not shortened.isascii() or ASKING.search(shortened) or WANTS.search(shortened)
+    idle = IDLE.match(text) or _ABOUT_THE_TALK.search(shortened) or _FOR_NOTHING.match(text)
+    pasted = LOGGED.match(shortened) and not WANTS.search(text) and not ASKING.match(shortened)
     if not wants or idle or pasted:
         return EMPTY
     records = [record for turn in session.turns[place:] for record in turn.records]
     calls = [
-        one
-        for one in records
-        if one.kind == "tool_use" and one.tool_use_id not in session.failed_calls
+        record
+        for record in records
+        if record.kind == "tool_use" and record.tool_use_id not in session.failed_calls
     ]
-    ran = [one.command for one in calls if one.command]
+    ran = [record.command for record in calls if record.command]
     if any(_publishes(command) or command in typed.text for command in ran):
         return EMPTY
     if _REMOVAL.search(text) and any(map(_removes, ran)):
         return EMPTY
-    if any(one.tool_name == "ExitPlanMode" for one in records):
+    if any(record.tool_name == "ExitPlanMode" for record in records):
         return EMPTY  # a plan answers the request
-    if not any(tool_kind(one) == "write" and not _IS_A_PLAN.search(one.text) for one in calls):
-        return compose("Asked last, without an answer: {}", closed(without_end(asked)))
-    results = [one for one in records if one.kind == "tool_result"]
+    if not any(
+        tool_kind(record) == "write" and not _IS_A_PLAN.search(record.text) for record in calls
+    ):
+        return compose("Asked last, without an answer: {}", with_full_stop(without_end(shortened)))
+    results = [record for record in records if record.kind == "tool_result"]
     failed = bool(results) and results[-1].is_error
-    if not failed and not any(one.subtype in _BREAKS_OFF for one in records):
+    if not failed and not any(record.subtype in _BREAKS_OFF for record in records):
         return EMPTY
-    changed = distinct(base_name(path) for path in touched(session, records).modified)
-    return compose("Broken off, {} changed: {}", listing(changed, 3), closed(without_end(asked)))
+    changed = distinct(base_name(path) for path in touched_files(session, records).modified)
+    return compose(
+        "Broken off, {} changed: {}", listing(changed, 3), with_full_stop(without_end(shortened))
+    )
 
 
 def _is_reported(turn: Turn) -> bool:
     """Return whether a turn ends with a message that does not only announce the next action."""
     if not is_answered(turn):
         return False
-    prose = [one.text for one in turn.records if one.kind == "assistant_text" and not one.agent_id]
-    last = [one.text for one in sentences(prose[-1])][-1:] if prose else []
+    prose = [
+        record.text
+        for record in turn.records
+        if record.kind == "assistant_text" and not record.agent_id
+    ]
+    last = [record.text for record in parse_sentences(prose[-1])][-1:] if prose else []
     begun = len(turn.records) > _A_FEW_RECORDS and any(map(_ANNOUNCES.match, last))
     return not begun
 
@@ -175,67 +205,78 @@ def _publishes(command: RedactedText) -> bool:
     if makes_commits(command):
         return True
     return any(
-        (one.program == "git" and {"push", "merge", "tag"} & {*one.words[1:3]})
-        or (one.program == "gh" and {"create", "merge", "comment", "edit"} & {*one.words[1:4]})
-        for one in segments(command)
+        (segment.program == "git" and {"push", "merge", "tag"} & {*segment.words[1:3]})
+        or (
+            segment.program == "gh"
+            and {"create", "merge", "comment", "edit"} & {*segment.words[1:4]}
+        )
+        for segment in segments(command)
     )
 
 
 def _removes(command: RedactedText) -> bool:
     """Return True for a command that removes or moves files, branches or work trees."""
     return any(
-        one.program in ("rm", "mv")
-        or (one.program == "git" and {"-d", "-D", "-m", "--delete", "remove", "rm"} & {*one.words})
-        for one in segments(command)
+        segment.program in ("rm", "mv")
+        or (
+            segment.program == "git"
+            and {"-d", "-D", "-m", "--delete", "remove", "rm"} & {*segment.words}
+        )
+        for segment in segments(command)
     )
 
 
 def _with_its_end(text: RedactedText) -> RedactedText:
     """Return the first sentences of a request, and its last one if that states the wish after a
     list or pasted lines; the last one comes first if the others ask for nothing."""
-    begun = condensed(text, _FIRST_REQUEST_LIMIT, filled=True)
+    beginning = condense(text, _FIRST_REQUEST_LIMIT, filled=True)
     last_sentences = request_sentences(text.cut(-_END))
     end = last_sentences[-1].text if last_sentences and not text.lstrip().startswith("#") else EMPTY
-    if not ASKING.search(end) or end in begun or len(end) > _FIRST_REQUEST_LIMIT:
-        return begun
-    if WANTS.search(end) and not ASKING.search(begun):
+    if not ASKING.search(end) or end in beginning or len(end) > _FIRST_REQUEST_LIMIT:
+        return beginning
+    if WANTS.search(end) and not ASKING.search(beginning):
         return join(
-            " ", (end, condensed(text, max(_FIRST_REQUEST_LIMIT - len(end), _LEAST_BEGINNING)))
+            " ", (end, condense(text, max(_FIRST_REQUEST_LIMIT - len(end), _LEAST_BEGINNING)))
         )
-    fits = len(begun) + len(end) < _FIRST_REQUEST_LIMIT
-    asks_only_there = WANTS.search(end) and not WANTS.search(begun)
-    return join(" ", (begun, end)) if fits or asks_only_there else begun
+    fits = len(beginning) + len(end) < _FIRST_REQUEST_LIMIT
+    asks_only_there = WANTS.search(end) and not WANTS.search(beginning)
+    return join(" ", (beginning, end)) if fits or asks_only_there else beginning
 
 
 def _weightiest(
-    first: RedactedText, asked: list[tuple[float, RedactedText]], room: int
+    first: RedactedText, requests: list[tuple[float, RedactedText]], room: int
 ) -> RedactedText:
     """Return the weightiest later requests that fit, without repetitions, in their order."""
-    chosen: dict[int, RedactedText] = {}
+    selected: dict[int, RedactedText] = {}
     vocabularies = [vocabulary_of(first)]
-    for place in sorted(range(len(asked)), key=lambda place: -asked[place][0]):
-        weight, text = asked[place][0], _begins_or_ends(asked[place][1])
+    for place in sorted(range(len(requests)), key=lambda place: -requests[place][0]):
+        weight, text = requests[place][0], _begins_or_ends(requests[place][1])
         words = vocabulary_of(text)
-        repeats = any(alike(words, other) for other in vocabularies)
+        repeats = any(are_alike(words, other) for other in vocabularies)
         if weight > 0 and _SHORTEST_REQUEST <= len(text) <= room - 2 and not repeats:
-            chosen[place] = text
+            selected[place] = text
             vocabularies.append(words)
             room -= len(text) + 2
-        if len(chosen) == _MOST_LATER:
+        if len(selected) == _MOST_LATER_REQUESTS:
             break
-    return join("; ", (without_end(text) for _, text in sorted(chosen.items())))
+    return join("; ", (without_end(text) for _, text in sorted(selected.items())))
 
 
 def _begins_or_ends(text: RedactedText) -> RedactedText:
     """Return the beginning of a later request, or its end, if that states the wish after pasted
     lines."""
-    begun = condensed(text, _LATER_REQUEST_LIMIT, filled=True)
+    beginning = condense(text, _LATER_REQUEST_LIMIT, filled=True)
     last_sentences = request_sentences(text.cut(-_END))
     end = last_sentences[-1].text if last_sentences else EMPTY
-    if end in begun or not WANTS.search(end) or ASKING.search(begun) or WANTS.search(begun):
-        return begun
+    if (
+        end in beginning
+        or not WANTS.search(end)
+        or ASKING.search(beginning)
+        or WANTS.search(beginning)
+    ):
+        return beginning
     if _ABOUT_THE_TALK.search(end):
-        return begun
+        return beginning
     return shorten(end, _LATER_REQUEST_LIMIT)
 
 

@@ -10,22 +10,31 @@ from memory_assets.models import PROGRAM, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import (
     CommitCall,
-    by_weight,
     commits_that_stayed,
     is_routine,
+    most_significant_first,
     says_little,
 )
-from memory_assets.session_analysis.files import touched, weights
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, names, shorten
-from memory_assets.session_analysis.sentences import asks, own_words, plain_text, request_sentences
+from memory_assets.session_analysis.files import touched_files, turn_weights
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, shorten
+from memory_assets.session_analysis.sentences import (
+    is_request,
+    plain_text,
+    request_sentences,
+    without_frame,
+)
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import alike, routine, stems
+from memory_assets.session_analysis.statements import are_alike, repeated_prompt_turns, word_stems
 from memory_assets.summaries.prompts import LOGGED, WANTS, tells_nothing, without_end
+from memory_assets.word_lists import word_set
 
 TITLE_LIMIT = 120
 _FIRST = 72
 """Least room of the first of two tasks in a title, in characters."""
-_VAGUE, _HEAD = 64, 80
+_VAGUE = 64
+"""Characters of a request below which a file's name is added to it."""
+_HEAD = 80
+"""Characters of a request by which it is judged whether it begins a task."""
 
 _TITLES = ("custom-title", "ai-title", "session-name", "thread-name", "session_info", "name")
 _NO_TITLE = Phrase(
@@ -59,12 +68,18 @@ _CLAUSE_END = re.compile(
     r"\s*[;:]\s|,\s|\s[-–—]+\s|[.?!]\s|[，、；：。？！]"
     r"|\s(?=(?:and then|so that|but|because|while|which|when|if)\s)"
 )
-_SHORTEST_CLAUSE, _LONG_ENOUGH = 16, 40
-"""Least characters of a clause, and of one that may replace its sentence."""
+_SHORTEST_CLAUSE = 16
+"""Least characters of a clause."""
+_LONG_ENOUGH = 40
+"""Least characters of a clause that may replace its sentence."""
 _PLANS = ".claude/plans/"
-_COMMON_FILES = names("index main mod lib app init __init__ types package")
+_COMMON_FILES = word_set("index main mod lib app init __init__ types package")
 """Names of files that every other project has, too."""
-_FEWEST_WORDS, _LONG_SESSION, _RECENT = 3, 3, 50
+_FEWEST_WORDS = 3
+_LONG_SESSION = 3
+"""Turns from which the main task is added to a given title."""
+_RECENT = 50
+"""Tasks that a prompt may repeat."""
 _TYPE_OF_COMMIT = re.compile(
     r"\A(?:feat|fix|chore|docs|refactor|test|perf|ci|build|style)"
     r"(?:!?: |\([\d.-]*\)!?: |\((?P<scope>[^)]*)\)!?(?P<colon>: ))"
@@ -140,28 +155,35 @@ def title(session: SessionTurns) -> RedactedText:
         return named
     typed = [turn.typed.text for turn in session.turns if turn.typed is not None]
     greetings = [text for text in typed if not text.startswith(("/", "<"))]
-    others = list(_without_a_human(session))  # without them too little is said for a summary
-    texts = (*(greetings[:1] if others else ()), *others)
-    return next((asked for text in texts if (asked := _request_and_details(text)[0])), EMPTY)
+    replacements = list(_without_a_human(session))  # without them too little is said for a summary
+    texts = (*(greetings[:1] if replacements else ()), *replacements)
+    return next((request for text in texts if (request := _request_and_details(text)[0])), EMPTY)
 
 
 def _tasks(session: SessionTurns) -> list[_Task]:
     """Return the tasks of a session, oldest first. Prompts that continue a task ("yes", "fix it",
     "commit"), or repeat it, belong to it."""
-    again = routine(session)
-    by_humans = any(turn.typed is not None and asks(turn.typed) for turn in session.turns)
+    repeated = repeated_prompt_turns(session)
+    by_humans = any(turn.typed is not None and is_request(turn.typed) for turn in session.turns)
     tasks: list[_Task] = []
-    for weight, turn in zip(weights(session), session.turns, strict=True):
+    for weight, turn in zip(turn_weights(session), session.turns, strict=True):
         prompt = turn.prompt
-        asked = more = EMPTY
+        request = more = EMPTY
         of_program = by_humans and prompt is not None and prompt.subtype == PROGRAM
-        if prompt and asks(prompt) and turn.id not in again and not of_program:
-            asked, more = _request_and_details(own_words(prompt.text))
-        words = stems(asked)
-        task = next((one for one in tasks[-_RECENT:] if alike(words, one.words)), None)
+        if prompt and is_request(prompt) and turn.id not in repeated and not of_program:
+            request, more = _request_and_details(without_frame(prompt.text))
+        words = word_stems(request)
+        task = next(
+            (
+                earlier_task
+                for earlier_task in tasks[-_RECENT:]
+                if are_alike(words, earlier_task.words)
+            ),
+            None,
+        )
         first = not tasks or tells_nothing(tasks[-1].asked)
-        if task is None and asked and (first or _begins_task(asked)):
-            tasks.append(_Task(asked, more, words))
+        if task is None and request and (first or _begins_task(request)):
+            tasks.append(_Task(request, more, words))
         if tasks:
             task = task or tasks[-1]
             task.weight += weight
@@ -177,46 +199,48 @@ def _title_of_tasks(session: SessionTurns, tasks: Sequence[_Task]) -> RedactedTe
         key=lambda commit: (is_routine(commit.made.subject), says_little(commit.made.subject)),
         default=None,
     )
-    telling = [one for one in tasks if not tells_nothing(one.asked)] or tasks[:1]
-    whole = sum(one.weight for one in tasks)
-    task = next((one for one in tasks if best and one.holds(best)), None)
-    most = task is not None and 2 * task.weight >= whole
-    if best and (most or not telling or not is_routine(best.made.subject)):
+    informative = [task_item for task_item in tasks if not tells_nothing(task_item.asked)] or tasks[
+        :1
+    ]
+    total_weight = sum(task_item.weight for task_item in tasks)
+    task = next((task_item for task_item in tasks if best and task_item.holds(best)), None)
+    did_most_work = task is not None and 2 * task.weight >= total_weight
+    if best and (did_most_work or not informative or not is_routine(best.made.subject)):
         only = main = _clause(_subject(best))
-    elif telling:
-        task = telling[0]
+    elif informative:
+        task = informative[0]
         only = _with_details(session, task)
         main = task.asked if _begins_task(task.asked) or not task.more else only
     else:
         return EMPTY
     other = _other_task(session, tasks, main, task)
-    if other is None or 5 * other[0] < whole:
+    if other is None or 5 * other[0] < total_weight:
         return only
     _, at, text = other
     return _join(main, text, other_first=task is not None and at < tasks.index(task))
 
 
 def _other_task(
-    session: SessionTurns, tasks: Sequence[_Task], main: RedactedText, known: _Task | None
+    session: SessionTurns, tasks: Sequence[_Task], main: RedactedText, titled_task: _Task | None
 ) -> tuple[float, int, RedactedText] | None:
     """Return the task with the most work that a title does not mention: its weight, its index, and
     its largest commit, or its request."""
-    words = stems(main)
-    ranked_commits = by_weight(
-        [one for one in _titled_commits(session) if not is_routine(one.made.subject)]
+    words = word_stems(main)
+    ranked_commits = most_significant_first(
+        [commit for commit in _titled_commits(session) if not is_routine(commit.made.subject)]
     )
     candidates: list[tuple[float, int, RedactedText]] = []
     for place, task in enumerate(tasks):
-        commits = [one for one in ranked_commits if task.holds(one)]
-        if task is known:
-            commits = [one for one in commits if not says_little(one.made.subject)]
-        texts = [_subject(one) for one in commits]
-        if not texts and task is not known and _begins_task(task.asked):
+        commits = [commit for commit in ranked_commits if task.holds(commit)]
+        if task is titled_task:
+            commits = [commit for commit in commits if not says_little(commit.made.subject)]
+        texts = [_subject(commit) for commit in commits]
+        if not texts and task is not titled_task and _begins_task(task.asked):
             texts = [task.asked]
-        others = [text for text in texts if len(words & stems(text)) < 2]
+        others = [text for text in texts if len(words & word_stems(text)) < 2]
         if others:
             candidates.append((task.weight * len(others) / len(texts), place, others[0]))
-    return max(candidates, key=lambda one: one[0], default=None)
+    return max(candidates, key=lambda commit: commit[0], default=None)
 
 
 def _with_main_task(
@@ -224,11 +248,11 @@ def _with_main_task(
 ) -> RedactedText:
     """Return a title, in a long session with the task that has most of the work, if they have no
     words in common."""
-    turns, whole = sum(len(one.turns) for one in tasks), sum(one.weight for one in tasks)
+    turns, total_weight = sum(len(task.turns) for task in tasks), sum(task.weight for task in tasks)
     other = _other_task(session, tasks, main, None)
-    if other is None or turns < _LONG_SESSION or 2 * other[0] < whole:
+    if other is None or turns < _LONG_SESSION or 2 * other[0] < total_weight:
         return _clause(main)
-    return _clause(main) if stems(main) & stems(other[2]) else _join(main, other[2])
+    return _clause(main) if word_stems(main) & word_stems(other[2]) else _join(main, other[2])
 
 
 def _join(main: RedactedText, other: RedactedText, *, other_first: bool = False) -> RedactedText:
@@ -241,29 +265,31 @@ def _join(main: RedactedText, other: RedactedText, *, other_first: bool = False)
 def _with_details(session: SessionTurns, task: _Task) -> RedactedText:
     """Return a request; a short one with its next sentences, or, if there are none, with the file
     that was changed most often for it."""
-    asked = task.asked
-    short = len(asked.sub(_URL, "")) < _LONG_ENOUGH
+    request = task.asked
+    short = len(request.sub(_URL, "")) < _LONG_ENOUGH
     if short and task.more:
         return _clause(task.more)
     files = [
         base_name(path)
         for turn in task.turns
-        for path in touched(session, turn.records).modified
+        for path in touched_files(session, turn.records).modified
         if _PLANS not in path
     ]
-    known = asked.lower()
-    heads = ((one, one.split(".")[0].lower()) for one in files if "." in one)
-    named = [one for one, head in heads if head not in known and head not in _COMMON_FILES]
-    most = max(named, key=files.count, default=EMPTY)
-    if most and len(asked) < _VAGUE and (short or not _begins_task(asked)):
-        return _clause(compose("{} ({})", asked, most))
-    return _clause(asked)
+    request_words = request.lower()
+    heads = ((name, name.split(".")[0].lower()) for name in files if "." in name)
+    telling_names = [
+        name for name, head in heads if head not in request_words and head not in _COMMON_FILES
+    ]
+    most_changed = max(telling_names, key=files.count, default=EMPTY)
+    if most_changed and len(request) < _VAGUE and (short or not _begins_task(request)):
+        return _clause(compose("{} ({})", request, most_changed))
+    return _clause(request)
 
 
 def _begins_task(text: RedactedText) -> bool:
     """Return True if a request begins a task: it names its subject, and does not point back."""
     head = text.sub(_ASIDE, "")[:_HEAD]
-    little = len(stems(head)) < _FEWEST_WORDS or tells_nothing(head)
+    little = len(word_stems(head)) < _FEWEST_WORDS or tells_nothing(head)
     if little or _GOES_ON.match(head) or LOGGED.match(head):
         return False
     return _STATES.match(head) is None or _IDENTIFIER.search(head) is not None
@@ -272,13 +298,13 @@ def _begins_task(text: RedactedText) -> bool:
 def _titled_commits(session: SessionTurns) -> list[CommitCall]:
     """Return the commits that stayed, oldest first, without those with an empty subject such as
     "wip"."""
-    made = commits_that_stayed(session)
-    return [one for one in made if not _NO_SUBJECT.match(one.made.subject)]
+    calls = commits_that_stayed(session)
+    return [call for call in calls if not _NO_SUBJECT.match(call.made.subject)]
 
 
-def _subject(one: CommitCall) -> RedactedText:
+def _subject(call: CommitCall) -> RedactedText:
     """Return a commit's subject without its type, with its scope unless that is a number."""
-    return one.made.subject.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>")
+    return call.made.subject.sub(_TYPE_OF_COMMIT, r"\g<scope>\g<colon>")
 
 
 def _request_and_details(text: RedactedText) -> tuple[RedactedText, RedactedText]:
@@ -287,17 +313,23 @@ def _request_and_details(text: RedactedText) -> tuple[RedactedText, RedactedText
     statements = request_sentences(text.sub(_TIMES, ""))
     if not statements:
         return _clause(text.cut(0, 400).squeezed()), EMPTY
-    first = min(statements[:2], key=lambda one: tells_nothing(one.text)).text
-    wants = [one.text for one in statements[1:] if WANTS.search(one.text) and not one.item]
+    first = min(statements[:2], key=lambda sentence: tells_nothing(sentence.text)).text
+    wants = [
+        sentence.text
+        for sentence in statements[1:]
+        if WANTS.search(sentence.text) and not sentence.item
+    ]
     if wants and LOGGED.search(statements[0].text):
         first = wants[-1]
     if text.lstrip().startswith("#"):
         return without_end(_clause(first)), EMPTY
     bare = first.sub(_LEAD_IN, "")
-    if len(stems(bare)) < 2:
+    if len(word_stems(bare)) < 2:
         bare = first
-    texts = [one.text for one in statements]
-    after = [one for one in texts[texts.index(first) + 1 :][:2] if not _URL.match(one)]
+    texts = [sentence.text for sentence in statements]
+    after = [
+        sentence for sentence in texts[texts.index(first) + 1 :][:2] if not _URL.match(sentence)
+    ]
     more = without_end(join(" ", (bare, *after))) if after else EMPTY
     if len(bare) < len(first) and bare.endswith("?"):
         bare = bare.cut(0, len(bare) - 1)
@@ -325,8 +357,8 @@ def _clause(text: RedactedText, limit: int = TITLE_LIMIT) -> RedactedText:
         text = text.sub(_ASIDE, "")
     if len(text) <= limit:
         return text
-    places = (end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_CLAUSE, limit + 1))
-    ends = [end for end in places if text.count("(", 0, end) == text.count(")", 0, end)]
+    clause_ends = (end.start() for end in _CLAUSE_END.finditer(text, _SHORTEST_CLAUSE, limit + 1))
+    ends = [end for end in clause_ends if text.count("(", 0, end) == text.count(")", 0, end)]
     if ends and ends[-1] >= min(_LONG_ENOUGH, limit // 2):
         return text.cut(0, ends[-1])
     return shorten(text, limit).sub(_DANGLING, "")

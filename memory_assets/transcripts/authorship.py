@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple
 
 from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM
 from memory_assets.transcripts.enclosed import replaced
-from memory_assets.transcripts.fields import names
 from memory_assets.transcripts.session import UNKNOWN_TAG, Said
+from memory_assets.word_lists import word_set
 
 
 class Origin(NamedTuple):
@@ -99,7 +99,7 @@ _INJECTED = re.compile(
 )
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)(?:\s[^<>]*)?(?<!/)>")
 _FRAME = re.compile(r"<([a-z][\w-]*)[^<>]*>")
-_HTML = names(
+_HTML = word_set(
     "a abbr address area article aside audio b base blockquote body br button canvas caption cite "
     "code col colgroup data dd details dialog div dl dt em embed fieldset figure footer form h1 h2 "
     "h3 h4 h5 h6 head header hr html i iframe img input kbd label legend li link main map mark "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets.session_analysis.statements import objects
+from memory_assets.session_analysis.statements import is_objection
 from memory_assets_tests.observations.conftest import Make
 from memory_assets_tests.sweep import sweep
 
@@ -185,7 +185,7 @@ def test_a_reset_takes_back_as_many_commits_as_it_names(script: Make, back: str)
 )
 def test_a_prompt_that_approves_takes_nothing_back(answer: str, holds: bool) -> None:
     """Whatever it asks for next; one that objects does."""
-    assert objects(answer) is not holds
+    assert is_objection(answer) is not holds
 
 
 def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(script: Make) -> None:

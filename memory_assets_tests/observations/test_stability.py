@@ -12,7 +12,7 @@ import pytest
 from memory_assets.models import Observation
 from memory_assets.observations import CONCEPTS, OBSERVATION_TYPES, observe
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.statements import withdrawn
+from memory_assets.session_analysis.statements import withdrawn_turns
 from memory_assets_tests.redacted_sessions import real_sessions
 
 
@@ -35,7 +35,7 @@ def test_appended_turns_change_no_observation_that_stays(real: list[SessionTurns
     cut = compared = gone = 0
     for session in real:
         whole = {one.id: one for one in observe(session)}
-        objected = withdrawn(session)
+        objected = withdrawn_turns(session)
         for count in {1, len(session.turns) // 2} - {0, len(session.turns)}:
             turns = session.turns[:count]
             if not turns:

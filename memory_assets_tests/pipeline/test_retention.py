@@ -17,16 +17,19 @@ import pytest
 
 from memory_assets import status as overview
 from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, read_removed_records
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.recall import open_memory
 from memory_assets.record_identity import RecordIdentity, mark
+from memory_assets.redacted_text import seal
 from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.vector_store import Metadata
 from memory_assets.transcripts import read_session
 from memory_assets_tests.kills import killed_at
 from memory_assets_tests.nested import strings_in
@@ -233,6 +236,7 @@ def test_killed_in_the_middle_it_is_completed_by_the_next_time(
 
 DECIDED = "5b7c1e90-3f2a-4d86-a1c4-e8d05f6b9273"
 """A session in which a person alone decides something."""
+_DECISION = "We should use Postgres instead of SQLite, because two services write at once."
 
 
 def test_killed_behind_the_words_the_next_run_indexes_what_is_made_again_as_it_was(
@@ -240,8 +244,7 @@ def test_killed_behind_the_words_the_next_run_indexes_what_is_made_again_as_it_w
 ) -> None:
     """An observation that comes from prompts alone is the same before and after."""
     memory = wordy
-    decided = "We should use Postgres instead of SQLite, because two services write at once."
-    _write_session(memory, DECIDED, {0: decided, 1: "I looked at the services."})
+    _write_session(memory, DECIDED, {0: _DECISION, 1: "I looked at the services."})
     run(memory)
     observed = [row for row in memory.rows("observations") if is_of({DECIDED}, row)]
     assert _killed(memory, keywords, "compact", 0) == -signal.SIGKILL
@@ -249,6 +252,26 @@ def test_killed_behind_the_words_the_next_run_indexes_what_is_made_again_as_it_w
     run(memory)
     assert [row for row in memory.rows("observations") if is_of({DECIDED}, row)] == observed != []
     assert_all_holds(memory)
+
+
+def test_killed_behind_the_collections_their_number_of_rows_hides_nothing(
+    memory: SampleMemory,
+) -> None:
+    """As many rows as are gone may have been written by another run that was killed."""
+    _write_session(memory, DECIDED, {0: _DECISION, 1: "I looked at the services."})
+    run(memory)
+    name = INDEX_OF["observations"].collection("claude-code")
+    before = memory.components.vectors.get(name).count()
+    assert _killed(memory, retention, "forget_keywords", 0) == -signal.SIGKILL
+    collection = reopened(memory, retention=f"{DAYS}d").vectors.get(name)
+    gone = before - collection.count()
+    others = [f"other {number}" for number in range(gone)]
+    where: list[Metadata] = [{"project": "-another"}] * gone
+    collection.upsert(others, np.eye(gone, 384, dtype=np.float32), list(map(seal, others)), where)
+    memory.run(projects=[memory.harbor])
+    run(memory)
+    collection.delete(others)
+    memory.assert_collections_equal_the_lake()
 
 
 def _archive(memory: SampleMemory) -> dict[str, Any]:

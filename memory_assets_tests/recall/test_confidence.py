@@ -75,6 +75,14 @@ def test_a_hit_is_judged_among_fewer_than_ten_turns(asked: Asked) -> None:
     assert asked.memory.search("which Kafka topic receives telemetry", **of).weak
 
 
+@pytest.mark.parametrize("query", ["qwxzv", "what is qwxzv?"])
+def test_words_that_occur_nowhere_are_never_answered(asked: Asked, query: str) -> None:
+    """However few the turns are, and however much they look like prose, where less is needed."""
+    answer = asked.memory.search(query, session=asked.long_session)
+    assert answer.missing == ("qwxzv",)
+    assert [(hit.weak, hit.why["answers"]) for hit in answer.hits] == [(True, 0.0)] * 3
+
+
 def test_a_hit_leads_only_what_a_filter_lets_through(
     asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:

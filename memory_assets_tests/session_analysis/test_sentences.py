@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
-from memory_assets.session_analysis.phrases import closed, listing, shorten
-from memory_assets.session_analysis.sentences import plain_text, sentences
+from memory_assets.session_analysis.phrases import listing, shorten, with_full_stop
+from memory_assets.session_analysis.sentences import parse_sentences, plain_text
 from memory_assets_tests.conftest import load_redactor_of_tests
 from memory_assets_tests.sweep import sweep
 
 
 def _texts(markdown: str) -> list[str]:
-    return [str(sentence.text) for sentence in sentences(seal(markdown))]
+    return [str(sentence.text) for sentence in parse_sentences(seal(markdown))]
 
 
 def test_code_falls_away_and_the_rows_of_a_table_are_items() -> None:
     """Without the names of its columns, the row's number and empty cells."""
     markdown = "Bugs found:\n```sh\nx\n```\n| # | a | b |\n|--|:-:|--|\n| 1 | it | ✅ `up` |\n"
     assert _texts(f"{markdown}After it.") == ["Bugs found:", "it — up", "After it."]
-    assert [one.item for one in sentences(seal(markdown))] == [False, True]
+    assert [one.item for one in parse_sentences(seal(markdown))] == [False, True]
 
 
 def test_an_unclosed_fence_swallows_the_rest() -> None:
@@ -66,7 +66,7 @@ def test_sentences_end_at_full_stops_but_not_inside_names() -> None:
 
 def test_a_list_item_knows_its_heading_and_its_lead_in() -> None:
     """What an item is about often stands above it."""
-    found = sentences(seal("## Next steps\n\nStill open:\n- deploy it\n- watch it\n"))
+    found = parse_sentences(seal("## Next steps\n\nStill open:\n- deploy it\n- watch it\n"))
     assert [(s.text, s.heading, s.lead) for s in found[1:]] == [
         ("deploy it", "Next steps", "Still open:"),
         ("watch it", "Next steps", "Still open:"),
@@ -81,7 +81,7 @@ def test_wrapped_lines_are_one_sentence() -> None:
 @given(st.text(max_size=300))
 def test_any_text_gives_redacted_sentences_without_line_breaks(text: str) -> None:
     """No input crashes it, and every piece is still RedactedText."""
-    for sentence in sentences(seal(text)):
+    for sentence in parse_sentences(seal(text)):
         assert isinstance(sentence.text, RedactedText)
         assert sentence.text == sentence.text.strip()
         assert "\n" not in sentence.text
@@ -113,9 +113,9 @@ def test_lists_name_a_few_and_count_the_rest() -> None:
 
 def test_a_full_stop_is_added_only_where_a_sentence_has_none() -> None:
     """Also after a closing quote or bracket."""
-    assert closed(seal("done")) == "done."
-    assert closed(seal('he said "done."')) == 'he said "done."'
-    assert closed(seal(" why ? ").squeezed()) == "why ?"
+    assert with_full_stop(seal("done")) == "done."
+    assert with_full_stop(seal('he said "done."')) == 'he said "done."'
+    assert with_full_stop(seal(" why ? ").squeezed()) == "why ?"
 
 
 def test_parts_of_a_redacted_text_are_redacted() -> None:
@@ -143,7 +143,7 @@ def test_parts_of_a_redacted_text_are_redacted() -> None:
 )
 def test_no_sentence_ends_within_code_or_parentheses(text: str, told: list[str]) -> None:
     """A dot there is none of prose."""
-    assert [one.text for one in sentences(seal(text))] == told
+    assert [one.text for one in parse_sentences(seal(text))] == told
 
 
 REDACT = load_redactor_of_tests().redact

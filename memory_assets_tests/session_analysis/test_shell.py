@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_assets.redacted_text import seal
-from memory_assets.session_analysis.shell import meaningful, segments
+from memory_assets.session_analysis.shell import segments, working_segments
 from memory_assets_tests.sweep import sweep
 
 
@@ -83,7 +83,7 @@ def test_programs_are_found_past_wrappers_and_quotes(command: str, programs: lis
 )
 def test_a_pipeline_of_windows_shells_is_one_command(command: str, told: list[str]) -> None:
     """What stands in blocks and strings separates nothing; the commands in statements count."""
-    assert [segment.text for segment in meaningful(seal(command))] == told
+    assert [segment.text for segment in working_segments(seal(command))] == told
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,9 @@ def test_programs_are_found_in_windows_command_lines(command: str, programs: lis
 
 def test_setting_up_and_filtering_is_not_meaningful() -> None:
     """cd, echo and a piped tail say nothing about what was run."""
-    found = meaningful(seal("cd /x && go test ./... 2>&1 | grep -v ok | tail -3 && echo done"))
+    found = working_segments(
+        seal("cd /x && go test ./... 2>&1 | grep -v ok | tail -3 && echo done")
+    )
     assert [segment.text for segment in found] == ["go test ./... 2>&1"]
 
 

@@ -16,7 +16,7 @@ from memory_assets.paths import Roots
 from memory_assets.project_names import ProjectNames, folded, spelled
 from memory_assets.redacted_text import seal
 from memory_assets.session_analysis import session_turns
-from memory_assets.session_analysis.files import touched
+from memory_assets.session_analysis.files import touched_files
 from memory_assets.status.found_sources import find_all
 from memory_assets.status.remembered import Remembered
 from memory_assets.stores.catalog.schema import SourceRow
@@ -372,7 +372,7 @@ def test_two_spellings_of_a_changed_file_are_one_file() -> None:
         script = Script().prompt("write it")
         script.touch("Write", f"{root}/Wake.txt").touch("Write", f"{root}/wake.TXT")
         records = [replace(one, project_root=seal(root), cwd=seal(root)) for one in script.records]
-        assert len(touched(session_turns(records, ())).modified) == count
+        assert len(touched_files(session_turns(records, ())).modified) == count
 
 
 def test_the_id_of_a_session_is_in_its_records(tmp_path: Path) -> None:

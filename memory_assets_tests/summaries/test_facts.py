@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_assets.redacted_text import seal
-from memory_assets.session_analysis.commits import made_in
+from memory_assets.session_analysis.commits import commits_made_by
 from memory_assets_tests.redacted_sessions import redacted
 from memory_assets_tests.summaries.conftest import Make
 from memory_assets_tests.sweep import sweep
@@ -284,7 +284,7 @@ def test_the_lines_of_a_commit_are_those_that_stand_below_it(
 ) -> None:
     """Not above its own line, nor below the next commit's."""
     record = redacted("tool", "tool_result", printed)
-    assert [one.lines for one in made_in(record, seal(command))] == lines
+    assert [one.lines for one in commits_made_by(record, seal(command))] == lines
 
 
 def test_what_was_reverted_is_no_telling_commit(script: Make) -> None:

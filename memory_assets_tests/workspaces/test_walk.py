@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import struct
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from memory_assets.documents.ignore_rules import RuleFile, parsed, rules_of_state
-from memory_assets.documents.repository import tracked_paths
 from memory_assets.documents.walk import found_at, walk
 from memory_assets_tests.sweep import sweep
 from memory_assets_tests.workspaces.conftest import FILES, write
@@ -27,11 +25,8 @@ def test_ignored_files_and_those_that_hold_secrets_are_left_out(tmp_path: Path) 
     assert _found(tmp_path) == FILES.keys() - {"build/out.txt", "trace.log", ".env"}
 
 
-@pytest.mark.parametrize("version", ["2", "4"])
-def test_what_git_tracks_though_a_rule_names_it_is_counted_apart(
-    tmp_path: Path, version: str
-) -> None:
-    """Whatever the form of Git's index; also where the directory is never entered."""
+def test_what_git_tracks_though_a_rule_names_it_is_counted_apart(tmp_path: Path) -> None:
+    """Also where the directory is never entered."""
 
     def git(*words: str) -> None:
         subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
@@ -39,7 +34,6 @@ def test_what_git_tracks_though_a_rule_names_it_is_counted_apart(
     write(tmp_path, FILES)
     git("init", "--quiet")
     git("add", "--force", "build", "trace.log", "README.md", "docs")
-    git("update-index", "--index-version", version)
     write(tmp_path, {"other.log": "x"})
     skipped = walk(tmp_path, lambda path: False).skipped
     assert skipped == {"ignored": 1, "ignored though Git tracks them": 2}
@@ -66,15 +60,6 @@ def test_rules_of_inner_directories_win(tmp_path: Path) -> None:
     )
     kept = {".gitignore", "a/.gitignore", "a/.memoryignore", "a/kept.md", "a/only-here.txt"}
     assert _found(tmp_path) == kept
-
-
-def test_an_index_of_git_whose_paths_grow_is_not_read(tmp_path: Path) -> None:
-    """Each could be as long as the file: of 4 MB came more than 3 GB."""
-    (tmp_path / ".git").mkdir()
-    for entries, paths in ((1_000, 1_000), (5_000, 0)):
-        index = struct.pack(">4sII", b"DIRC", 4, entries) + (bytes(63) + b"a\0") * entries
-        (tmp_path / ".git" / "index").write_bytes(index)
-        assert len(tracked_paths(tmp_path)) == paths
 
 
 @pytest.mark.parametrize("name", ["node_modules", ".venv", "__pycache__", ".mypy_cache", "site"])

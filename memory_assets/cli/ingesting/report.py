@@ -22,8 +22,8 @@ from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.project_names import with_spoken_projects
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.visible_text import visible
-from memory_assets.session_analysis.phrases import names
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+from memory_assets.word_lists import word_set
 from memory_assets.writing_systems import marks_in_words
 
 _MARKUP = re.compile(
@@ -35,7 +35,7 @@ _NEWEST = 60
 """The number of newest sessions from which a title to search for is taken."""
 _QUESTION_WORDS = 10
 _MEGABYTE = 1e6
-_EMPTY = names(
+_EMPTY = word_set(
     "a an and are be branch by can changes do does first fix for from go have hello help hi how i "
     "if in is issue it its let look make me my now of on open or out please read repo review see "
     "so tell test thanks that the them then there these this to up us use was we what which why "
@@ -50,8 +50,8 @@ _POLITE = re.compile(r"(?:(?:please|can you|could you|let['’]s|now|ok|then)[ ,
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
 _CLAUSE = re.compile(r"(?:\S+ ){2,}?\S+(?=[.,;:!?] | [–—] )")
 """The first clause of a title, if it has three words."""
-_ASKS = names("are did do does how is was were what when where which who why")
-_DEEDS = names(
+_ASKS = word_set("are did do does how is was were what when where which who why")
+_DEEDS = word_set(
     "add address allow avoid build bump change clean configure convert create debug delete deploy "
     "disable drop enable extend extract fix handle implement improve increase install integrate "
     "introduce investigate make merge migrate move optimize prevent publish reduce refactor "
@@ -59,7 +59,7 @@ _DEEDS = names(
     "set simplify speed split support switch unify update upgrade use wire write"
 )
 """Verbs of titles that say what is to be done."""
-_POINTS = names(
+_POINTS = word_set(
     "above all below everything following he her here his it its latest me my our she "
     "that their them these they this those your"
 )
@@ -67,7 +67,9 @@ _POINTS = names(
 _NAMED = re.compile(r"[^\W_][-_./+][^\W_]|[A-Z]|\d")
 """What a name of something has: a capital, a digit, or a sign within it."""
 _QUESTION_MOST = 12
-_LEADS_ON = names("a an and are as at by for from if in into is it of on or that the to two with")
+_LEADS_ON = word_set(
+    "a an and are as at by for from if in into is it of on or that the to two with"
+)
 """Words that no question ends with."""
 _FIRST_QUESTIONS = 3
 """Questions that are suggested after a first ingest."""

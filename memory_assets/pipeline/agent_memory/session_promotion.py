@@ -20,7 +20,7 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.procedures.lasting import Lasting, Seen, shown_by
 from memory_assets.procedures.project import Findings, findings, lasting_of
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.sentences import sentences
+from memory_assets.session_analysis.sentences import parse_sentences
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import MEMORY_HEAD, partition_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -56,7 +56,7 @@ def _lasting_sentences(session: SessionTurns) -> Iterator[tuple[str, str, float,
     for turn in session.turns:
         if turn.typed is None or not is_typed(turn.typed.text):
             continue
-        for sentence in sentences(turn.typed.text):
+        for sentence in parse_sentences(turn.typed.text):
             if (promotion := promotable(sentence.text)) is not None:
                 seen = Seen(session.session_id, turn.id, turn.typed.timestamp)
                 yield str(sentence.text), promotion.type, promotion.confidence, seen

@@ -21,7 +21,7 @@ from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of,
 from memory_assets.pipeline.agent_memory.session_promotion import promote_from_sessions
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.engines import Engines
-from memory_assets.session_analysis.sentences import sentences
+from memory_assets.session_analysis.sentences import parse_sentences
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, partition_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -179,7 +179,7 @@ def _promote(components: Components, project: str) -> int:
         for turn in turns:
             if turn.role != "user" or not is_typed(turn.text):
                 continue
-            for sentence in sentences(turn.text):
+            for sentence in parse_sentences(turn.text):
                 if (promotion := promotable(sentence.text)) is None:
                     continue
                 said = (sentence.text, promotion.type, promotion.confidence, turn.ts, conversation)

@@ -223,7 +223,9 @@ class _CollectionWriter:
             self._flush()
 
     def _remove(self, product: Product) -> None:
-        """Delete the rows of a session from the collection that they are in."""
+        """Delete the rows of a session from the collection that they are in. Its product is
+        outdated before, as in the keyword index."""
+        self._catalog.products.outdate((self._index.stage, self._project, product.session_id))
         collection = self._collection(product.facts["collection"])
         where = rows_of_session(self._project, product.session_id)
         collection.delete(sorted(collection.ids(where)))

@@ -231,9 +231,7 @@ def _remove(
     indexed."""
     catalog, sessions = components.catalog, sorted(selected)
     products = [(stage_of(kind), *session) for kind in kinds for session in sessions]
-    with catalog.transaction():
-        for product in products:
-            catalog.products.outdate(*product)
+    catalog.products.outdate(*products)
     removed = sum(index.remove(sessions, kind) for kind in kinds)
     with catalog.transaction():
         for product in products:

@@ -109,7 +109,7 @@ def _forget_products(components: Components, project: str, lost: Mapping[Table, 
         of_sources = table in (REDACTED_RECORDS, REDACTION_AUDIT)
         for name in names - (unreadable.keys() if of_sources else kept):
             if table is WORKSPACE_DOCUMENTS:  # or no plan would know that it is to be read again
-                products.outdate(table.name, project, name)
+                products.outdate((table.name, project, name))
             else:
                 products.drop_noted(project, name, table.name)
 

@@ -385,6 +385,11 @@ def forget_vectors(
         if not components.has_chroma_files:
             return 0
     progress("removing rows from the collections")
+    # Or what is made again as it was would count as written: the rows of a collection may be as
+    # many as noted though these are gone.
+    components.catalog.products.outdate(
+        *((index.stage, *key) for index in indexes for key in selected)
+    )
     removed = sum(
         _delete_rows(components, name, selected)
         for name, tables in sorted(collections_of(components).items())

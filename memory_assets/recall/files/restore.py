@@ -26,7 +26,7 @@ from memory_assets.recall.rows import UNTIMED
 from memory_assets.requests.questions import RestoreRequest
 from memory_assets.requests.times import spoken_time
 from memory_assets.session_analysis.files import edits_of, tool_kind
-from memory_assets.session_analysis.shell import Segment, meaningful
+from memory_assets.session_analysis.shell import Segment, working_segments
 from memory_assets.status import counted
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
@@ -360,7 +360,7 @@ def named_files(records: Iterable[RedactedRecord], name: str) -> set[str]:
             continue
         paths = [str(path) for path in call.paths]
         paths += [section[2] for section in _SECTION.finditer(call.text)]
-        for part in meaningful(call.command) if call.command else ():
+        for part in working_segments(call.command) if call.command else ():
             paths += [str(word) for word in (*part.arguments, part.writes) if word]
         full = {full_path(path, str(call.cwd or call.project_root)) for path in paths}
         files |= {path for path in full if file_matches(path, name) and len(path) >= len(name)}
@@ -437,7 +437,7 @@ def _shell_events(
     """Yield what a command did: printed the file by `cat`, or lines of it by `sed -n` or `nl`, or
     changed it in a way that its text does not tell."""
     directory = str(call.cwd or call.project_root)
-    parts = meaningful(call.command)
+    parts = working_segments(call.command)
 
     def names(segment: Segment) -> bool:
         return any(_is_file(word, directory, file) for word in segment.arguments)

@@ -158,13 +158,16 @@ class Evidence:
 
 def confidences(turns: Sequence[int], evidence: Evidence, least: float = 0.0) -> list[Confidence]:
     """Return the confidence of each of these turns: none is above that of the best one, for which
-    the model was fitted. If that is below `least`, it is the confidence of the first alone."""
+    the model was fitted, and all are 0 if no word with content of the question occurs. If that of
+    the best one is below `least`, it is the confidence of the first alone."""
+    words = evidence.words
+    occurs = words.rarest.any() or not words.rarities
     model = _WORDS_ALONE if evidence.cosines is None else _WITH_VECTORS
 
     def probability(turn: int) -> float:
         return model.probability(evidence.figures(turn))
 
-    most = max(map(probability, evidence.field[:1]), default=0.0)
+    most = max(map(probability, evidence.field[:1] if occurs else ()), default=0.0)
     if round(most, SHOWN_DIGITS) < least:
         turns = turns[:1]
     judged = (round(min(most, probability(turn)), SHOWN_DIGITS) for turn in turns)

@@ -21,8 +21,14 @@ from memory_assets.recall.sessions.records import calls_and_prompts, whole_sessi
 from memory_assets.requests.questions import FrictionRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
-from memory_assets.session_analysis.files import touched
-from memory_assets.session_analysis.shell import LOOKING_GIT, SEARCHERS, VIEWERS, Segment, shown
+from memory_assets.session_analysis.files import touched_files
+from memory_assets.session_analysis.shell import (
+    LOOKING_GIT,
+    SEARCHERS,
+    VIEWERS,
+    Segment,
+    display_text,
+)
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
 if TYPE_CHECKING:
@@ -173,14 +179,14 @@ def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> dict[str,
         return None
     between = later[: later.index(success)]
     ran = [
-        str(shown(run.segment))
+        str(display_text(run.segment))
         for run in between
         if not run.failed and run.segment is not None and not _is_read_only(run.segment)
     ]
-    worked = str(shown(success.segment)) if success.segment is not None else success.key[0]
+    worked = str(display_text(success.segment)) if success.segment is not None else success.key[0]
     positions = {(row.agent_id, row.seq): at for at, row in enumerate(session.records)}
     first, end = (positions[run.record.agent_id, run.record.seq] for run in (failed, success))
-    changed = touched(session, session.records[first:end]).modified
+    changed = touched_files(session, session.records[first:end]).modified
     return {
         "session_id": session.session_id,
         "turn_id": success.turn.id,

@@ -18,7 +18,7 @@ from memory_assets.recall.sessions.records import calls_and_prompts, whole_sessi
 from memory_assets.requests.questions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.session import POLLING
-from memory_assets.session_analysis.shell import Segment, form_of, segments, shown
+from memory_assets.session_analysis.shell import Segment, display_text, form_of, segments
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _command(segment: Segment) -> str:
     """Return a command on one line, whose lines a backslash continues; what names one commit, run
     or container would tell nobody how the tool is used."""
     text = segment.text.sub(_LINE_CONTINUATION, " ").trimmed().sub(_KEYWORD, "")
-    line = str(shown(replace(segment, text=text)))
+    line = str(display_text(replace(segment, text=text)))
     return _ID.sub("<commit>" if segment.program == "git" else "<id>", line)
 
 

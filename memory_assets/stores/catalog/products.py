@@ -178,15 +178,12 @@ class Products(CatalogPart):
             "DELETE FROM products WHERE project = ? AND stage LIKE '%/%'", project
         )
 
-    def outdate(self, stage: str, project: str, session_id: str) -> None:
-        """Give a product an input hash that matches nothing, so that it is made again."""
-        self._connection.write(
-            "UPDATE products SET input_hash = '' WHERE stage = ? AND project = ?"
-            " AND session_id = ?",
-            stage,
-            project,
-            session_id,
-        )
+    def outdate(self, *products: tuple[str, str, str]) -> None:
+        """Give products (stage, project, session id) an input hash that matches nothing, so that
+        they are made again."""
+        sql = "UPDATE products SET input_hash = '' WHERE (stage, project, session_id) = (?,?,?)"
+        with self._connection.transaction() as connection:
+            connection.executemany(sql, products)
 
     def lake_states(self) -> dict[tuple[str, str], int]:
         """Return the time of the last change of a table's files in a project, by (stage, project),

@@ -24,10 +24,11 @@ from memory_assets.transcripts.authorship import (
     without_reminders,
 )
 from memory_assets.transcripts.enclosed import enclosed
-from memory_assets.transcripts.fields import names, object_field, text_field, type_name
+from memory_assets.transcripts.fields import object_field, text_field, type_name
 from memory_assets.transcripts.session import Said
+from memory_assets.word_lists import word_set
 
-SETTINGS_COMMANDS = names(
+SETTINGS_COMMANDS = word_set(
     "/add-dir /agents /chrome /color /config /context /copy /cost /doctor /effort /exit /export "
     "/fast /help /hooks /ide /keybindings /login /logout /mcp /memory /model /output-style "
     "/permissions /plugin /quit /release-notes /reload-plugins /remote-control /rename /resume "

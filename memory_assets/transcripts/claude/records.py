@@ -54,7 +54,6 @@ from memory_assets.transcripts.fields import (
     derived_id,
     document_text,
     mark,
-    names,
     object_field,
     parse_time,
     render_value,
@@ -71,6 +70,7 @@ from memory_assets.transcripts.session import (
     Outcome,
     Said,
 )
+from memory_assets.word_lists import word_set
 
 NOISE = {
     name: reason
@@ -88,12 +88,12 @@ NOISE = {
 }
 """Record types without a word of the conversation, and the reason they are dropped for."""
 
-SYSTEM_NOISE = names(
+SYSTEM_NOISE = word_set(
     "stop_hook_summary turn_duration api_error microcompact_boundary bridge_status informational "
     "model_refusal_fallback memory_saved agents_killed api_metrics scheduled_task_fire "
     "permission_retry file_snapshot"
 )
-ATTACHMENT_NOISE = names(
+ATTACHMENT_NOISE = word_set(
     "task_reminder todo_reminder hook_success hook_additional_context hook_system_message "
     "hook_non_blocking_error hook_blocking_error hook_cancelled hook_stopped_continuation "
     "hook_error_during_execution hook_permission_decision edited_text_file edited_image_file "

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory_assets.transcripts.codex import javascript as js
-from memory_assets.transcripts.fields import names as words
+from memory_assets.word_lists import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,10 +34,10 @@ of a value and a text that is joined count as `_PIECE` characters, and those of 
 _PIECE = 32
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _CALLS_TOOLS = re.compile(r"\btools\s*(?:\.|\[|\?\.)|\}\s*=\s*tools\b")
-_OF_EACH = words("map forEach flatMap filter some every")
-_KEEPS_TEXT = words("trim trimStart trimEnd toString")
-_WRAPPERS = words("await_expression parenthesized_expression")
-_DEFAULTS = words("assignment_pattern object_assignment_pattern")
+_OF_EACH = word_set("map forEach flatMap filter some every")
+_KEEPS_TEXT = word_set("trim trimStart trimEnd toString")
+_WRAPPERS = word_set("await_expression parenthesized_expression")
+_DEFAULTS = word_set("assignment_pattern object_assignment_pattern")
 
 
 class Opaque(NamedTuple):

@@ -33,7 +33,6 @@ from memory_assets.transcripts.enclosed import enclosed, replaced
 from memory_assets.transcripts.fields import (
     IMAGE,
     from_json,
-    names,
     object_field,
     objects_in,
     parse_time,
@@ -56,6 +55,7 @@ from memory_assets.transcripts.session import (
     tokens_in,
 )
 from memory_assets.transcripts.stored import StoredSession, unfinished_last
+from memory_assets.word_lists import word_set
 
 _FOLDERS = ("tasks", "sessions")
 _SCREEN = ("ui_messages.json", "claude_messages.json")
@@ -85,19 +85,19 @@ _MACHINE = ("[TASK RESUMPTION]", "[ERROR]", "# task_progress")
 _BY_PERSON = re.compile(r"provided (?:the following context|feedback)|New instructions|denied")
 PARTIAL = "partial"
 """Subtype of an answer that was broken off."""
-_TYPED_ROWS = names("task user_feedback")
-_SAID = names("text completion_result plan_completion_result")
-_CALLS = names("tool command use_mcp_server browser_action browser_action_launch")
-_RESULTS = names(
+_TYPED_ROWS = word_set("task user_feedback")
+_SAID = word_set("text completion_result plan_completion_result")
+_CALLS = word_set("tool command use_mcp_server browser_action browser_action_launch")
+_RESULTS = word_set(
     "command_output mcp_server_response browser_action_result codebase_search_result subtask_result"
 )
-_ERRORS = names(
+_ERRORS = word_set(
     "error diff_error clineignore_error rooignore_error command_permission_denied "
     "api_req_failed condense_context_error mistake_limit_reached auto_approval_max_req_reached"
 )
-_USAGE = names("api_req_started api_req_finished deleted_api_reqs")
+_USAGE = word_set("api_req_started api_req_finished deleted_api_reqs")
 _COUNTS = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
-_NOTICES = names(
+_NOTICES = word_set(
     "checkpoint_created checkpoint_saved mcp_server_request_started mcp_notification "
     "load_mcp_docs load_mcp_documentation resume_task resume_completed_task "
     "shell_integration_warning shell_integration_warning_with_suggestion api_req_retried "
@@ -105,7 +105,7 @@ _NOTICES = names(
     "summarize_task report_bug task_progress user_edit_todos hook_status hook_output_stream "
     "generate_explanation info subagent use_subagents subagent_usage conditional_rules_applied"
 )
-_QUESTIONS = names("followup plan_mode_respond act_mode_respond")
+_QUESTIONS = word_set("followup plan_mode_respond act_mode_respond")
 
 
 class TaskSession(StoredSession):
