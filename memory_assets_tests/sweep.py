@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
 _SHOWN = 40
 
 
@@ -25,7 +27,7 @@ def sweep(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]], Ca
             for row in table:
                 try:
                     test(**dict(zip(given, row, strict=True)), **fixtures)
-                except Exception as error:  # noqa: BLE001 - told below, with the row
+                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - told below
                     failed.append(f"{row!r:.300}: {type(error).__name__}: {error!s:.500}")
             rest = len(failed) - _SHOWN
             more = [f"... and {rest} more"] if rest > 0 else []

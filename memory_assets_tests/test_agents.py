@@ -18,6 +18,7 @@ from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
 from memory_assets.transcripts import READERS, Unlisted, discover
 from memory_assets_tests.command_line import run_code
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.agent_databases import Cursor, Kilo, OpenCode, Store
 from memory_assets_tests.transcripts.agent_homes import furnish
 
@@ -162,8 +163,8 @@ def test_a_directory_can_be_named_for_any_agent(tmp_path: Path) -> None:
         load_settings(roots=f"emacs={tmp_path}")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
+@sweep(
+    "name, kind",
     [
         ("Edit", "write"),
         ("StrReplace", "write"),

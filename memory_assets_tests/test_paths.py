@@ -14,6 +14,7 @@ from platformdirs.windows import Windows
 from memory_assets.path_spelling import one_spelling, relative_path
 from memory_assets.paths import user_cache_dir, user_config_dir
 from memory_assets.redacted_text import seal
+from memory_assets_tests.sweep import sweep
 
 Place = Callable[[type[PlatformDirsABC]], Path]
 
@@ -91,8 +92,8 @@ def _named(path: Path, home: Path) -> str:
 WINDOWS = r"C:\Users\ada\shop"
 
 
-@pytest.mark.parametrize(
-    ("path", "base"),
+@sweep(
+    "path, base",
     [
         (r"C:\Users\ada\shop\conf\app.json", WINDOWS),
         ("C:/Users/ada/shop/conf/app.json", WINDOWS),

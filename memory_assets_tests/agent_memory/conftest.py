@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.conftest import load_redactor_of_tests
+from memory_assets_tests.conftest import forget_own_settings, load_redactor_of_tests
 from memory_assets_tests.loaded_engines import give
 from memory_assets_tests.nested import strings_in
 
@@ -39,6 +40,17 @@ class Agents:
         self.components = Components(settings, clock=lambda: self.now)
         give(self.components, self.engines)
 
+    def copied(self, data_dir: Path) -> Agents:
+        """The same memory at another place."""
+        shutil.copytree(self.data_dir, data_dir)
+        return Agents(data_dir, self.engines, self.now, self.given)
+
+    def close(self) -> None:
+        """Close what is open in this process."""
+        for name in ("journal", "catalog"):
+            if name in self.components.opened:
+                self.components.opened.pop(name).close()
+
     def gateway(self, project: str = "") -> MemoryGateway:
         """The gateway to what is about a project."""
         return open_gateway(self.components, project)
@@ -50,6 +62,15 @@ class Agents:
         tables = (pq.ParquetFile(path).read() for path in files if path.suffix == ".parquet")
         texts = (text.encode() for rows in tables for text in strings_in(rows.to_pylist()))
         return b"\n".join((*(path.read_bytes() for path in files), *texts))
+
+
+def made_for_all(directory: Path, make: Callable[[], Agents]) -> Agents:
+    """A memory that the tests of a module copy, made while nothing is known of this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        forget_own_settings(patch, directory / "home")
+        made = make()
+        made.close()
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import pytest
 from memory_assets.cli import exit_codes
 from memory_assets.cli.installing.jsonc import without_item
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.sweep import sweep
 
 Run = Callable[..., CompletedProcess[str]]
 LOCAL = Path(".claude", "settings.local.json")
@@ -184,8 +185,8 @@ def test_what_cannot_be_changed_is_left_alone(run: Run, tmp_path: Path) -> None:
     assert run("install-hooks", "--user").returncode == exit_codes.USAGE
 
 
-@pytest.mark.parametrize(
-    ("text", "path", "left"),
+@sweep(
+    "text, path, left",
     [
         ('{"a": 1, "b": 2}', ("a",), '{ "b": 2}'),
         ('{"a": 1, "b": 2}', ("b",), '{"a": 1}'),

@@ -8,6 +8,7 @@ import sqlite3
 import stat
 from collections.abc import Callable
 from contextlib import closing
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -26,20 +27,32 @@ from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets.stores.agents.journal_file import copy_of, recover_damaged
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
-from memory_assets_tests.agent_memory.conftest import NOW, Agents
+from memory_assets_tests.agent_memory.conftest import NOW, Agents, made_for_all
 from memory_assets_tests.agent_memory.test_tables import ingest, rows
 from memory_assets_tests.cli.findings import finding_of
 from memory_assets_tests.command_line import run_here
+from memory_assets_tests.sweep import sweep
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, Any]) -> Agents:
+    """A memory without vectors, with a turn and a memory that were ingested, and so copied."""
+    root = tmp_path_factory.mktemp("ingested")
+
+    def make() -> Agents:
+        agents = Agents(root / "memory", engines, given={"embedder": "none"})
+        say(agents, 0)
+        agents.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
+        ingest(agents)
+        return agents
+
+    return made_for_all(root, make)
 
 
 @pytest.fixture
-def wordy(tmp_path: Path, engines: dict[str, Any]) -> Agents:
-    """A memory without vectors, with a turn and a memory that were ingested, and so copied."""
-    agents = Agents(tmp_path / "memory", engines, given={"embedder": "none"})
-    say(agents, 0)
-    agents.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
-    ingest(agents)
-    return agents
+def wordy(tmp_path: Path, ingested: Agents) -> Agents:
+    """A copy of that memory."""
+    return ingested.copied(tmp_path / "memory")
 
 
 def say(agents: Agents, *places: int) -> None:
@@ -138,7 +151,7 @@ def test_a_damaged_journal_is_set_aside_for_its_copy(wordy: Agents, torn: str) -
     assert not aside.exists() and b"Question number" not in wordy.bytes_at_rest()
 
 
-@pytest.mark.parametrize("damaged", [b"CREATE TABLE memories", b"memory_id", b"CREATE INDEX"])
+@sweep("damaged", [b"CREATE TABLE memories", b"memory_id", b"CREATE INDEX"])
 def test_a_byte_that_changed_in_the_schema_is_damage(wordy: Agents, damaged: bytes) -> None:
     """SQLite's own error quotes what cannot be decoded, at which Python fails, or it says that a
     column is not there; the copy takes the journal's place all the same."""
@@ -175,16 +188,24 @@ def test_a_journal_whose_log_lost_its_end_is_begun_again_with_its_copy(
     assert str(aside) in caplog.text
 
 
-@pytest.mark.parametrize("damaged", ["", ".copy"])
-@pytest.mark.parametrize("harm", ["DELETE FROM changes", "UPDATE changes SET number = x'FF'"])
+_HARMED = product(["", ".copy"], ["DELETE FROM changes", "UPDATE changes SET number = x'FF'"])
+
+
+@sweep("damaged, harm", _HARMED)
 def test_a_whole_journal_of_which_no_last_change_is_known_is_not_set_aside(
     wordy: Agents, damaged: str, harm: str
 ) -> None:
     """Nor one whose copy has none: only two numbers tell that one is older."""
     path = closed(wordy)
-    with closing(sqlite3.connect(path.with_name(f"{path.name}{damaged}"))) as file, file:
-        file.execute(harm)
-    assert found(wordy).ok and not recover_damaged(path)
+    with closing(sqlite3.connect(path.with_name(f"{path.name}{damaged}"))) as file:
+        (before,) = file.execute("SELECT number FROM changes").fetchall()
+        with file:
+            file.execute(harm)
+        told = found(wordy).ok, recover_damaged(path)
+        with file:
+            file.execute("DELETE FROM changes")
+            file.execute("INSERT INTO changes (number) VALUES (?)", before)
+    assert told == (True, False)
 
 
 def test_a_whole_journal_is_not_set_aside_for_a_damaged_copy(wordy: Agents) -> None:

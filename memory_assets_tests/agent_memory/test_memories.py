@@ -17,6 +17,7 @@ from memory_assets.errors import BadArgument
 from memory_assets.redacted_text import seal
 from memory_assets.settings import load_settings
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
+from memory_assets_tests.sweep import sweep
 
 LATER = "2026-11-24T09:00:00Z"
 
@@ -161,7 +162,7 @@ def test_a_memory_is_stored_from_its_least_confidence_on() -> None:
     assert policy.should_store_memory(1, "decision")
 
 
-@pytest.mark.parametrize("confidence", [float("nan"), 2, -1, "high", True, None, float("inf")])
+@sweep("confidence", [float("nan"), 2, -1, "high", True, None, float("inf")])
 def test_nonsense_for_a_confidence_names_what_is_allowed(confidence: Any) -> None:
     """Not a number, out of bounds, or of another type."""
     with pytest.raises(BadArgument, match="from 0 to 1"):
@@ -221,8 +222,8 @@ def test_numbers_of_two_subjects_are_no_contradiction() -> None:
     assert memory_pairs.scores(judgements, "contradiction") == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("newer", "older", "said"),
+@sweep(
+    "newer, older, said",
     [
         ("The timeout is 5 seconds.", "The timeout is 30 seconds.", "5 instead of 30"),
         ("The broker is Kafka.", "The broker is RabbitMQ.", "Kafka instead of RabbitMQ"),
@@ -263,7 +264,7 @@ CORRECTIONS = (
 )
 
 
-@pytest.mark.parametrize(("older", "newer"), CORRECTIONS)
+@sweep("older, newer", CORRECTIONS)
 def test_a_correction_does_not_confirm_what_it_corrects(older: str, newer: str) -> None:
     """However near their vectors are."""
     assert relation(newer, older, 0.99) != "same"

@@ -32,7 +32,7 @@ from memory_assets.stores.catalog.products import Products
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Batch, Lake
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
-from memory_assets_tests.agent_memory.conftest import Agents
+from memory_assets_tests.agent_memory.conftest import Agents, made_for_all
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.kills import killed_at
@@ -52,10 +52,17 @@ def opened(data_dir: Path, engines: Any, **given: Any) -> Agents:
     return Agents(data_dir, engines, BEGIN.timestamp() + 40 * DAY, settings)
 
 
-@pytest.fixture
-def old(tmp_path: Path, engines: dict[str, Any]) -> Agents:
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, Any]) -> Agents:
     """Two conversations of 20 turns, ingested, of which one rested for 40 days."""
-    return written(opened(tmp_path / "memory", engines))
+    root = tmp_path_factory.mktemp("ingested")
+    return made_for_all(root, lambda: written(opened(root / "memory", engines)))
+
+
+@pytest.fixture
+def old(tmp_path: Path, ingested: Agents) -> Agents:
+    """A copy of that memory."""
+    return ingested.copied(tmp_path / "memory")
 
 
 def written(agents: Agents) -> Agents:
@@ -113,8 +120,7 @@ def gone(agents: Agents) -> list[bytes]:
 
 def lose(agents: Agents, *names: str) -> Agents:
     """The memory without these files, opened again; a copy stays."""
-    agents.components.journal.close()
-    agents.components.catalog.close()
+    agents.close()
     for path in [path for name in names for path in agents.data_dir.glob(f"{name}*")]:
         if path.suffix != ".copy":
             path.unlink()
@@ -439,9 +445,6 @@ def test_the_command_brings_up_to_date_what_it_cut(old: Agents, tmp_path: Path) 
 
 def killed(agents: Agents, owner: Any, step: str, after: int) -> int:
     """Let a process of its own begin, and kill itself in a step; return its exit code."""
-    agents.components.catalog.close()
-    agents.components.journal.close()
-    agents.components.opened.pop("journal")
-    agents.components.opened.pop("catalog")
+    agents.close()
     memory = Agents(agents.data_dir, agents.engines, agents.now, agents.given)
     return killed_at(owner, step, after, lambda: retain(memory.components))

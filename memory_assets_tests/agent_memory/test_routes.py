@@ -21,6 +21,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.agents.partitions import partition_of
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest
+from memory_assets_tests.sweep import sweep
 
 ROUTES = "fact=mem_semantic,decision=mem_episodic"
 
@@ -78,8 +79,8 @@ def test_memories_move_to_the_collections_of_their_types(
     assert texts(back, "mem_semantic") == texts(back, "mem_episodic") == set()
 
 
-@pytest.mark.parametrize(
-    ("routes", "allowed"),
+@sweep(
+    "routes, allowed",
     [
         ("fact", "name=value"),
         ("wish=mem_semantic", "decision"),

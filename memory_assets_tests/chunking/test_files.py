@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memory_assets.chunking import file_matches, touched_by
 from memory_assets.chunking.digest import stored_path, without_root
 from memory_assets.redacted_text import RedactedText, seal
+from memory_assets_tests.sweep import sweep
 
 
-@pytest.mark.parametrize(
-    ("path", "root", "cwd", "stored"),
+@sweep(
+    "path, root, cwd, stored",
     [
         ("/home/ada/app/src/a.py", "/home/ada/app", "/home/ada/app/src", "src/a.py"),
         ("/home/ada/app-wt/src/a.py", "/home/ada/app", "/home/ada/app-wt", "src/a.py"),
@@ -28,8 +27,8 @@ def test_paths_are_stored_relative(path: str, root: str, cwd: str, stored: str) 
     assert isinstance(found, RedactedText)
 
 
-@pytest.mark.parametrize(
-    ("stored", "asked", "same"),
+@sweep(
+    "stored, asked, same",
     [
         ("src/a.py", "a.py", True),
         ("src/a.py", "src/a.py", True),
@@ -55,8 +54,8 @@ def test_commands_lose_the_projects_root() -> None:
     assert without_root(text, "") == text
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
+@sweep(
+    "asked, found",
     [
         ("src/a.py", {"src/a.py"}),
         ("src", {"src/a.py", "src/deep/b.py", "/home/ada/lib/src/c.py"}),

@@ -12,6 +12,7 @@ from memory_assets.chunking.recalled import as_said, asks_memory, is_recalled, w
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING, seal
 from memory_assets.serving.visible_text import Frame
 from memory_assets_tests.redacted_sessions import redacted
+from memory_assets_tests.sweep import sweep
 
 NONCE = "0123456789abcdef"
 FRAMED = f"{FRAME_OPENING} {NONCE}> data\nLanterns are lit at dusk.\n{FRAME_CLOSING} {NONCE}>"
@@ -28,7 +29,7 @@ class _Record:
         self.command = seal(given.get("command", ""))
 
 
-@pytest.mark.parametrize(
+@sweep(
     "record",
     [
         _Record(FRAMED),
@@ -49,7 +50,7 @@ def test_our_own_answers_are_known(record: Any) -> None:
     assert is_recalled(record)
 
 
-@pytest.mark.parametrize(
+@sweep(
     "record",
     [
         _Record("a file that mentions the frame\n" * 40 + FRAMED),
@@ -105,7 +106,7 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize("command", WAYS)
+@sweep("command", WAYS)
 def test_a_command_that_runs_memory_anywhere_is_recognised(command: str) -> None:
     """Also where its output is cut before or after the mark."""
     assert asks_memory(redacted("tool", "tool_result", "2. so it was", command=seal(command)))

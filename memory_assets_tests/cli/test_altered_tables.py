@@ -21,6 +21,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.own_files import altered
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
 _PROMPT = "Why does the tide table of the harbour begin at noon and not at midnight?"
@@ -54,9 +55,7 @@ def _replaced(rows: pa.Table, name: str, value: object) -> pa.Table:
 
 
 def _with_a_secret(rows: pa.Table) -> pa.Table:
-    return _replaced(
-        rows, "text", "export GITHUB_TOKEN=ghp_" + "7Xq2mR9vT4wK1zB8nC5yL3pD6sF0hJ2aGeUi"
-    )
+    return _replaced(rows, "text", _SECRET)
 
 
 def _with_an_id_twice(rows: pa.Table) -> pa.Table:
@@ -67,14 +66,13 @@ def _with_another_prompt(rows: pa.Table) -> pa.Table:
     return _replaced(rows, "prompt_uuid", rows["prompt_uuid"][1].as_py())
 
 
-@pytest.mark.parametrize(
-    ("table", "alter"),
+@sweep(
+    "table, alter",
     [
         ("redacted_records", _with_a_secret),
         ("turn_chunks", _with_another_prompt),
         ("user_prompts", _with_an_id_twice),
     ],
-    ids=["a secret", "a prompt in two chunks", "an id twice"],
 )
 def test_an_ingest_with_nothing_to_do_checks_what_was_altered(
     home: dict[str, str], tmp_path: Path, table: str, alter: Callable[[pa.Table], pa.Table]

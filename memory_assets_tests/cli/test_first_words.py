@@ -31,6 +31,7 @@ from memory_assets_tests.cli.test_cli import Cli
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 from memory_assets_tests.recall.worked import START, Worked
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcript_files import claude_line, write_lines
 
 COMMANDS = commands()
@@ -92,7 +93,7 @@ def test_each_help_has_an_example_that_can_be_typed(name: str) -> None:
 TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-@pytest.mark.parametrize(
+@sweep(
     "title, words",
     [
         ("Rotate <redacted:github-token:0123456789ab> in CI", "Rotate in CI"),
@@ -109,7 +110,7 @@ def test_a_suggestion_has_words_alone(title: str, words: str) -> None:
     assert words_of(title) == words
 
 
-@pytest.mark.parametrize(
+@sweep(
     "title, question",
     [
         ("แก้รายงานยอดขาย ประจำเดือน", "แก้รายงานยอดขาย ประจำเดือน"),
@@ -170,8 +171,8 @@ def _sessions_of(tmp_path: Path, prompts: Iterable[str]) -> Components:
     return components
 
 
-@pytest.mark.parametrize(
-    ("request_type", "given", "meant"),
+@sweep(
+    "request_type, given, meant",
     [
         (SearchRequest, "door --limit 3 --session_id=aaaa", "door -n 3 --session aaaa"),
         (TimelineRequest, "x --depth-before 2 --depth_after 3h", "x --before 2 --after 3h"),
@@ -192,8 +193,8 @@ def test_what_is_typed_in_different_ways_means_the_same(
     assert _asked(request_type, given) == _asked(request_type, meant)
 
 
-@pytest.mark.parametrize(
-    ("request_type", "given", "words"),
+@sweep(
+    "request_type, given, words",
     [
         (SearchRequest, "x --limit 3 -n 4", "--limit: is another name of -n"),
         (TimelineRequest, "x --format xml", "--format: there is no 'xml'; choose from index, full"),

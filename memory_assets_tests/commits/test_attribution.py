@@ -19,6 +19,7 @@ from memory_assets.models import Turn
 from memory_assets.redacted_text import seal
 from memory_assets_tests.command_line import run_program
 from memory_assets_tests.commits.conftest import Session, Workshop
+from memory_assets_tests.sweep import sweep
 
 
 def test_what_git_printed_in_answer_to_git_commit_is_claimed(session: Session) -> None:
@@ -325,8 +326,8 @@ def test_a_call_that_failed_wrote_nothing(session: Session) -> None:
     assert session.work().written == []
 
 
-@pytest.mark.parametrize(
-    ("path", "cwd", "asked", "same"),
+@sweep(
+    "path, cwd, asked, same",
     [
         ("/home/mara/shop/src/a.py", "/home/mara/shop", "src/a.py", True),
         ("/home/mara/shop/lib/src/a.py", "/home/mara/shop", "src/a.py", False),

@@ -23,6 +23,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.runs.names import INGEST_JOB, RECHECK_JOB, WORKSPACE_JOB, is_valid_key
 from memory_assets_tests.command_line import run_program
+from memory_assets_tests.sweep import sweep
 
 GRAPH = {
     "raw_sessions": set(),
@@ -244,8 +245,8 @@ def test_the_search_for_known_secrets_is_one_asset_for_all_projects() -> None:
     assert nodes[INGEST_JOB] == GRAPH.keys() - {"redaction_audit"}  # made with the records
 
 
-@pytest.mark.parametrize(
-    ("key", "valid"),
+@sweep(
+    "key, valid",
     [
         ("-home-ada-code-engine", True),
         ("C--Users-ada", True),

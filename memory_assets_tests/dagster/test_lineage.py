@@ -3,12 +3,13 @@ command line noted comes to Dagster's catalogue."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -44,18 +45,35 @@ from memory_assets.stores.runs.ledger import (
     ledger_of,
 )
 from memory_assets.stores.runs.names import INGEST_BATCH, INGEST_JOB, RECORD_JOB, projects_of
+from memory_assets_tests.conftest import (
+    copy_memory,
+    copy_sample,
+    forget_own_settings,
+    settings_of_copy,
+)
 from memory_assets_tests.dagster.recorded import QUIET, ingests_tick, record_ingests
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 HARBOR, LANTERN = "-home-mara-code-harbor-api", "-home-mara-code-lantern"
 
 
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory of the sample, without vectors, that one run made, beside its home."""
+    root = tmp_path_factory.mktemp("ingested")
+    copy_sample(root / "transcripts")
+    with pytest.MonkeyPatch.context() as patch:
+        forget_own_settings(patch, root / "home")
+        _ingest(settings_of_copy(root, embedder="none"))
+    return root
+
+
 @pytest.fixture
-def settings(sample_settings: Settings) -> Iterator[Settings]:
-    """A memory of the sample, without vectors, that one run made."""
-    settings = replace(sample_settings, embedder="none")
-    _ingest(settings)
-    yield settings
+def settings(ingested: Path, tmp_path: Path) -> Settings:
+    """A copy of that memory."""
+    copy_memory(ingested, tmp_path)
+    shutil.copytree(ingested / "home", Path.home(), dirs_exist_ok=True)
+    return settings_of_copy(tmp_path, embedder="none")
 
 
 def _ingest(settings: Settings) -> None:
@@ -150,11 +168,8 @@ def test_forgetting_deletes_a_run_but_not_what_it_was_for_others(settings: Setti
     gone is in no byte of the ledger."""
     before = _runs(settings)
     components = Components(settings)
-    assert (
-        LANTERN.encode()
-        in (settings.data_dir / FILE_NAME).read_bytes()
-        + (settings.data_dir / f"{FILE_NAME}-wal").read_bytes()
-    )
+    ledger = settings.data_dir.glob(f"{FILE_NAME}*")
+    assert LANTERN.encode() in b"".join(path.read_bytes() for path in ledger)
 
     def erase(names: Names) -> int:
         return erase_traces(settings, names)

@@ -7,6 +7,7 @@ import pytest
 from memory_assets.documents.embedded import EMBEDDED_TOKENS, embedded_by_name, embedded_length
 from memory_assets.documents.file_types import file_type
 from memory_assets.embedding import load_word_pieces
+from memory_assets_tests.sweep import sweep
 
 PIECES = load_word_pieces()
 
@@ -29,7 +30,7 @@ def test_prose_is_embedded_whole() -> None:
     assert embedded_length("markdown", text, PIECES) == len(text)
 
 
-@pytest.mark.parametrize(
+@sweep(
     "path",
     [
         "specs/0001-overlay.patch",

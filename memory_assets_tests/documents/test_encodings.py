@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from memory_assets.documents import KIND_OF, file_type
 from memory_assets.documents.chunk import CHUNKERS
 from memory_assets.documents.encodings import decoded
@@ -120,8 +118,8 @@ def test_binary_and_empty_files_have_no_text() -> None:
 MADR = "# T\n\n## Context and Problem Statement\n\n## Considered Options\n\n## Decision Outcome\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "expected"),
+@sweep(
+    "path, text, expected",
     [
         ("README.md", "# Hello\n", "markdown"),
         ("docs/adr/0001-x.md", "# Hello\n", "adr"),

@@ -15,6 +15,7 @@ from memory_assets.documents import Section, file_type
 from memory_assets.documents.chunk import CHUNKERS, sections
 from memory_assets.documents.sizing import OVERLAP
 from memory_assets.embedding import load_word_pieces
+from memory_assets_tests.sweep import sweep
 
 TYPES = {
     "chunk.md": "markdown", "decisions/chunk.md": "adr", "api.yaml": "openapi",
@@ -150,7 +151,7 @@ PARTS = {
 FIRST = {"md": "A new line.\n\n", "go": "// A new line.\n"}
 
 
-@pytest.mark.parametrize("path", PARTS)
+@sweep("path", PARTS)
 def test_a_line_at_the_top_changes_one_chunk(path: str) -> None:
     """The texts of all others are equal, in files of 400 chunks; where small parts are merged,
     and in a text that has no parts, the next one may change too."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from memory_assets.documents.chunk import sections
 from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.sweep import sweep
@@ -58,8 +56,8 @@ def test_tags_are_not_constructed(tmp_path: object) -> None:
     assert (chunk.chunk_type, chunk.heading) == ("key", "a")
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
+@sweep(
+    "path, text",
     [
         ("a.yaml", "a: [1\nb: }\n"),
         ("a.yaml", "a: \x00\n"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_assets_tests.observations.conftest import Make
+from memory_assets_tests.sweep import sweep
 
 ROOT = "/home/mara/code/harbor"
 
@@ -12,8 +13,8 @@ ROOT = "/home/mara/code/harbor"
 ASKED = "Your questions have been answered: "
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "decided"),
+@sweep(
+    "question, answer, decided",
     [
         ("Which lock should the gate use?", "Bolt (Recommended)", True),
         ("How would you like to proceed?", "Skip the design", False),
@@ -73,8 +74,8 @@ def test_what_the_human_says_is_decided_is_a_decision(
     assert bool(script().prompt(said).say("All right then.").observed("decision")) is decided
 
 
-@pytest.mark.parametrize(
-    ("said", "decided"),
+@sweep(
+    "said, decided",
     [
         ("there should be only one way into the harbor", True),
         ("The gate must never open at night.", True),

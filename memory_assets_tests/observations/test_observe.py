@@ -6,6 +6,7 @@ import pytest
 
 from memory_assets.session_analysis.statements import is_objection
 from memory_assets_tests.observations.conftest import Make
+from memory_assets_tests.sweep import sweep
 
 ROOT = "/home/mara/code/harbor"
 
@@ -20,8 +21,8 @@ def test_an_error_that_the_agent_met_and_ended_is_no_observation(script: Make) -
     assert session.observed() == []
 
 
-@pytest.mark.parametrize(
-    ("subject", "path", "kind"),
+@sweep(
+    "subject, path, kind",
     [
         ("feat(gate): open by voice", "src/gate.py", "feature"),
         ("fix: close the gate at night", "src/gate.py", "bugfix"),
@@ -46,8 +47,8 @@ def test_a_commit_is_observed_with_its_type(
     assert "Let the gate open" in made.narrative
 
 
-@pytest.mark.parametrize(
-    ("subject", "path", "explained"),
+@sweep(
+    "subject, path, explained",
     [
         ("Release v0.8.0", "src/gate.py", False),
         ("Merge branch 'yard' into main", "src/gate.py", False),
@@ -153,8 +154,8 @@ def test_a_reset_takes_back_as_many_commits_as_it_names(script: Make, back: str)
     assert session.observed() == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "holds"),
+@sweep(
+    "answer, holds",
     [
         ("Great, that works. Next: the search does not work on Safari, please fix it", True),
         ("Thanks, merged. Now there is a flaky test error in CI", True),
@@ -201,8 +202,8 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
     assert made.files_modified == ("src/gate.py", "src/voice.py")
 
 
-@pytest.mark.parametrize(
-    ("said", "title"),
+@sweep(
+    "said, title",
     [
         ("Both gates now include the keeper's name, as in `quay.py`:", "Both gates now include"),
         ("Now the `ring()` call waits for the ship to land:", "Now the ring() call waits"),
@@ -235,8 +236,8 @@ def test_files_of_a_commit_that_says_little_are_told_by_the_report(script: Make)
     assert [one.title[:18] for one in session.observed()] == ["Added a voice_lock"]
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
+@sweep(
+    "path, said",
     [
         ("src/gate.py", ""),
         ("src/gate.py", "All tests pass and the build is green."),
@@ -288,8 +289,8 @@ SURE = "Root cause: winter salt eats the iron hinge."
 SALT = "winter salt eats the iron hinge."
 
 
-@pytest.mark.parametrize(
-    ("said", "title"),
+@sweep(
+    "said, title",
     [
         (SURE, SALT),
         ("Problem: winter salt eats the iron hinge.", "winter salt eats the iron hinge."),

@@ -224,14 +224,14 @@ def test_without_a_scanner_the_check_fails_as_a_warning(
 
 
 def test_what_only_the_scanner_finds_is_redacted_by_the_next_run(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+    wordy: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A report that our redactor missed blocks, joins the known values by hash, and is gone
     from every session once the sessions that hold it were redacted again."""
     missed = "lantern" + "7Qx1vT5bWn3Kd8Rm2"
-    memory.append(memory.flaky, f"the marker is {missed} and stays", "noted")
-    memory.run()
-    assert missed in repr(memory.rows("redacted_records", memory.harbor))
+    wordy.append(wordy.flaky, f"the marker is {missed} and stays", "noted")
+    wordy.run()
+    assert missed in repr(wordy.rows("redacted_records", wordy.harbor))
 
     def reports(self: IndependentScanner, data: bytes) -> Iterator[tuple[str, int, int]]:
         at = data.find(missed.encode())
@@ -239,15 +239,15 @@ def test_what_only_the_scanner_finds_is_redacted_by_the_next_run(
             yield "betterleaks.some-new-token", at, at + len(missed)
 
     monkeypatch.setattr(IndependentScanner, "_reports", reports)
-    components = memory.components
-    verdict = independent_scanner_finds_nothing(components, memory.harbor, REDACTED_RECORDS)
+    components = wordy.components
+    verdict = independent_scanner_finds_nothing(components, wordy.harbor, REDACTED_RECORDS)
     assert not verdict.passed and verdict.counts["now_known"] == 1
     assert missed not in repr(verdict)
 
     assert recheck.mark_affected(components).affected_sessions == 1
-    memory.run(projects=[memory.harbor])
-    assert missed not in repr(memory.lake_state())
-    assert independent_scanner_finds_nothing(components, memory.harbor, REDACTED_RECORDS).passed
+    wordy.run(projects=[wordy.harbor])
+    assert missed not in repr(wordy.lake_state())
+    assert independent_scanner_finds_nothing(components, wordy.harbor, REDACTED_RECORDS).passed
 
 
 @pytest.mark.parametrize("copies", [1, 30])

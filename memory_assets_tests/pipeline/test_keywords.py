@@ -22,6 +22,7 @@ from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.kills import killed_at
 from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.sweep import sweep
 
 
 def _all_match(memory: SampleMemory) -> bool:
@@ -49,7 +50,7 @@ def test_a_row_removed_behind_the_back_of_the_index_is_found(memory: SampleMemor
     assert not keywords_match(components, project).passed
 
 
-@pytest.mark.parametrize(
+@sweep(
     "change",
     [
         "rows SET text = 'x' || substr(text, 2) WHERE row = 64 *",

@@ -28,6 +28,7 @@ from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_code
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, SampleMemory
 from memory_assets_tests.pipeline.test_quarantine import MARK, FailingRedactor
+from memory_assets_tests.sweep import sweep
 
 EMBEDDINGS = ("turn_embeddings", "prompt_embeddings", "summary_embeddings")
 BEFORE_EMBEDDINGS = tuple(name for name in BEFORE_CHROMA if not name.endswith("_embeddings"))
@@ -212,8 +213,8 @@ def test_the_redactor_tells_memory_from_a_record_that_cannot_be_redacted(
         session.redact_record(object(), project="p", project_root="")
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
+@sweep(
+    "error, reason",
     [
         (PermissionError(errno.EACCES, "x", "/secret"), "permission denied"),
         (OSError(errno.EMFILE, "x"), "too many open files"),

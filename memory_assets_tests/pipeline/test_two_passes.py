@@ -51,16 +51,16 @@ def test_what_a_subagent_gives_away_is_gone_from_its_session(memory: SampleMemor
 
 
 def test_a_session_too_large_to_hold_is_read_twice_and_comes_out_the_same(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+    wordy: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records, audit and counts, to the last."""
-    catalog = memory.components.catalog
-    before, facts = memory.lake_state(), catalog.products.of_stage(REDACTED_RECORDS.name)
+    catalog = wordy.components.catalog
+    before, facts = wordy.lake_state(), catalog.products.of_stage(REDACTED_RECORDS.name)
     monkeypatch.setattr(session_redaction, "HELD_BYTES", 0)
-    for project in memory.projects():
+    for project in wordy.projects():
         catalog.products.forget_project(project)
-    memory.run()
-    assert memory.lake_state() == before
+    wordy.run()
+    assert wordy.lake_state() == before
     after = catalog.products.of_stage(REDACTED_RECORDS.name)
     assert {key: made.facts for key, made in after.items()} == {
         key: made.facts for key, made in facts.items()
@@ -119,11 +119,11 @@ def test_a_run_that_ends_between_the_two_files_is_completed(
 
 @pytest.mark.parametrize("lost", ["missing", "stale"])
 def test_a_lost_catalogue_believes_no_audit_of_other_records(
-    memory: SampleMemory, lost: str
+    wordy: SampleMemory, lost: str
 ) -> None:
     """The audit's file names the records that it is of; without such a file the session is
     redacted again."""
-    catalog, lake = memory.components.catalog, memory.components.lake
+    catalog, lake = wordy.components.catalog, wordy.components.lake
     key = next(
         k for k, made in catalog.products.of_stage(REDACTION_AUDIT.name).items() if made.rows
     )
@@ -133,13 +133,13 @@ def test_a_lost_catalogue_believes_no_audit_of_other_records(
         rows = lake.read_rows(REDACTION_AUDIT, *key)
         _, footer = lake.read_footer(REDACTION_AUDIT, *key)
         lake.write(REDACTION_AUDIT, *key, rows[:-1], footer={**footer, "records_hash": "other"})
-    memory.lose_the_catalogue()
-    memory.behind()
-    memory.run(["raw_sessions"])
-    reasons = {work.project: work.reason for work in memory.behind()}
+    wordy.lose_the_catalogue()
+    wordy.behind()
+    wordy.run(["raw_sessions"])
+    reasons = {work.project: work.reason for work in wordy.behind()}
     assert reasons[key[0]] == "1 session to redact"
-    memory.run()
-    assert verify.audit_matches_records(memory.components, key[0]).passed
+    wordy.run()
+    assert verify.audit_matches_records(wordy.components, key[0]).passed
 
 
 def test_a_vanished_session_without_an_audit_gets_one_from_its_tags(memory: SampleMemory) -> None:

@@ -20,6 +20,7 @@ from memory_assets.serving.answer_lines import (
 from memory_assets.serving.views import AgentText, blame_view
 from memory_assets.status import duration_text
 from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.sweep import sweep
 
 TURN = "session::3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741::turn::1"
 
@@ -85,8 +86,8 @@ def test_blame_names_the_project_of_a_file_that_is_not_here(asked: Asked) -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"),
+@sweep(
+    "seconds, said",
     [
         (-5, "0 seconds"),
         (1.9, "1 second"),

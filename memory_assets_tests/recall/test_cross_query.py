@@ -27,6 +27,7 @@ from memory_assets_tests.recall.conftest import (
     RETRIEVING,
     Asked,
 )
+from memory_assets_tests.sweep import sweep
 
 QUESTION = "why does a migration hang on staging"
 
@@ -358,8 +359,8 @@ def _row(path: str, heading: str, text: str = "", kind: str = "docs") -> Indexed
     return IndexedRow(f"harbor::{path}::0", compose(text), metadata)
 
 
-@pytest.mark.parametrize(
-    ("row", "score"),
+@sweep(
+    "row, score",
     [
         (_row("api.yaml", "DELETE /orders/{id} -- Cancel an order"), 1.0),
         (_row("docs/orders.md", "Why a queue"), 0.75),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memory_assets.recall.search.excerpts import best_sentences, excerpt, marked_words
 from memory_assets.tool_names import digest_lines
+from memory_assets_tests.sweep import sweep
 
 LONG = (
     "Let me look at the tests first. " * 20
@@ -93,7 +94,7 @@ def test_strong_words_that_several_sentences_have_are_strong_in_each() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "Exclude src/**/*.ts from the bundle first. Then lib/**/*.js goes out as well.",
@@ -211,8 +212,8 @@ def test_fences_and_rules_take_no_room() -> None:
     assert excerpt("````\n```proxy```\n````", "proxy", 80) == "```proxy```"
 
 
-@pytest.mark.parametrize(
-    ("line", "query", "marked"),
+@sweep(
+    "line, query, marked",
     [
         ("Write: docs/adr/0014-report-days.md", "why is the report wrong", ["report"]),
         ("see test_daily_totals.", "test_daily_totals fails", ["test_daily_totals"]),

@@ -12,6 +12,7 @@ from memory_assets.recall.sessions.friction import error_key
 from memory_assets.requests.questions import FrictionRequest
 from memory_assets.serving.views import AgentText, friction_view
 from memory_assets_tests.recall.worked import Call, Worked, shell
+from memory_assets_tests.sweep import sweep
 
 APP, SITE = "/srv/app", "/srv/site"
 MODULE = "Exit code 1\nModuleNotFoundError: No module named 'tide' at src/{}.py"
@@ -75,8 +76,8 @@ def test_project_number_of_sessions_and_of_errors_can_be_given(memory: Memory) -
     assert _friction(memory, project="site")["errors"] == []
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@sweep(
+    "one, other",
     [
         ("error: no module named 'tide'", "Error: No module named `tide`."),
         ("cannot open /home/a/x.py:12", "cannot open ~/b/y.py:907"),

@@ -9,6 +9,7 @@ import pytest
 
 from memory_assets.recall.search.later import SessionTurn as Turn
 from memory_assets.recall.search.later import later_of
+from memory_assets_tests.sweep import sweep
 
 ASKED = "The damper sticks. Want me to replace the hinge?"
 
@@ -18,8 +19,8 @@ def turn(number: int, prompt: str, reply: str, *edited: str, commands: str = "")
     return Turn(f"session::a::turn::{number}", number, prompt, reply, frozenset(edited), commands)
 
 
-@pytest.mark.parametrize(
-    ("reply", "prompt", "is_answered"),
+@sweep(
+    "reply, prompt, is_answered",
     [
         (ASKED, "yes", True),
         (ASKED, "go ahead, but keep the pin", True),
@@ -62,8 +63,8 @@ STICKS = "why does the damper of the kiln stick"
 CAUSE = "Let me look.\n\nThe cause is the hinge: it is too long, so the damper of the kiln sticks."
 
 
-@pytest.mark.parametrize(
-    ("reply", "turns", "answered_in"),
+@sweep(
+    "reply, turns, answered_in",
     [
         ("Let me read the plans.", [turn(1, "try again", CAUSE)], 1),
         ("", [turn(1, "yes", "Let me read."), turn(2, "continue", CAUSE)], 2),
@@ -115,8 +116,8 @@ def test_a_hit_that_says_nothing_shows_the_report_of_its_task(tmp_path: Path) ->
         assert "The cause is the hinge" in text.split("Answered in")[0]
 
 
-@pytest.mark.parametrize(
-    ("prompt", "reply", "is_disputed"),
+@sweep(
+    "prompt, reply, is_disputed",
     [
         ("no wait, this was the other kiln", "Then look at the flue.", True),
         ("That's not the hinge.", "Hm.", True),
@@ -139,8 +140,8 @@ EDIT = turn(0, "use brass", "The hinge is brass now.", "hinge.py")
 BACK = "I reverted the hinge to steel."
 
 
-@pytest.mark.parametrize(
-    ("turns", "reverted_in"),
+@sweep(
+    "turns, reverted_in",
     [
         ([turn(1, "revert that", BACK, "hinge.py")], 1),
         ([turn(1, "no, put it back", BACK)], 1),

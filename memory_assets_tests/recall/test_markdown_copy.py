@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 
 from memory_assets.recall.sessions.conversation import Entry
 from memory_assets.serving.exports import _entries_markdown, inert
+from memory_assets_tests.sweep import sweep
 
 ACTING = (
     "<script>alert(1)</script>",
@@ -32,7 +33,7 @@ ACTING = (
 )
 
 
-@pytest.mark.parametrize("text", ACTING)
+@sweep("text", ACTING)
 def test_nothing_of_a_text_acts(text: str) -> None:
     """Rendered with HTML allowed it has no element of its own, no image, no link that runs."""
     _requires_nothing_acting(inert(text))

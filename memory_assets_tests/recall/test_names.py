@@ -28,6 +28,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
 from memory_assets_tests.recall.worked import Worked, shell
+from memory_assets_tests.sweep import sweep
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
@@ -57,8 +58,8 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     return made
 
 
-@pytest.mark.parametrize(
-    ("text", "project"),
+@sweep(
+    "text, project",
     [
         *((name, name) for name in ROOTS),
         ("/opt/shop.ui", "-opt-shop-ui"),
@@ -104,7 +105,7 @@ def test_a_dot_is_the_project_of_the_current_directory(
         resolve_projects(catalog, ".", [name])
 
 
-@pytest.mark.parametrize("text", ["", " ", "/", "/home/ada/elsewhere", "op", "ork-app", "nowhere"])
+@sweep("text", ["", " ", "/", "/home/ada/elsewhere", "op", "ork-app", "nowhere"])
 def test_a_project_that_is_not_known_is_refused_with_those_that_are(
     catalog: Catalog, text: str
 ) -> None:
@@ -123,8 +124,8 @@ def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: 
         resolve_projects(catalog, "x", [f"-many-{number:02}-x" for number in range(25)])
 
 
-@pytest.mark.parametrize(
-    ("text", "full"),
+@sweep(
+    "text, full",
     [
         (REPORTS, REPORTS),
         ("3", REPORTS),

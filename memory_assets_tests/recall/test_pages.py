@@ -20,6 +20,7 @@ from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.visible_text import without_markdown
 from memory_assets.settings import load_settings
 from memory_assets_tests.recall.conftest import LOCAL, Asked
+from memory_assets_tests.sweep import sweep
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TOKEN = "a-token-of-the-tests-alone"
@@ -201,7 +202,7 @@ def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         *("2**10 = 1024 and 3**2 = 9", "src/**/a.ts and lib/**/b.ts", "f(**a, **b)"),

@@ -37,6 +37,7 @@ from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.settings import Settings
 from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, WORKSPACE, Asked
+from memory_assets_tests.sweep import sweep
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -265,7 +266,7 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
     }
 
 
-@pytest.mark.parametrize("asked_for", SEARCHES, ids=lambda case: str(case)[:40])
+@sweep("asked_for", SEARCHES)
 def test_a_search_finds_the_same_everywhere(
     everywhere: _Everywhere, asked_for: dict[str, Any]
 ) -> None:
@@ -290,7 +291,7 @@ def test_a_search_finds_the_same_everywhere(
         assert [part for part in parts if part not in told] == []
 
 
-@pytest.mark.parametrize(
+@sweep(
     "asked_for",
     [
         {},
@@ -363,7 +364,7 @@ def test_a_cross_query_finds_the_same_everywhere(
     assert everywhere.mcp("cross_query", **_named(given, "mcp", CrossQueryRequest)) == library
 
 
-@pytest.mark.parametrize("asked_for", NONSENSE, ids=lambda case: str(case)[-50:])
+@sweep("asked_for", NONSENSE)
 def test_nonsense_is_refused_with_the_same_words_everywhere(
     everywhere: _Everywhere, asked_for: dict[str, Any]
 ) -> None:

@@ -20,6 +20,7 @@ from memory_assets.serving.answer_lines import page_note, record_lines
 from memory_assets.serving.tool_answers import answer_tool
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Call, Worked, shell
+from memory_assets_tests.sweep import sweep
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
@@ -123,8 +124,8 @@ def test_an_edit_is_printed_as_a_diff_of_its_file(asked: Asked) -> None:
 _EDITS = json.dumps([{"oldText": "a\nb", "newText": "a\nc"}, {"oldText": "x", "newText": "y"}])
 
 
-@pytest.mark.parametrize(
-    ("call", "diff"),
+@sweep(
+    "call, diff",
     [
         ("file_path: a.py\nold_string: x\nnew_string: y", "@@\n-x\n+y"),
         ("file_path: a.py\nold_string:\na\nb\nnew_string:\na\nc", "@@\n a\n-b\n+c"),

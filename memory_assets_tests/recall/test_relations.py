@@ -8,6 +8,7 @@ from memory_assets.keywords import query_terms
 from memory_assets.recall.search.documents import asked_relation, relation_scores
 from memory_assets.redacted_text import seal
 from memory_assets.stores.keyword_index.index import IndexedRow
+from memory_assets_tests.sweep import sweep
 
 EVENTS = """# Who publishes what.
 order.placed:
@@ -43,8 +44,8 @@ def _row(path: str, text: str, kind: str = "docs") -> IndexedRow:
     return IndexedRow("id", seal(text), {**metadata, "section_heading": ""})
 
 
-@pytest.mark.parametrize(
-    ("query", "path", "text", "worth"),
+@sweep(
+    "query, path, text, worth",
     [
         ("who consumes order.placed", "events.yaml", EVENTS, 1.0),
         ("which services subscribe to order.cancelled", "events.yaml", EVENTS, 1.0),

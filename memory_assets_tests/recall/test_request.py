@@ -24,12 +24,13 @@ from memory_assets.requests.search import (
 )
 from memory_assets.requests.times import days_named, parse_time, spoken_time
 from memory_assets.serving.schemas import tool_schema
+from memory_assets_tests.sweep import sweep
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
+@sweep(
+    "given, message",
     [
         ({"query": ""}, "query is empty"),
         ({"query": " \n\t"}, "query is empty"),
@@ -82,8 +83,8 @@ def test_a_time_range_without_any_time_is_refused(since: str, until: str) -> Non
         SearchRequest("x", since=parse_time(since, NOW), until=parse_time(until, NOW))
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "value"),
+@sweep(
+    "given, field, value",
     [
         ({"agent": "Claude-Code"}, "agent", "claude-code"),
         ({"agent": "claude code"}, "agent", "claude-code"),
@@ -130,9 +131,7 @@ def test_names_of_earlier_versions_are_accepted_and_in_no_schema(
             request_type.given("mcp", {**given, str(of.name_at("mcp")): given[alias]})
 
 
-@pytest.mark.parametrize(
-    "given", [{}, {"n": 1}, {"n": 200}, {"mode": "keyword"}, {"kinds": KINDS}, {"tool": "Bash"}]
-)
+@sweep("given", [{}, {"n": 1}, {"n": 200}, {"mode": "keyword"}, {"kinds": KINDS}, {"tool": "Bash"}])
 def test_a_request_at_the_limits_is_accepted(given: dict[str, Any]) -> None:
     """The bounds themselves are allowed."""
     assert SearchRequest(**{"query": "why", **given}).query == "why"
@@ -221,17 +220,15 @@ def test_now_may_be_in_any_zone() -> None:
     assert parse_time("1h", there) == parse_time("1h", NOW)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "tomorrow", "7", "d", "7m", "0001-01-01T00:00+14:00", "-7d", "2026-13-01"]
-)
+@sweep("text", ["", "tomorrow", "7", "d", "7m", "0001-01-01T00:00+14:00", "-7d", "2026-13-01"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     """The error shows the forms that are understood."""
     with pytest.raises(ConfigurationError, match="last week, last month, 2026-11, 2026-11-01"):
         parse_time(text, NOW)
 
 
-@pytest.mark.parametrize(
-    ("text", "session", "turn", "kind"),
+@sweep(
+    "text, session, turn, kind",
     [
         ("session::abc-1::turn::0", "abc-1", 0, "turn"),
         ("session::abc-1::turn::12::part::3", "abc-1", 12, "turn"),
@@ -255,17 +252,15 @@ def test_every_id_leads_to_its_turn_or_session(
     assert parse_id(text) == MemoryId(session, turn, kind)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b", "commit::a"]
-)
+@sweep("text", ["", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b", "commit::a"])
 def test_what_is_no_id_is_refused(text: str) -> None:
     """The error shows what ids look like."""
     with pytest.raises(ConfigurationError, match="ids look like session::ID::turn::N"):
         parse_id(text)
 
 
-@pytest.mark.parametrize(
-    ("said", "first", "days"),
+@sweep(
+    "said, first, days",
     [
         ("today", "2026-11-28", 1),
         ("Yesterday", "2026-11-27", 1),

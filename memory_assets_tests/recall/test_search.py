@@ -19,6 +19,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.under_way.ingest import IndexedProjects, ingesting
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.sweep import sweep
 
 ANYTHING = "what did we change"
 QUESTIONS = {
@@ -46,7 +47,7 @@ def test_a_question_about_the_sample_finds_its_session(asked: Asked, question: s
     assert any(QUESTIONS[question] in hit.id for hit in hits)
 
 
-@pytest.mark.parametrize("question", [*QUESTIONS, "lighthouse lamp", "git push"])
+@sweep("question", [*QUESTIONS, "lighthouse lamp", "git push"])
 def test_by_meaning_the_best_passage_of_a_turn_decides(asked: Asked, question: str) -> None:
     """In semantic mode: ids, scores and texts equal a brute-force ranking over the lake's own
     vectors."""
@@ -288,7 +289,7 @@ def test_all_kinds_together_are_ranked_together(documented: Memory) -> None:
     assert {hit.id.partition("::")[0] for hit in together[:5]} >= {"session", "prompt"}
 
 
-@pytest.mark.parametrize("question", [*QUESTIONS, "how does one keep a lighthouse?"])
+@sweep("question", [*QUESTIONS, "how does one keep a lighthouse?"])
 def test_a_hit_knows_how_much_of_it_is_the_prompt(asked: Asked, question: str) -> None:
     """The length of the prompt's passage that it begins with; 0 if the reply begins it."""
     prompts = {row["id"]: str(row["text"]) for row in asked.rows("user_prompts")}

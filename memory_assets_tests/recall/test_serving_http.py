@@ -26,6 +26,7 @@ from memory_assets.serving.http_server import MAX_TARGET, bind, server_of
 from memory_assets.settings import Settings, load_settings
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.sweep import sweep
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -81,8 +82,8 @@ def test_the_api_keeps_to_its_own_document(asked: Asked, mode: str) -> None:
         holds()
 
 
-@pytest.mark.parametrize(
-    ("path", "key"),
+@sweep(
+    "path, key",
     [
         (f"/turns/{TURN}", "rows"),
         (f"/turns/{TURN}?around=2", "rows"),
@@ -104,8 +105,8 @@ def test_each_route_answers_in_json(client: TestClient, path: str, key: str) -> 
     assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
+@sweep(
+    "path, status",
     [
         ("/search?q=", 422),
         ("/search?q=x&n=0", 400),
@@ -140,8 +141,8 @@ def test_nothing_can_be_changed(client: TestClient) -> None:
             assert client.request(method, path).status_code == 405
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
+@sweep(
+    "headers, status",
     [
         ({"Host": "localhost:1"}, 200),
         ({"Host": "[::1]:8765"}, 200),

@@ -30,6 +30,7 @@ from memory_assets.serving.tool_answers import PAGE_CHARACTERS
 from memory_assets.settings import Settings, load_settings
 from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.recall.conftest import HARBOR, Asked
+from memory_assets_tests.sweep import sweep
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -99,8 +100,8 @@ def test_the_tools_say_what_they_do_to_the_world() -> None:
         assert not writes or tool.annotations.destructive_hint is False
 
 
-@pytest.mark.parametrize(
-    ("older", "kind", "given"),
+@sweep(
+    "older, kind, given",
     [
         ("search_sessions", "sessions", {"query": "daily report", "limit": 2}),
         ("recall_session", "sessions", {"query": "daily report"}),
@@ -144,8 +145,8 @@ def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> Non
         assert result.structured_content["frame"].startswith(FRAME_OPENING)
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
+@sweep(
+    "name, given",
     [
         *CALLS.items(),
         ("recall", {"query": "daily report", "project": "harbor-api"}),
@@ -174,7 +175,7 @@ def test_hits_are_short_and_name_what_get_gives_in_full(asked: Asked) -> None:
     assert whole["text"].startswith(shown["passages"][0][:100])
 
 
-@pytest.mark.parametrize("verb", ["sessions", "blame", "restore", "friction", "how", "usage"])
+@sweep("verb", ["sessions", "blame", "restore", "friction", "how", "usage"])
 def test_a_verb_is_answered_as_the_command_of_its_name(asked: Asked, verb: str) -> None:
     """With the same contents, in a frame; ids are short ones, which every tool takes."""
     target = {"blame": "harbor/reports/days.py", "restore": "harbor/reports/days.py", "how": "gh"}
@@ -253,8 +254,8 @@ def test_pages_put_together_are_the_whole(asked: Asked) -> None:
     assert ask(asked.settings, "get", ids=ids, page=first["pages"] + 1).is_error
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+@sweep(
+    "name, arguments, told",
     [
         ("cross_query", {"document": "x", "n": 0}, "n: "),
         ("ask", {}, "verb: is missing"),
@@ -442,7 +443,7 @@ _LARGE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", _LARGE)
+@sweep("name", _LARGE)
 def test_no_answer_is_longer_than_an_agent_takes(asked: Asked, name: str) -> None:
     """Both forms together, whatever is asked for; what was left out is in the next call."""
     result = ask(asked.settings, name.split()[0], **_LARGE[name])

@@ -21,6 +21,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import OBSERVATIONS, SESSION_COMMITS, TABLES, TURN_CHUNKS
 from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.sweep import sweep
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -80,8 +81,8 @@ def test_one_item_is_marked_as_the_anchor(asked: Asked) -> None:
     assert summary is not None and titles[REPORTS] == summary["title"] != ""
 
 
-@pytest.mark.parametrize(
-    ("given", "kind", "item"),
+@sweep(
+    "given, kind, item",
     [
         (TURN, "turn", TURN),
         (f"{TURN}::part::1", "turn", TURN),
@@ -235,8 +236,8 @@ def test_sessions_far_away_are_not_read(asked: Asked, monkeypatch: pytest.Monkey
     assert not {"c27e5d90-41ab-4f6e-8d13-0b95e7a2f368", asked.long_session} & set(read)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@sweep(
+    "arguments, error",
     [
         ({"before": 51}, ConfigurationError),
         ({"after": "soon"}, ConfigurationError),

@@ -29,6 +29,7 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import forget_own_settings, settings_of_copy
 from memory_assets_tests.pipeline.conftest import STAGES, run_stages
+from memory_assets_tests.sweep import sweep
 
 SESSION = "bbbbbbbb-0000-4000-8000-000000000001"
 TURN = f"session::{SESSION}::turn::0"
@@ -256,7 +257,7 @@ def test_no_command_prints_what_cannot_be_seen(
         assert "Try: " in told and "lanterns" in told.split("Try: ")[1]
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@sweep("name", CLASSES)
 def test_each_class_of_unseen_characters_goes(name: str) -> None:
     """What can be seen stays, in whatever script; a line's end of any kind is a newline."""
     assert visible(f"a{CLASSES[name]}b").replace("\n", "").startswith("a")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memory_assets.redaction.rules.addresses.find import find_in_address
 from memory_assets.redaction.rules.addresses.parts import address_end, read_address
 from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.redaction.goes import goes, stays
+from memory_assets_tests.sweep import sweep
 
 DRAWN = "q8Kd93wdlsF93kdLs9fbd93kXl2p"
 HEXADECIMAL = "9f8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d"
@@ -110,7 +109,7 @@ test_parts_that_are_ordinary_where_they_stand_stay = stays(
 )
 
 
-@pytest.mark.parametrize(
+@sweep(
     "unit", ["://", "a1://", "/a1", "?", "a=1&", "~a=1", "#", "1-", "rpc-", "cdn.", "%41", "@", ":"]
 )
 def test_addresses_are_read_in_linear_time(unit: str) -> None:

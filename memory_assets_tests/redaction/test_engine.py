@@ -39,6 +39,7 @@ from memory_assets.redaction.rules.judging.names import KEYWORDS
 from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
 from memory_assets.redaction.views.sightings import line_joined
 from memory_assets.transcripts import read_session
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcript_files import source_of
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -174,7 +175,7 @@ def test_both_engines_make_the_same_views(redactors: tuple[Redactor, Redactor]) 
             assert _same(redactors, text), ascii(text)[:60]
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "see /home/alice/notes and C:\\Users\\alice\\x",
@@ -302,7 +303,7 @@ def test_both_engines_redact_transcripts_the_same(
     assert not [number for number, text in enumerate(texts) if not _same(redactors, text)]
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "https://app.example.org/list?token=123456789012&page=2",
@@ -318,20 +319,6 @@ def test_both_engines_redact_transcripts_the_same(
         '(setq wifi_psk "6f9619ff-8b86-d011-b42d-00cf4fc964ff")',
         "token=Zq8-Lm2-Pw9 ./run.sh",
     ],
-    ids=[
-        "number in a query",
-        "no vendor",
-        "odd blank",
-        "Kelvin",
-        "padded",
-        "beyond ASCII",
-        "call",
-        "flag",
-        "element",
-        "pair",
-        "named",
-        "token",
-    ],
 )
 def test_both_engines_agree_where_they_did_not(
     redactors: tuple[Redactor, Redactor], text: str
@@ -343,7 +330,7 @@ def test_both_engines_agree_where_they_did_not(
 WIDE = ("é", "K", "ſ", "ı", "漢", "\u2003", "\x85", "٣", "🔑")
 
 
-@pytest.mark.parametrize("wide", WIDE)
+@sweep("wide", WIDE)
 def test_both_engines_find_the_same_around_characters_beyond_ascii(
     wide: str, plain: Scanner, fast: Scanner
 ) -> None:
@@ -373,7 +360,7 @@ def test_a_rule_that_misses_its_canary_refuses_to_load_in_each_engine(engine: st
     """The self-test runs through the engine in use, and names the rule."""
     broken = dataclasses.replace(ANCHORED_RULES[0], sample="nothing to see")
     with pytest.raises(RedactionUnavailable, match=ANCHORED_RULES[0].name):
-        build_redactor(RedactionSettings(engine=engine), TOKEN_FORMATS, (broken,), key=bytes(32))
+        build_redactor(RedactionSettings(engine=engine), TOKEN_FORMATS[:1], (broken,), bytes(32))
 
 
 def test_without_hyperscan_the_standard_library_serves(

@@ -17,6 +17,7 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import Finding, Redaction, Redactor, load_redactor
 from memory_assets.redaction.engine.scanner import Scanner
 from memory_assets.transcripts.fields import derived_id
+from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]
 Named = Callable[[str], str]
@@ -125,7 +126,7 @@ def test_every_string_field_is_known_to_these_tests() -> None:
     assert strings == {*FREE, *IDS, "paths", "agent"}
 
 
-@pytest.mark.parametrize("name", IDS)
+@sweep("name", IDS)
 def test_a_secret_in_an_id_quarantines(name: str, redactor: Redactor, fake: Fake) -> None:
     """Ids cannot be redacted and stay ids: such a record fails, and the error hides the id."""
     token = fake("ghp_{a:36}")

@@ -203,8 +203,8 @@ def test_writing_elsewhere_stays() -> None:
         assert _left_of_command(command) == command
 
 
-@pytest.mark.parametrize(
-    ("tool", "text"),
+@sweep(
+    "tool, text",
     [
         ("Write", f"content: {BODY}"),
         ("Edit", f"old_string: {BODY}\nnew_string: COLOUR=red"),

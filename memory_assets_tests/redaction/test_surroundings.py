@@ -114,7 +114,7 @@ KEYS = (
 )
 
 
-@pytest.mark.parametrize(("text", "template"), KEYS)
+@sweep("text, template", KEYS)
 def test_private_keys_without_their_armour_go(
     text: str, template: str, redactor: Redactor, fake: Fake
 ) -> None:
@@ -140,8 +140,8 @@ def test_password_hashes_go(text: str, template: str, redactor: Redactor, fake: 
     assert value not in redactor.redact(text.replace("{s}", value)).text
 
 
-@pytest.mark.parametrize(
-    ("text", "template"),
+@sweep(
+    "text, template",
     [
         ("https://api.telegram.org/bot{s}/sendMessage", "88{d:8}:AA{w:33}"),
         ("https://open.feishu.cn/open-apis/bot/v2/hook/{s}", "{uuid}"),

@@ -30,11 +30,12 @@ CONTEXTS = (
 def test_every_format_is_found_in_every_context(
     row: tuple[str, ...], redactor: Redactor, fake: Fake
 ) -> None:
-    """A random token of each template leaves no text behind, whatever stands around it."""
+    """A random token of each template leaves no text behind, whatever stands around it; one of two
+    tokens in each context."""
     for template in row[1:]:
         for seed in range(2):
             token = fake(template, seed)
-            for context in CONTEXTS:
+            for context in CONTEXTS[seed::2]:
                 redacted = redactor.redact(context.replace("{s}", token)).text
                 assert token not in redacted, (row[0], context)
                 assert redacted.count("<redacted:") == 1, (row[0], context)
@@ -76,7 +77,7 @@ def test_keys_without_a_shape_are_found_beside_their_vendor(
                 assert key not in redactor.redact(text).text, (row[0], template, context)
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "origin https://github.com/acme/app.git (push)\n    {s} docs: a fix",

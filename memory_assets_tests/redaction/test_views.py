@@ -14,6 +14,7 @@ import pytest
 
 from memory_assets.redaction import Redactor
 from memory_assets_tests.redaction.goes import stays
+from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]
 Named = Callable[[str], str]
@@ -217,7 +218,7 @@ def test_one_secret_has_one_tag_however_it_is_spelled(redactor: Redactor, fake: 
     assert len({redactor.find(text)[0].tag for text in spelled}) == 1
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "<redacted:{s}>",

@@ -13,6 +13,7 @@ from memory_assets.session_analysis.open_ends import open_ends, standing_instruc
 from memory_assets.session_analysis.phrases import listing, shorten, with_full_stop
 from memory_assets.session_analysis.sentences import parse_sentences, plain_text
 from memory_assets_tests.conftest import load_redactor_of_tests
+from memory_assets_tests.sweep import sweep
 
 
 def _texts(markdown: str) -> list[str]:
@@ -31,8 +32,8 @@ def test_an_unclosed_fence_swallows_the_rest() -> None:
     assert _texts("Look:\n```sh\nrm -rf build") == ["Look:"]
 
 
-@pytest.mark.parametrize(
-    ("marked", "plain"),
+@sweep(
+    "marked, plain",
     [
         (
             "**Fixed** the `lock_timeout` in [env.py](migrations/env.py)",
@@ -148,7 +149,7 @@ def test_no_sentence_ends_within_code_or_parentheses(text: str, told: list[str])
 REDACT = load_redactor_of_tests().redact
 
 
-@pytest.mark.parametrize(
+@sweep(
     "sentence",
     [
         "The branch has not been pushed.",
@@ -178,7 +179,7 @@ def test_what_is_left_to_do_is_open(sentence: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@sweep(
     "sentence",
     [
         "Nothing is left to do.",
@@ -240,8 +241,8 @@ def test_what_stands_below_a_heading_of_what_is_left_is_open() -> None:
     assert open_ends(REDACT(told).text) == ["Manual verification by a person."]
 
 
-@pytest.mark.parametrize(
-    ("prompt", "is_standing"),
+@sweep(
+    "prompt, is_standing",
     [
         ("never commit without signing.", True),
         ("ok. always verify, then run the hooks", True),

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from memory_assets.redacted_text import seal
 from memory_assets.session_analysis.shell import segments, working_segments
+from memory_assets_tests.sweep import sweep
 
 
 def _programs(command: str) -> list[str]:
     return [segment.program for segment in segments(seal(command))]
 
 
-@pytest.mark.parametrize(
-    ("command", "programs"),
+@sweep(
+    "command, programs",
     [
         ("cd /x && pytest -q | tail -5", ["cd", "pytest", "tail"]),
         ("TZ=UTC timeout 60 .venv/bin/pytest tests", ["pytest"]),
@@ -32,8 +33,8 @@ def test_programs_are_found_past_wrappers_and_quotes(command: str, programs: lis
     assert _programs(command) == programs
 
 
-@pytest.mark.parametrize(
-    ("command", "told"),
+@sweep(
+    "command, told",
     [
         (
             r"Get-ChildItem 'C:\x' | Where-Object { $_.Length -gt 1MB } | Select-Object -First 5",

@@ -12,12 +12,13 @@ from memory_assets.session_analysis.files import tool_kind
 from memory_assets.transcripts.fields import render_input
 from memory_assets.transcripts.stored import call_of
 from memory_assets_tests.redacted_sessions import ROOT, redacted
+from memory_assets_tests.sweep import sweep
 
 FILE = f"{ROOT}/a.py"
 
 
-@pytest.mark.parametrize(
-    ("names", "kind"),
+@sweep(
+    "names, kind",
     [
         ("Edit apply_patch str_replace_editor", "write"),  # Claude Code, Codex
         ("edit write apply_patch multiedit", "write"),  # OpenCode, Kilo, Crush
@@ -47,8 +48,8 @@ def events(name: str, arguments: dict[str, Any]) -> list[FileEvent]:
     return list(file_events([asked, redacted("tool", "tool_result", "ok", **more)], FILE))
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
+@sweep(
+    "name, arguments",
     [
         ("edit", {"filePath": FILE, "oldString": "x", "newString": "y"}),
         ("edit", {"oldString": "x", "newString": "y", "filePath": FILE, "replaceAll": True}),

@@ -22,6 +22,7 @@ from memory_assets.status.remembered import Remembered
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts import Source, Unlisted, discover
 from memory_assets_tests.redacted_sessions import Script
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcript_files import (
     claude_lines,
     write_claude,
@@ -139,9 +140,7 @@ def test_a_link_to_a_directory_is_that_directory(disk: Disk, tmp_path: Path) -> 
     assert spelled(str(home / "x")) == f"~{home.name}/x" == spelled(f"/Users/{home.name}/x")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "/", "~ada/x", "C:\\", "c:/x", "\\\\server\\share", "/home/é"]
-)
+@sweep("text", ["", "/", "~ada/x", "C:\\", "c:/x", "\\\\server\\share", "/home/é"])
 def test_a_spelling_is_spelled_as_it_is(text: str) -> None:
     """So that what is on record can be compared as it is."""
     assert spelled(spelled(text)) == spelled(text)
@@ -348,8 +347,8 @@ def test_directories_of_one_slug_are_several(directories: tuple[str, ...]) -> No
     assert len(given) == len(directories)
 
 
-@pytest.mark.parametrize(
-    ("path", "base", "inside"),
+@sweep(
+    "path, base, inside",
     [
         ("/mnt/f/ship/bow/prow.txt", "F:\\ship\\bow", "prow.txt"),
         ("f:\\Ship\\bow\\Prow.txt", "/mnt/f/ship/bow", "Prow.txt"),

@@ -25,6 +25,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.shard.objects import Objects, open_objects
 from memory_assets.stores.shard.shard import Head, Manifest, Shard, shards_below
 from memory_assets_tests.foreign_programs import s3_bucket
+from memory_assets_tests.sweep import sweep
 
 Opened = Callable[[], Objects]
 
@@ -111,7 +112,7 @@ def test_a_store_that_cannot_be_used_is_an_error_that_says_so(
         open_objects("s3://bucket")
 
 
-@pytest.mark.parametrize("url", ["s3://", "s3:///", "s3:///x", "s3://[", "file:///x", "://x"])
+@sweep("url", ["s3://", "s3:///", "s3:///x", "s3://[", "file:///x", "://x"])
 def test_an_address_without_a_bucket_is_none(url: str) -> None:
     """It is no directory of that name, either."""
     with pytest.raises(ConfigurationError, match="s3://bucket/prefix"):

@@ -29,6 +29,7 @@ from memory_assets.transcripts import discover, read_session
 from memory_assets_tests.command_line import run_program
 from memory_assets_tests.redacted_sessions import real_sessions
 from memory_assets_tests.summaries.conftest import Make
+from memory_assets_tests.sweep import sweep
 
 FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 KINDS = ("prompt", "assistant_text", "tool_use", "tool_result", "system", "title", "summary")
@@ -176,8 +177,8 @@ def test_every_session_is_titled_and_says_what_was_asked(summaries: dict[str, Su
     assert all(s.title and s.request and s.text for s in summaries.values())
 
 
-@pytest.mark.parametrize(
-    ("session", "field", "words"),
+@sweep(
+    "session, field, words",
     [
         ("3d0f6a52", "title", "Daily report test fails after the clock change"),
         ("3d0f6a52", "request", "don't touch the response format"),

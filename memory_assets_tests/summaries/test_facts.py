@@ -8,6 +8,7 @@ from memory_assets.redacted_text import seal
 from memory_assets.session_analysis.commits import commits_made_by
 from memory_assets_tests.redacted_sessions import redacted
 from memory_assets_tests.summaries.conftest import Make
+from memory_assets_tests.sweep import sweep
 
 
 def test_commits_come_from_gits_own_output(script: Make) -> None:
@@ -58,8 +59,8 @@ def test_amending_a_commit_of_somebody_else_replaces_none(
     assert session.summary().commits == ("4be91c7 Add days", "99beef0 Tidy up")
 
 
-@pytest.mark.parametrize(
-    ("command", "output", "stayed"),
+@sweep(
+    "command, output, stayed",
     [
         (
             "git commit -m 'Add queue' && git commit --amend -m 'Add a queue'",
@@ -113,8 +114,8 @@ def test_only_the_commit_that_was_amended_is_replaced(
     assert session.run(command, output).summary().commits == stayed
 
 
-@pytest.mark.parametrize(
-    ("command", "output", "made"),
+@sweep(
+    "command, output, made",
     [
         ("git commit -m x", '{"out":"[main 4be91c7] Add days\\n 1 file changed","code":0}', True),
         ("git commit -m x", "failed: exit 128, stdout: [main 4be91c7] Add days", True),

@@ -11,6 +11,7 @@ from memory_assets.redacted_text import seal
 from memory_assets.session_analysis import session_turns
 from memory_assets.session_analysis.failures import all_runs
 from memory_assets_tests.summaries.conftest import Make
+from memory_assets_tests.sweep import sweep
 
 
 def _met(session: Any) -> list[tuple[str, str]]:
@@ -56,8 +57,8 @@ def test_a_command_that_keeps_failing_is_unresolved(script: Make) -> None:
     assert (error.outcome, error.turn_id) == ("unresolved", "session::s1::turn::1")
 
 
-@pytest.mark.parametrize(
-    ("output", "told"),
+@sweep(
+    "output, told",
     [
         (
             "# harbor/tide\ntide/a.go:7:2: undefined: Ebb\nFAIL\tharbor/tide [build failed]",
@@ -92,8 +93,8 @@ def test_a_failing_test_behind_a_pipe_is_an_error(script: Make) -> None:
     assert _met(session)[0][1] == "not retried"
 
 
-@pytest.mark.parametrize(
-    ("command", "output"),
+@sweep(
+    "command, output",
     [
         ("bun test", "FAIL would be printed here\n 43 pass\n 0 fail\nRan 43 tests."),
         ("npm test", "error: expected by this test\nTests: 12 passed"),

@@ -11,6 +11,7 @@ from memory_assets.redacted_text import seal
 from memory_assets.session_analysis import session_turns
 from memory_assets_tests.redacted_sessions import Script as Session
 from memory_assets_tests.summaries.conftest import Make, Script
+from memory_assets_tests.sweep import sweep
 
 CAUSE = "The root cause is the idle transaction in the exporter."
 
@@ -79,7 +80,7 @@ def test_nothing_is_said_twice_in_learned_and_completed(script: Make) -> None:
     assert summary.learned == ""
 
 
-@pytest.mark.parametrize(
+@sweep(
     "debris", ["```\ncode\n```", "| a | b |", "<!-- x -->", "───────", "", "   ", "> ", "#", "- "]
 )
 def test_debris_fills_no_field(script: Make, debris: str) -> None:
@@ -115,8 +116,8 @@ def test_what_was_done_is_told_with_its_file_and_without_an_open_end(script: Mak
     )
 
 
-@pytest.mark.parametrize(
-    ("said", "left"),
+@sweep(
+    "said, left",
     [
         ("The gate opens.\n\nNow back to the lamp of the harbour?", "back to the lamp"),
         ("Proposed: ring the bell first.\n\nGo?", "Proposed: ring the bell first."),
@@ -154,7 +155,7 @@ def test_what_the_last_message_leaves_to_the_person_is_next(
     assert (left in next_steps) if left else next_steps == ""
 
 
-@pytest.mark.parametrize(
+@sweep(
     "said",
     [
         "## 次の一手\n\n- 門の鐘: ガイドの手順をすべて実装",
@@ -222,7 +223,7 @@ def test_what_was_carried_out_does_not_wait_for_an_answer(script: Make, commands
     assert begun.summary().next_steps.startswith("Broken off, PLAN.md, bell.py changed: please")
 
 
-@pytest.mark.parametrize(
+@sweep(
     "notice",
     [
         "Tool budget soft limit reached after 18 tool calls (soft 18, hard 26). Stop searching.",
@@ -327,8 +328,8 @@ def test_a_report_that_leads_in_a_list_was_done(script: Make) -> None:
     assert summary.next_steps == ""
 
 
-@pytest.mark.parametrize(
-    ("said", "completed"),
+@sweep(
+    "said, completed",
     [
         ("Lamp - Replaced the wick by a wire.", "Lamp - Replaced the wick by a wire."),
         (

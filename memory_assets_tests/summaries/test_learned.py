@@ -6,6 +6,7 @@ import pytest
 
 from memory_assets.redacted_text import seal
 from memory_assets_tests.summaries.conftest import Make
+from memory_assets_tests.sweep import sweep
 
 CAUSE = "The root cause is the idle transaction in the exporter."
 
@@ -31,8 +32,8 @@ def test_subagents_prose_is_not_the_agents(script: Make) -> None:
     assert session.summary().learned == ""
 
 
-@pytest.mark.parametrize(
-    ("said", "changed", "is_past"),
+@sweep(
+    "said, changed, is_past",
     [
         ("gate.py never asks a ship for its flag at night.", "src/gate.py", True),
         ("There is no lamp in gate.py, so each ship waits because of it.", "src/gate.py", True),
@@ -92,7 +93,7 @@ def test_what_stands_in_a_text_for_somebody_else_was_not_found_out(
         assert session.summary().learned == ""
 
 
-@pytest.mark.parametrize(
+@sweep(
     "said",
     [
         "It looks like it half works because the reader is idle all day.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_assets_tests.summaries.conftest import Make, Script
+from memory_assets_tests.sweep import sweep
 
 
 def test_titles_are_taken_in_order_of_authority(script: Make) -> None:
@@ -159,8 +160,8 @@ def test_a_long_request_is_cut_where_a_clause_ends(script: Make, prompt: str, ti
     assert found in prompt and (found == title or not title)
 
 
-@pytest.mark.parametrize(
-    ("prompt", "title"),
+@sweep(
+    "prompt, title",
     [
         (
             "can you look at the picks of the loom (all of them, not only the first ones of it) "
@@ -361,8 +362,8 @@ def test_requests_and_titles_stay_short(script: Make, text: str) -> None:
 NOISE = "\n".join(f"test_{number} ... ok (noise of line {number})" for number in range(900))
 
 
-@pytest.mark.parametrize(
-    ("titles", "prompt", "output", "title"),
+@sweep(
+    "titles, prompt, output, title",
     [
         (["Draft title"], "hm, look at this", "", "Draft title"),
         (["Renewing the bilge ho…"], "Renew the bilge hose", "", "Renew the bilge hose"),
@@ -373,17 +374,6 @@ NOISE = "\n".join(f"test_{number} ... ok (noise of line {number})" for number in
         (['**Conversation Title:** "Renew the bilge hose"'], "do it", "", "Renew the bilge hose"),
         ([], "22:20:29: no pump of that name was found", "", "no pump of that name was found"),
         ([], "Try the plotter", f"{NOISE}\n 31 pass\n 0 fail", "Try the plotter"),
-    ],
-    ids=[
-        "draft",
-        "cut off",
-        "error",
-        "image",
-        "commit behind noise",
-        "date",
-        "label",
-        "time",
-        "passing tests",
     ],
 )
 def test_titles_by_variations(

@@ -32,6 +32,7 @@ from memory_assets.transcripts import unread as walk
 from memory_assets.transcripts.account import MAX_HELD, LeftOut
 from memory_assets.transcripts.readers.goose import GooseReader
 from memory_assets.transcripts.unread import Columns
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.agent_databases import (
     Crush,
     Cursor,
@@ -166,9 +167,7 @@ def test_a_text_that_stands_in_a_dropped_object_too_is_left_out_for_the_same_rea
     assert _unexplained(balance) == {"again": len(OTHER)}
 
 
-@pytest.mark.parametrize(
-    "key", ["/home/ann/secret.txt", "0b1e-77aa-99", "käse", "a b", "x.y", "<ann>"]
-)
+@sweep("key", ["/home/ann/secret.txt", "0b1e-77aa-99", "käse", "a b", "x.y", "<ann>"])
 def test_keys_that_are_data_are_not_in_a_path(key: str) -> None:
     """An object with a key that is a file's path, an id or a phrase is a map: none is shown."""
     changes = {"Makefile": SENTENCE, key: OTHER}

@@ -25,6 +25,7 @@ from memory_assets.transcripts.fields import nanoseconds, parse_time
 from memory_assets.transcripts.readers.cursor import CursorReader
 from memory_assets.transcripts.readers.opencode import OpenCodeReader
 from memory_assets.transcripts.stored import DatabaseReader
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.agent_databases import (
     CWD,
     SESSION,
@@ -353,7 +354,7 @@ def test_drafts_are_no_sessions(tmp_path: Path) -> None:
         assert found(make(tmp_path / store_name(make))) == []
 
 
-@pytest.mark.parametrize(
+@sweep(
     "value",
     [
         *(T0 // 1000, T0, T0 * 1000, T0 * 1_000_000, T0 / 1000 + 0.0),
@@ -367,7 +368,7 @@ def test_times_are_told_by_their_magnitude(value: object) -> None:
     assert found_time.timestamp() == T0 / 1000
 
 
-@pytest.mark.parametrize("value", [None, "", "soon", True, -5, 0, float("nan"), 1e300, [], 10**30])
+@sweep("value", [None, "", "soon", True, -5, 0, float("nan"), 1e300, [], 10**30])
 def test_what_is_no_time_is_none(value: object) -> None:
     """Nothing is raised."""
     assert parse_time(value) is None

@@ -110,7 +110,7 @@ def test_an_unknown_tag_around_a_whole_text_is_a_machines(
     assert found.said == ([text] if agent == "claude" else [])
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "<div class='x'>this is not centred</div>",

@@ -13,6 +13,7 @@ import pytest
 
 from memory_assets.models import Record
 from memory_assets.transcripts.codex.scripts import Opaque, tool_calls
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.conftest import CodexLines, Read
 
 PATCH = "*** Begin Patch\n*** Update File: src/cart.ts\n@@\n-a\n+b\n*** End Patch\n"
@@ -106,8 +107,8 @@ def test_commands_are_read_from_the_script(
     assert call.text == code.strip()
 
 
-@pytest.mark.parametrize(
-    ("code", "commands"),
+@sweep(
+    "code, commands",
     [
         (
             'const run = (cmd, dir="/srv") => tools.exec_command({cmd: `cd ${dir} && ${cmd}`});'
@@ -145,8 +146,8 @@ def test_a_default_stands_for_what_is_missing(code: str, commands: list[str]) ->
 _RUN = "tools.exec_command({cmd: c});"
 
 
-@pytest.mark.parametrize(
-    ("code", "commands"),
+@sweep(
+    "code, commands",
     [
         (f"let c='a'; ['b','c'].forEach(d => {{ c = `ls ${{d}}` }}); {_RUN}", ["ls c"]),
         (f"let c='a'; function s() {{ c = 'b' }} s(); {_RUN}", ["b"]),
@@ -166,7 +167,7 @@ def test_a_name_is_that_of_the_nearest_function_around_that_has_it(
     assert _commands(code) == commands
 
 
-@pytest.mark.parametrize(
+@sweep(
     "code",
     [
         f"const f = (c, n) => {{ {_RUN} f(c, n - 1) }}; f('a', 3)",
@@ -193,7 +194,7 @@ def _commands(code: str) -> list[str]:
     return [f"${{{c.code}}}" if isinstance(c, Opaque) else str(c) for c in given]
 
 
-@pytest.mark.parametrize(
+@sweep(
     "code",
     [
         "if (a) {" * 400 + "tools.exec_command({cmd: 'a'})" + "}" * 400,
@@ -216,8 +217,8 @@ def test_no_code_is_too_odd(code: str) -> None:
     assert all(len(str(call.argument)) < 500_000 for call in tool_calls(code))
 
 
-@pytest.mark.parametrize(
-    ("data", "value"),
+@sweep(
+    "data, value",
     [
         (f"a='{'x' * 100_000}'", "a+''"),
         (f"a='{'x' * 100_000}'", "`${a}`"),

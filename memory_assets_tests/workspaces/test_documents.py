@@ -26,6 +26,7 @@ from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_EMBEDDINGS
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.pipeline.bytes_at_rest import found_words
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.workspaces.conftest import PRIVATE_KEY, Indexed, write
 
 
@@ -89,8 +90,8 @@ def test_metadata_that_cannot_be_read_names_no_domain(wordy: Indexed) -> None:
     assert sorted(unread) == ["domains.yaml", "services.json"]
 
 
-@pytest.mark.parametrize(
-    ("path", "service"),
+@sweep(
+    "path, service",
     [
         ("services/svc-orders/src/svc-mail/app.py", "svc-orders"),
         ("api/svc-orders.yaml", "svc-orders"),

@@ -16,6 +16,7 @@ from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.jsonc import value_at, with_value
 from memory_assets_tests.cli.commands_reference import commands
 from memory_assets_tests.command_line import run_here, run_program
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.workspaces.conftest import write
 
 TASKS = """{
@@ -192,7 +193,7 @@ def test_a_file_of_another_form_is_left_alone(tmp_path: Path, text: str) -> None
     assert (tmp_path / ".vscode" / "tasks.json").read_text() == text
 
 
-@pytest.mark.parametrize("text", LAYOUTS)
+@sweep("text", LAYOUTS)
 def test_a_value_is_put_into_any_layout(text: str) -> None:
     """Comments, line ends and other values stay; the second time changes nothing."""
     path = ("list", ("id", "ours"), "new")

@@ -11,6 +11,7 @@ import pytest
 
 from memory_assets.documents.ignore_rules import RuleFile, parsed, rules_of_state
 from memory_assets.documents.walk import found_at, walk
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.workspaces.conftest import FILES, write
 
 
@@ -209,7 +210,7 @@ def test_rules_that_once_stopped_an_index(
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(
+@sweep(
     "pattern",
     [
         *("*" * 5_000, "a*" * 2_000, "*a" * 2_000 + "b", "**/a/" * 800 + "b"),
