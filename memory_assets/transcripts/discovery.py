@@ -18,7 +18,7 @@ from memory_assets.errors import (
 )
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 from memory_assets.transcripts.content import COMPRESSED
-from memory_assets.transcripts.fields import names
+from memory_assets.transcripts.fields import word_set
 
 SUFFIX = ".jsonl"
 ENDINGS = (SUFFIX, *(f"{SUFFIX}{ending}" for ending in COMPRESSED))
@@ -37,7 +37,7 @@ _VANISHED = (FileNotFoundError, NotADirectoryError)
 _NOT_UTF8 = "its name is not UTF-8"
 _NOT_PRINTABLE = "its name holds control or invisible characters"
 _RENAME = "rename it"
-_PRIVATE = names(
+_PRIVATE = word_set(
     "account accounts api apikey apikeys auth cline config credential credentials creds env gemini "
     "google key keys local mcp oauth secret secrets settings token tokens user"
 )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts.account import MIN_LEAF, OTHER_PATHS, place_name
-from memory_assets.transcripts.databases import Database, bytes_of, quoted
+from memory_assets.transcripts.databases import Database, bytes_of, quoted_name
 
 MOST_ROWS, MOST_COLUMNS = 100_000, 2_000
 """So many rows, and columns, are looked at in a database; that it has more columns is told."""
@@ -112,7 +112,7 @@ def _unread_keys(database: Database, columns: Columns) -> Iterable[Mapping[str, 
             SELECT substr({name}, 1, {begins} - 1) AS family,
                 substr({name}, {begins} + 1, {_UUID}) AS session,
                 {_text_bytes(_value(value))} AS bytes
-            FROM {quoted(columns.table)} AS asked
+            FROM {quoted_name(columns.table)} AS asked
             WHERE NOT ({" OR ".join(f"{name} GLOB ?" for _ in patterns)}) LIMIT {MOST_ROWS})
         WHERE bytes > 0 GROUP BY family, session LIMIT {MOST_COLUMNS}"""
     try:
@@ -131,15 +131,15 @@ def _naming_column(
     """Return the column that has sessions' ids in most of the first rows; "" if none has any."""
     if not ids:
         return ""
-    sql = f"SELECT {', '.join(map(_id, ids))} FROM {quoted(table)} AS asked LIMIT {_PROBED}"
+    sql = f"SELECT {', '.join(map(_id, ids))} FROM {quoted_name(table)} AS asked LIMIT {_PROBED}"
     rows = [list(row.values()) for row in database.rows(sql)]
-    hits = [sum(str(row[at]) in sessions for row in rows) for at in range(len(ids))]
+    hits = [sum(str(row[column]) in sessions for row in rows) for column in range(len(ids))]
     return ids[hits.index(max(hits))] if any(hits) else ""
 
 
 def _question(table: str, columns: list[str], naming: str, limit: int) -> str:
     session = _id(naming) if naming else "NULL"
-    names = [quoted(str(number)) for number in range(len(columns))]
+    names = [quoted_name(str(number)) for number in range(len(columns))]
     sums = ", ".join(f"sum({name}) AS {name}" for name in names)
     sizes = ", ".join(
         f"{_text_bytes(_value(column))} AS {name}"
@@ -147,7 +147,7 @@ def _question(table: str, columns: list[str], naming: str, limit: int) -> str:
     )
     return f"""SELECT session, {sums} FROM (
             SELECT {session} COLLATE BINARY AS session, {sizes}
-            FROM {quoted(table)} AS asked LIMIT {limit})
+            FROM {quoted_name(table)} AS asked LIMIT {limit})
         GROUP BY session"""
 
 
@@ -157,7 +157,7 @@ def _id(column: str) -> str:
 
 def _value(column: str) -> str:
     """Return a column's value. Without its table, a name that is not there would be a string."""
-    return f"asked.{quoted(column)}"
+    return f"asked.{quoted_name(column)}"
 
 
 def _text_bytes(value: str) -> str:

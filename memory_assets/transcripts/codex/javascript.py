@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from memory_assets.transcripts.fields import clean_text
-from memory_assets.transcripts.fields import names as words
+from memory_assets.transcripts.fields import clean_text, word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -18,9 +17,9 @@ MOST_PARAMETERS = 30
 _ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "", "\n": ""}
 _SIMPLE["\r\n"] = ""
-FUNCTIONS = words("arrow_function function_expression function_declaration")
-_PATTERNS = words("array_pattern object_pattern")
-_NAMES = words("identifier shorthand_property_identifier_pattern")
+FUNCTIONS = word_set("arrow_function function_expression function_declaration")
+_PATTERNS = word_set("array_pattern object_pattern")
+_NAMES = word_set("identifier shorthand_property_identifier_pattern")
 
 
 @cache
@@ -31,7 +30,7 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_javascript.language()))
 
 
-def parsed(source: bytes) -> Node:
+def parse(source: bytes) -> Node:
     """Return the tree of a script in UTF-8."""
     return _parser().parse(source).root_node
 

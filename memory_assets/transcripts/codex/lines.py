@@ -25,31 +25,31 @@ from typing import Any, NamedTuple
 import orjson
 
 from memory_assets.models import Tokens
-from memory_assets.transcripts.authorship import authored
+from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.fields import (
     IMAGE,
     block_text,
     clean,
     content_text,
     count_field,
-    names,
     object_field,
     patch_paths,
     paths_in,
     render_input,
     text_field,
     type_name,
+    word_set,
 )
 from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
-from memory_assets.transcripts.session import STATE, Call, Said, tokens_with_cached
+from memory_assets.transcripts.session import STATE, Call, ClassifiedText, tokens_with_cached
 
 ENVELOPES = frozenset({"response_item", "event_msg"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
-CALLS = names("function_call custom_tool_call local_shell_call web_search_call tool_search_call")
+CALLS = word_set("function_call custom_tool_call local_shell_call web_search_call tool_search_call")
 BARE_ITEMS = (CALLS - {"tool_search_call"}) | OUTPUTS | {"message", "reasoning"}
 """Items that the oldest files hold without `{timestamp, type, payload}` around them."""
 
-NOISE_LINES = names("world_state inter_agent_communication_metadata state token_usage_record")
+NOISE_LINES = word_set("world_state inter_agent_communication_metadata state token_usage_record")
 """Types without a word of the conversation."""
 NOISE_ITEMS = {
     "ghost_snapshot": "file-history",
@@ -62,14 +62,14 @@ NOISE_ITEMS = {
 }
 """Types of items that are dropped, with the reason."""
 
-DOUBLED_EVENTS = names(
+DOUBLED_EVENTS = word_set(
     "exec_command_end patch_apply_end mcp_tool_call_end web_search_end dynamic_tool_call_request "
     "dynamic_tool_call_response view_image_tool_call"
 )
 """Events that repeat what a call's items say; only their failure is noted."""
 _ITEM_EVENTS = {"FileChange": "patch_apply_end", "CommandExecution": "exec_command_end"}
 """Completed items that newer builds write in place of these events."""
-NOISE_EVENTS = names(
+NOISE_EVENTS = word_set(
     "task_started task_complete turn_started turn_complete turn_aborted "
     "context_compacted sub_agent_activity item_started exec_command_begin "
     "exec_command_output_delta patch_apply_begin mcp_tool_call_begin web_search_begin "
@@ -105,7 +105,7 @@ _FAILURES = (
     *("error:", "failed in sandbox", "apply_patch verification failed", "execution error"),
     "Script failed",
 )
-_END_FIELDS = names("chunk_id exit_code session_id wall_time_seconds original_token_count")
+_END_FIELDS = word_set("chunk_id exit_code session_id wall_time_seconds original_token_count")
 """Fields of the JSON of how a command ended, beside its output."""
 
 
@@ -153,9 +153,9 @@ def event_of(payload: JsonObject) -> tuple[str, JsonObject]:
     return older.get(text_field(item, "type"), "item_completed"), event
 
 
-def classify_submitted(text: str) -> Said:
+def classify_submitted(text: str) -> ClassifiedText:
     """Classify `text`, without the context that an editor put above the request."""
-    return authored(_request(_below_wrappers(text.strip())))
+    return classify_text(_request(_below_wrappers(text.strip())))
 
 
 def _below_wrappers(text: str) -> str:
@@ -347,5 +347,5 @@ def _json(text: str) -> Any:
 
 def answer_tokens(usage: JsonObject) -> Tokens:
     """Return the tokens of a usage object, in which those of a cache are part of the input."""
-    names = ("input_tokens", "output_tokens", "cached_input_tokens")
-    return tokens_with_cached(*(count_field(usage, name) for name in names))
+    word_set = ("input_tokens", "output_tokens", "cached_input_tokens")
+    return tokens_with_cached(*(count_field(usage, name) for name in word_set))

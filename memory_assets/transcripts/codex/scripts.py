@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory_assets.transcripts.codex import javascript as js
-from memory_assets.transcripts.fields import names as words
+from memory_assets.transcripts.fields import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,10 +34,10 @@ of a value and a text that is joined count as `_PIECE` characters, and those of 
 _PIECE = 32
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _CALLS_TOOLS = re.compile(r"\btools\s*(?:\.|\[|\?\.)|\}\s*=\s*tools\b")
-_OF_EACH = words("map forEach flatMap filter some every")
-_KEEPS_TEXT = words("trim trimStart trimEnd toString")
-_WRAPPERS = words("await_expression parenthesized_expression")
-_DEFAULTS = words("assignment_pattern object_assignment_pattern")
+_OF_EACH = word_set("map forEach flatMap filter some every")
+_KEEPS_TEXT = word_set("trim trimStart trimEnd toString")
+_WRAPPERS = word_set("await_expression parenthesized_expression")
+_DEFAULTS = word_set("assignment_pattern object_assignment_pattern")
 
 
 class Opaque(NamedTuple):
@@ -84,13 +84,13 @@ def tool_calls(script: str) -> list[ToolCall]:
     `MOST_CALLS`; those of functions that nothing calls come last."""
     source = script[:_LONGEST].encode(errors="replace")
     reading = _Reading(source)
-    reading.read(js.parsed(source))
+    reading.read(js.parse(source))
     return reading.calls[:MOST_CALLS]
 
 
 def literals(script: str) -> Iterator[str]:
     """Yield the text of each literal of a script that holds no code."""
-    for node in js.nodes(js.parsed(script[:_LONGEST].encode(errors="replace"))):
+    for node in js.nodes(js.parse(script[:_LONGEST].encode(errors="replace"))):
         if node.type in ("string", "template_string"):
             yield js.literal(node)
 
@@ -287,8 +287,8 @@ class _Reading:
         parts, at = list[Value](), template.start_byte + 1
         for code in [*js.code_in(template), None]:
             end = code.start_byte if code is not None else template.end_byte - 1
-            said = self._source[at:end].decode(errors="replace")
-            parts.append(said if raw else js.unescaped(said))
+            source_text = self._source[at:end].decode(errors="replace")
+            parts.append(source_text if raw else js.unescaped(source_text))
             if code is not None:
                 parts += map(self._value, js.items(code)[:1])
                 at = code.end_byte
