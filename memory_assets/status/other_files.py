@@ -84,9 +84,9 @@ def _reason(agent: str, root: Path, path: str) -> str:
 def leads_back(root: Path, path: str) -> bool:
     """Return whether a path is a link to a directory in the agent's own, which is looked into under
     its own name."""
-    given = Path(path)
-    is_link = given.is_symlink() and given.is_dir()
-    return is_link and given.resolve().is_relative_to(root.resolve())
+    link = Path(path)
+    is_link = link.is_symlink() and link.is_dir()
+    return is_link and link.resolve().is_relative_to(root.resolve())
 
 
 def _is_in(folders: Set[str], path: str) -> bool:
