@@ -11,16 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import category, east_asian_width
 
-from memory_assets.serving.visible_text import printable, unmarked
+from memory_assets.serving.visible_text import printable, without_markdown
 
 ANSI = {"red": 31, "yellow": 33, "cyan": 36, "bold": 1, "marked": "1;33"}
 """The codes of the styles in use."""
-NARROWEST, WIDEST = 40, 120
+NARROWEST = 40
+WIDEST = 120
+"""Columns of the narrowest and the widest terminal that lines are laid out for."""
 ENDLESS = 1_000_000
 """The width of a pipe, in which no line is wrapped."""
 _LABEL = 10
 """Cells of the column in which the labels of paragraphs stand."""
 _FOLDED = 5
+"""Items of a list that are shown; one more is shown, too, rather than a note on it."""
 _DOT = " · "
 
 
@@ -41,7 +44,7 @@ class Layout:
 
     def prose(self, text: str) -> str:
         """Return prose without the marks of Markdown on a terminal, as it is in a pipe."""
-        return text if self.width == ENDLESS else unmarked(text)
+        return text if self.width == ENDLESS else without_markdown(text)
 
     def styled(self, text: str, style: str) -> str:
         """Return a text in a style of `ANSI`, or as it is without colours."""
@@ -136,12 +139,14 @@ def wrapped(text: str, width: int) -> list[str]:
     """Return a line wrapped at blanks, by the cells that its characters take."""
     if len(text) == cells(text) and not any(len(word) > width for word in text.split()):
         return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-    lines, line = [], ""
+    lines = []
+    line = ""
     for word in text.split():
         while cells(word) > width:  # a script without blanks, or a long path
             part = _path_part(word, width - cells(line) - bool(line))
             lines.append(f"{line} {part}".strip() if part else line)
-            word, line = word[len(part) :], ""
+            word = word[len(part) :]
+            line = ""
         if line and cells(line) + 1 + cells(word) > width:
             lines.append(line)
             line = word
@@ -155,11 +160,11 @@ def cut(text: str, width: int) -> str:
     a blank near."""
     if cells(text) <= width:
         return text
-    kept = beginning(text, width - 1)
-    whole, blank, part = kept.rpartition(" ")
-    if text[len(kept)] != " " and blank and len(whole) > len(part):
-        kept = whole
-    return f"{kept.rstrip()}…"
+    shown = beginning(text, width - 1)
+    whole_words, blank, part_of_word = shown.rpartition(" ")
+    if text[len(shown)] != " " and blank and len(whole_words) > len(part_of_word):
+        shown = whole_words
+    return f"{shown.rstrip()}…"
 
 
 def _path_part(word: str, width: int) -> str:

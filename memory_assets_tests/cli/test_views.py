@@ -13,7 +13,7 @@ import pytest
 
 from memory_assets.serving.layout import Layout, cells
 from memory_assets.serving.views import Terminal, blame_view, session_view
-from memory_assets.serving.visible_text import unlisted
+from memory_assets.serving.visible_text import without_tool_names
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
 
@@ -214,7 +214,7 @@ def test_any_text_keeps_its_characters_and_the_width(text: str) -> None:
 )
 def test_a_turn_in_a_list_names_no_tools(line: str, said: str) -> None:
     """Its files stay, and what was done where nothing was said."""
-    assert unlisted(line) == said
+    assert without_tool_names(line) == said
 
 
 def test_lines_of_code_keep_their_indent() -> None:

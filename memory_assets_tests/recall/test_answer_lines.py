@@ -12,8 +12,8 @@ from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.answer_lines import (
     LISTED,
+    first_lines,
     hit_lines,
-    listed,
     search_lines,
     search_notes,
 )
@@ -106,8 +106,8 @@ def test_a_length_of_time_is_said_in_its_largest_unit(seconds: float, said: str)
 def test_long_lists_are_cut_and_say_how_much_is_left() -> None:
     """A list that is as long as allowed is whole."""
     lines = [str(number) for number in range(LISTED + 3)]
-    assert list(listed(lines)) == [*lines[:LISTED], "... and 3 more (--json lists all)"]
-    assert list(listed(lines[:LISTED])) == lines[:LISTED]
+    assert list(first_lines(lines)) == [*lines[:LISTED], "... and 3 more (--json lists all)"]
+    assert list(first_lines(lines[:LISTED])) == lines[:LISTED]
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -17,7 +17,7 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.pages import login, prose, rendering
 from memory_assets.serving.pages.search_page import _distance, _projects
 from memory_assets.serving.pages.site import build_site
-from memory_assets.serving.visible_text import unmarked
+from memory_assets.serving.visible_text import without_markdown
 from memory_assets.settings import load_settings
 from memory_assets_tests.recall.conftest import LOCAL, Asked
 
@@ -194,7 +194,7 @@ def test_text_is_escaped_and_its_redaction_tags_are_links() -> None:
 def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
     """Code and bold, with marks in both; an open mark is left out; nothing leads elsewhere."""
     text = "**bold** `git push` `open [a](http://x) <b> <redacted:pem-key:0123456789ab>"
-    shown = prose.said_inline(text, "push")
+    shown = prose.inline_prose(text, "push")
     assert "<strong>bold</strong>" in shown and "<code>git <mark>push</mark></code>" in shown
     assert (
         "</code> open a (http://x) &lt;b&gt;" in shown and "/page/tag/pem-key:0123456789ab" in shown
@@ -211,9 +211,9 @@ def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
 )
 def test_stars_that_are_no_emphasis_stay(text: str) -> None:
     """Powers, patterns of paths and arguments, on a page and on a terminal."""
-    assert prose.said_inline(text) == text == unmarked(text)
-    assert prose.said_inline(f"**so** {text}") == f"<strong>so</strong> {text}"
-    assert unmarked(f"**so:** `{text}`, **(and)** {text}") == f"so: {text}, (and) {text}"
+    assert prose.inline_prose(text) == text == without_markdown(text)
+    assert prose.inline_prose(f"**so** {text}") == f"<strong>so</strong> {text}"
+    assert without_markdown(f"**so:** `{text}`, **(and)** {text}") == f"so: {text}, (and) {text}"
 
 
 @pytest.mark.parametrize(
@@ -226,21 +226,21 @@ def test_stars_that_are_no_emphasis_stay(text: str) -> None:
 )
 def test_a_link_is_its_text_on_a_terminal(text: str, shown: str) -> None:
     """And its target if that is short; code and calls stay as they are."""
-    assert unmarked(text) == shown
+    assert without_markdown(text) == shown
 
 
 def test_a_long_question_is_cut_and_its_answer_shown() -> None:
     """In a list's line; what has no answer is cut at its end."""
     question = f"How should {'the gates of the harbour and ' * 3}the locks be called?"
-    shown = rendering.head(f"{question} → By their place")
+    shown = rendering.list_line(f"{question} → By their place")
     assert shown.startswith("How should the gates") and shown.endswith("… → By their place")
-    assert len(shown) <= 100 and rendering.head(question).endswith("…")
-    assert rendering.head("Which? → This") == "Which? → This"
+    assert len(shown) <= 100 and rendering.list_line(question).endswith("…")
+    assert rendering.list_line("Which? → This") == "Which? → This"
 
 
 def test_code_between_fences_on_one_line_is_kept() -> None:
     """A line of a fence and a language is left out."""
-    assert unmarked("```npm test -- --all```\n```sh\nls\n```") == "npm test -- --all\nls"
+    assert without_markdown("```npm test -- --all```\n```sh\nls\n```") == "npm test -- --all\nls"
 
 
 def test_a_path_breaks_between_its_words() -> None:

@@ -23,13 +23,13 @@ from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.recall.sessions.usage import session_usage, usage, usage_by_turn
 from memory_assets.requests.questions import ExportRequest, SessionsRequest, UsageRequest
 from memory_assets.serving.answer_lines import (
+    distinct_project_names,
     sessions_notes,
-    shortened,
-    told_apart,
+    short_count,
     usage_lines,
     usage_notes,
 )
-from memory_assets.serving.exports import COLUMNS, exported, sessions_csv
+from memory_assets.serving.exports import COLUMNS, export_pieces, sessions_csv
 from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.views import AgentText, sessions_view
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
@@ -223,24 +223,26 @@ def test_models_without_a_price_are_named(asked: Asked) -> None:
 )
 def test_counts_are_shortened_to_three_digits(count: int, text: str) -> None:
     """People compare sizes; JSON has all digits."""
-    assert shortened(count) == text
+    assert short_count(count) == text
 
 
 def test_projects_of_one_name_are_told_apart_by_their_directories() -> None:
     """Those alone: a name that nobody else has needs none."""
     roots = ("~/desk/cli", "~/play/cli", "~/mill")
     rows = [{"project": root.replace("/", "-"), "project_root": root} for root in roots]
-    assert told_apart(rows) == ["cli  ~/desk/cli", "cli  ~/play/cli", "mill"]
+    assert distinct_project_names(rows) == ["cli  ~/desk/cli", "cli  ~/play/cli", "mill"]
 
 
 def test_a_list_has_each_session_once(asked: Asked) -> None:
     """As CSV and JSON, the newest first, with what it took; as `memory sessions` lists them."""
     listed = asked.memory.ask(SessionsRequest(n=1_000))["sessions"]
-    rows = list(csv.DictReader(StringIO("".join(exported(asked.memory, SessionsRequest(), "csv")))))
+    rows = list(
+        csv.DictReader(StringIO("".join(export_pieces(asked.memory, SessionsRequest(), "csv"))))
+    )
     assert [row["session_id"] for row in rows] == [each["session_id"] for each in listed]
     assert tuple(rows[0]) == COLUMNS
     assert rows[0]["tokens"] == str(listed[0]["usage"]["tokens"])
-    told = json.loads("".join(exported(asked.memory, SessionsRequest(), "json")))
+    told = json.loads("".join(export_pieces(asked.memory, SessionsRequest(), "json")))
     assert told == json.loads(json.dumps(listed))
 
 
@@ -264,8 +266,8 @@ def test_a_project_is_one_file(asked: Asked) -> None:
     it with every prompt."""
     of_project = SessionsRequest(project=HARBOR, n=1_000)
     sessions = asked.memory.ask(of_project)["sessions"]
-    page = "".join(exported(asked.memory, of_project, "html"))
-    text = "".join(exported(asked.memory, of_project, "markdown"))
+    page = "".join(export_pieces(asked.memory, of_project, "html"))
+    text = "".join(export_pieces(asked.memory, of_project, "markdown"))
     assert page.count("<h1") == len(re.findall(r"(?m)^# ", text)) == len(sessions) > 1
     assert (
         "default-src &#39;none&#39;" in page and "<script" not in page and 'href="/page' not in page
@@ -279,9 +281,9 @@ def test_a_project_is_one_file(asked: Asked) -> None:
 def test_one_session_is_exported_by_its_id(asked: Asked) -> None:
     """By a beginning that no other one has, in any form."""
     one = ExportRequest(session=LONG[:8]).sessions
-    (row,) = csv.DictReader(StringIO("".join(exported(asked.memory, one, "csv"))))
+    (row,) = csv.DictReader(StringIO("".join(export_pieces(asked.memory, one, "csv"))))
     assert row["session_id"] == LONG
-    assert "".join(exported(asked.memory, one, "markdown")).count("\n# ") <= 1
+    assert "".join(export_pieces(asked.memory, one, "markdown")).count("\n# ") <= 1
 
 
 def test_a_file_is_written_once(asked: Asked, tmp_path: Path) -> None:

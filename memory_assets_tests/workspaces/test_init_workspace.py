@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memory_assets import __version__
 from memory_assets.cli.installing.init_workspace import files_with_entries
-from memory_assets.cli.installing.jsonc import put, value_at
+from memory_assets.cli.installing.jsonc import value_at, with_value
 from memory_assets_tests.cli.commands_reference import commands
 from memory_assets_tests.command_line import run_here, run_program
 from memory_assets_tests.workspaces.conftest import write
@@ -198,10 +198,10 @@ def test_a_value_is_put_into_any_layout(text: str) -> None:
     path = ("list", ("id", "ours"), "new")
     value = {"deep": ["ö", 1, None]}
     if value_at(text, ("list", ("id", "ours"))) is None:
-        after = put(text, path[:2], {"id": "ours", "new": value})
+        after = with_value(text, path[:2], {"id": "ours", "new": value})
     else:
-        after = put(text, path, value)
-    assert value_at(after, path) == value and put(after, path, value) == after
+        after = with_value(text, path, value)
+    assert value_at(after, path) == value and with_value(after, path, value) == after
     comments = re.compile(r"// \w+|/\*.*?\*/")
     assert comments.findall(after) == comments.findall(text)
     assert after.count("\r\n") == (after.count("\n") if "\r\n" in text else 0)
@@ -229,8 +229,8 @@ def test_only_the_value_at_the_path_changes(
     text = json.dumps(before, indent=2).replace("\n", " // }, no\n").rstrip()
     if not isinstance(before.get(outer, {}), dict):
         with pytest.raises(ValueError):
-            put(text, (outer, inner), value)
+            with_value(text, (outer, inner), value)
         return
-    after = put(text, (outer, inner), value)
+    after = with_value(text, (outer, inner), value)
     expected = {**before, outer: {**before.get(outer, {}), inner: value}}
     assert value_at(after, ()) == expected

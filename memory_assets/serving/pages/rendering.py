@@ -1,6 +1,6 @@
-"""Templates to HTML. Every value is made visible and escaped, whatever it is; only text that a
-function of `prose.py` made HTML is not. And addresses in Dagster's UI, of which those that nobody
-would answer are left out."""
+"""Render templates as HTML, and addresses in Dagster's UI, which are left out while it does not
+answer. Every value loses its invisible characters and is escaped, unless a function of `prose.py`
+made it HTML."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from memory_assets.serving.answer_lines import (
     NOT_SURE,
     age,
     clock,
+    distinct_project_names,
     dollars_in_words,
     pin_line,
     project_name,
-    shortened,
-    told_apart,
-    unsure,
+    short_count,
+    unsure_note,
 )
 from memory_assets.serving.http_server import LOOPBACK
 from memory_assets.serving.pages.charts import agent_mark
 from memory_assets.serving.pages.prose import (
     breakable,
     diff_lines,
+    inline_prose,
     prose,
-    said_inline,
     with_plain_tags,
     with_tags,
     without_dagster_links,
 )
-from memory_assets.serving.visible_text import Frame, unlisted, unmarked, visible
+from memory_assets.serving.visible_text import Frame, visible, without_markdown, without_tool_names
 from memory_assets.status import lasting
 
 if TYPE_CHECKING:
@@ -70,7 +70,10 @@ NAVIGATION = (
 """The pages that each page leads to: address and name."""
 _THEMES = ("light", "dark")
 _LONG_AGO = timedelta(days=60)
-_SHORT_SECONDS, _LONG_SECONDS = 10, 120
+_SHORT_SECONDS = 10
+"""Seconds of a call below which tenths are shown."""
+_LONG_SECONDS = 120
+"""Seconds of a call from which words replace them."""
 
 
 def _text_visible(value: Any) -> Any:
@@ -119,11 +122,11 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "ago": _ago,
-        "unsure": unsure,
+        "unsure_note": unsure_note,
         "breakable": breakable,
         "clock": clock,
         "dollars": dollars_in_words,
-        "shortened": shortened,
+        "short_count": short_count,
         "diff_lines": diff_lines,
         "lasting": lasting,
         "seconds": _seconds,
@@ -131,49 +134,54 @@ def _environment() -> Environment:
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
         "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
         "grouped": lambda number: f"{number:,}",
-        "unlisted": unlisted,
-        "unmarked": unmarked,
-        "head": head,
+        "without_tool_names": without_tool_names,
+        "without_markdown": without_markdown,
+        "list_line": list_line,
         "prose": prose,
-        "said_inline": said_inline,
+        "inline_prose": inline_prose,
         "with_tags": with_tags,
         "with_plain_tags": with_plain_tags,
         "named": _named,
         "pin_line": pin_line,
         "project_name": project_name,
-        "told_apart": told_apart,
+        "distinct_project_names": distinct_project_names,
         "agent_mark": agent_mark,
     }
     environment.globals |= {"static_url": static_url, "pages": NAVIGATION, "not_sure": NOT_SURE}
     return environment
 
 
-_HEAD, _LEAST_QUESTION = 100, 20
-"""Characters of a line of a list, and of a question that stands before its answer there."""
+_LINE_CHARACTERS = 100
+_LEAST_QUESTION = 20
+"""Characters of a question that must fit before its answer in a line."""
 
 
-def head(text: str) -> str:
-    """Return the beginning of a text on one line; of a question and its answer, which an arrow
-    joins, the answer, and as much of the question as there is room for."""
+def list_line(text: str) -> str:
+    """Return the beginning of a text on one line. Of a question and its answer, joined by an arrow,
+    the answer is whole, and the question is cut."""
     question, arrow, answer = text.partition(" → ")
-    room = _HEAD - len(arrow) - len(answer)
-    if not arrow or len(text) <= _HEAD or "\n" in question or room < _LEAST_QUESTION:
-        return one_line(text, _HEAD)
+    room = _LINE_CHARACTERS - len(arrow) - len(answer)
+    if not arrow or len(text) <= _LINE_CHARACTERS or "\n" in question or room < _LEAST_QUESTION:
+        return one_line(text, _LINE_CHARACTERS)
     return f"{one_line(question, room)}{arrow}{answer}"
 
 
 def _named(project: str, roots: Mapping[str, str]) -> str:
-    """Return the name of a project with transcripts, and of any other partition its key."""
-    known = project in roots
-    return project_name({"project": project, "project_root": roots[project]}) if known else project
+    """Return the name of a project that has transcripts; any other partition's key as it is."""
+    has_transcripts = project in roots
+    return (
+        project_name({"project": project, "project_root": roots[project]})
+        if has_transcripts
+        else project
+    )
 
 
-def rendered(template: str, **values: Any) -> Markup:
+def render(template: str, **values: Any) -> Markup:
     """Return a template with values as HTML."""
     return Markup(_environment().get_template(template).render(**values))
 
 
-def framed() -> dict[str, Markup]:
+def frame_marks() -> dict[str, Markup]:
     """Return the marks around one answer as comments."""
     frame = Frame()
     marks = {"opening": frame.notice, "closing": frame.closing}
@@ -184,28 +192,29 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     """Return a template as a response, in the colours that the reader chose; no cache keeps it. The
     frame around answers is in it as comments, so that an agent's transcript of it is recognised."""
     theme = request.cookies.get("memory_theme", "")
-    body = rendered(
+    body = render(
         template,
         theme=theme if theme in _THEMES else "",
         path=request.url.path,
-        frame=framed(),
+        frame=frame_marks(),
         **values,
     )
     state = getattr(request.scope.get("app"), "state", None)  # none before one is signed in
-    url = getattr(state, "dagster_url", "")
-    if 'rel="noreferrer"' in body and not answers(url):
+    dagster_url = getattr(state, "dagster_url", "")
+    if 'rel="noreferrer"' in body and not is_answering(dagster_url):
         body = Markup(without_dagster_links(body))
     return HTMLResponse(body, status, {"cache-control": "no-store"})
 
 
-_REMEMBERED_SECONDS, _PATIENCE_SECONDS = 10.0, 0.2
+_REMEMBERED_SECONDS = 10.0
+_TIMEOUT_SECONDS = 0.2
 _asked: dict[str, tuple[float, bool]] = {}
 """When each address was asked last, and whether it answered."""
 
 
-def answers(url: str) -> bool:
-    """Return whether Dagster's UI answers at an address. Only this machine is asked, and every ten
-    seconds at most; what is elsewhere is taken to answer, and what is no address not to."""
+def is_answering(url: str) -> bool:
+    """Return whether Dagster's UI answers at an address. Only this machine is asked, at most every
+    `_REMEMBERED_SECONDS`. An address elsewhere counts as answering, an invalid one as not."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -213,11 +222,11 @@ def answers(url: str) -> bool:
         return False
     if parts.hostname not in LOOPBACK:
         return True
-    at, answered = _asked.get(url, (float("-inf"), False))
-    if time.monotonic() - at > _REMEMBERED_SECONDS:
+    asked_at, answered = _asked.get(url, (float("-inf"), False))
+    if time.monotonic() - asked_at > _REMEMBERED_SECONDS:
         answered = False
         with suppress(OSError):
-            socket.create_connection((parts.hostname, port), _PATIENCE_SECONDS).close()
+            socket.create_connection((parts.hostname, port), _TIMEOUT_SECONDS).close()
             answered = True
         _asked[url] = time.monotonic(), answered
     return answered
