@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from urllib.parse import quote
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 _SIZED = re.compile(r"([a-zA-Z])(\d+)")
 _ALPHABETS = {

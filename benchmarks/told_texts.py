@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 TEMPLATES = Path(__file__).with_name("told_templates.txt")
 _ENGLISH = [

@@ -29,6 +29,7 @@ FOUNDATION = {
     "settings",
     "paths",
     "path_spelling",
+    "word_lists",
     "project_names",
     "private_files",
     "http",
@@ -50,7 +51,7 @@ DOMAIN = {
     "agent_memory",
 } | READS_SESSIONS
 MAY_IMPORT = {
-    **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
+    **{name: {"models", "errors", "redacted_text", "word_lists"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "path_spelling", "keywords"},
     "session_analysis": {
         "models",
@@ -58,6 +59,7 @@ MAY_IMPORT = {
         "redacted_text",
         "path_spelling",
         "tool_names",
+        "word_lists",
         "writing_systems",
     },
     "keywords": {"writing_systems"},
@@ -65,19 +67,20 @@ MAY_IMPORT = {
     "embedding": {"errors", "redacted_text", "http"},
     "redaction": {
         *("models", "errors", "redacted_text", "record_identity", "install_key", "paths"),
-        "tool_names",
+        *("tool_names", "word_lists"),
     },
     "transcripts": {
         *("agents", "models", "errors", "redacted_text", "record_identity", "paths"),
-        "project_names",
+        *("project_names", "word_lists"),
     },
-    "documents": {"chunking", "commits", "embedding"},
+    "documents": {"chunking", "commits", "embedding", "word_lists"},
     "agent_memory": {"errors", "redacted_text", "keywords"},
     **{
-        name: {"models", "errors", "redacted_text", "session_analysis", "writing_systems"}
+        name: {"models", "errors", "redacted_text", "session_analysis", "word_lists"}
+        | {"writing_systems"}
         for name in READS_SESSIONS
     },
-    "summaries": {"models", "errors", "redacted_text", "session_analysis", "http"},
+    "summaries": {"models", "errors", "redacted_text", "session_analysis", "http", "word_lists"},
     "requests": {"agents", "errors", "paths", "search_kinds", "agent_memory"},
     "stores": FOUNDATION - {"settings", "install_key"} | {"agent_memory"},
     "status": FOUNDATION | {"requests", "stores", "transcripts"},

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from tree_sitter import Language, Node, Parser
 
 from memory_assets.documents.document import Chunker, Cut, Malformed, Source
+from memory_assets.word_lists import word_set
 
 _MAX_ERROR_SHARE = 0.3
 """A file is refused if more of it than this is not the language that its name says."""
@@ -213,68 +214,64 @@ def _parser(grammar: str, language: str) -> Parser:
     return Parser(Language(getattr(import_module(grammar), language)()))
 
 
-def _word_set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 _JAVASCRIPT_DEFINITIONS = "function_declaration generator_function_declaration method_definition"
 SYNTAX = MappingProxyType(
     {
         "python": Syntax(
             "tree_sitter_python",
-            containers=_word_set("class_definition"),
-            definitions=_word_set("function_definition"),
-            wrappers=_word_set("decorated_definition"),
+            containers=word_set("class_definition"),
+            definitions=word_set("function_definition"),
+            wrappers=word_set("decorated_definition"),
         ),
         "java": Syntax(
             "tree_sitter_java",
-            containers=_word_set(
+            containers=word_set(
                 "class_declaration interface_declaration enum_declaration record_declaration "
                 "annotation_type_declaration enum_body_declarations"
             ),
-            definitions=_word_set(
+            definitions=word_set(
                 "method_declaration constructor_declaration compact_constructor_declaration "
                 "annotation_type_element_declaration static_initializer"
             ),
-            leading=_word_set("line_comment block_comment"),
+            leading=word_set("line_comment block_comment"),
             imports_first=True,
         ),
         "javascript": Syntax(
             "tree_sitter_javascript",
-            containers=_word_set("class_declaration"),
-            definitions=_word_set(_JAVASCRIPT_DEFINITIONS),
-            wrappers=_word_set("export_statement lexical_declaration variable_declaration"),
-            leading=_word_set("comment decorator"),
+            containers=word_set("class_declaration"),
+            definitions=word_set(_JAVASCRIPT_DEFINITIONS),
+            wrappers=word_set("export_statement lexical_declaration variable_declaration"),
+            leading=word_set("comment decorator"),
         ),
         "typescript": Syntax(
             "tree_sitter_typescript",
             language="language_typescript",
-            containers=_word_set(
+            containers=word_set(
                 "class_declaration abstract_class_declaration internal_module module"
             ),
-            definitions=_word_set(
+            definitions=word_set(
                 f"{_JAVASCRIPT_DEFINITIONS} interface_declaration type_alias_declaration "
                 "enum_declaration function_signature abstract_method_signature"
             ),
-            wrappers=_word_set(
+            wrappers=word_set(
                 "export_statement lexical_declaration variable_declaration ambient_declaration "
                 "expression_statement"
             ),
-            leading=_word_set("comment decorator"),
+            leading=word_set("comment decorator"),
         ),
         "go": Syntax(
             "tree_sitter_go",
             containers=frozenset(),
-            definitions=_word_set("function_declaration method_declaration type_declaration"),
+            definitions=word_set("function_declaration method_declaration type_declaration"),
         ),
         "rust": Syntax(
             "tree_sitter_rust",
-            containers=_word_set("impl_item trait_item mod_item"),
-            definitions=_word_set(
+            containers=word_set("impl_item trait_item mod_item"),
+            definitions=word_set(
                 "function_item function_signature_item struct_item enum_item union_item "
                 "macro_definition type_item"
             ),
-            leading=_word_set("line_comment block_comment attribute_item"),
+            leading=word_set("line_comment block_comment attribute_item"),
         ),
     }
 )

@@ -19,8 +19,8 @@ _UNICODE = (  # the longer mark first: it begins with the shorter one
 )
 _SHIFTED = b"\x1b$"
 """What begins Japanese in ISO-2022-JP, which is ASCII else."""
-_LATIN = ("cp1252", "cp1250", "iso8859-2")
-"""Latin letters with accents, of Western and of Central Europe."""
+_LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254")
+"""Latin letters with accents, of Western and of Central Europe and of Turkey."""
 _ENCODINGS = (
     *("gb18030", "big5hkscs", "cp932", "euc_jis_2004", "cp949", *_LATIN),
     *("cp1251", "koi8-r", "iso8859-5", "cp866", "cp1253", "cp1255", "cp1256"),

@@ -16,9 +16,9 @@ from memory_assets.session_analysis.phrases import (
     cut_to_room,
     distinct,
     with_full_stop,
-    word_set,
 )
 from memory_assets.session_analysis.sentences import condense, is_request, plain_text, without_frame
+from memory_assets.word_lists import word_set
 
 Type = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
 OBSERVATION_TYPES = get_args(Type)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from memory_assets.procedures.lasting import Lasting, shown_by
 from memory_assets.procedures.purposes import script_of, task_of
 from memory_assets.procedures.uses import Use
-from memory_assets.session_analysis.phrases import word_set
+from memory_assets.word_lists import word_set
 
 LONGEST = 300
 _MOST_COMMANDS = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.session_analysis.phrases import word_set
 from memory_assets.session_analysis.shell import Segment
+from memory_assets.word_lists import word_set
 
 _RUNNERS = word_set(
     "npm pnpm yarn bun deno node make mise just task rake mix cargo go gradle gradlew mvn dotnet "

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from memory_assets.redaction.forgotten_texts import HASH_BYTES, ForgottenTexts
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.written import reads_as_words
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 _RUN = re.compile(r"[A-Za-z0-9_\-]{16,}")
 _RUN_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")

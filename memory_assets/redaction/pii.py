@@ -13,7 +13,7 @@ from ipaddress import AddressValueError, IPv4Address
 
 from memory_assets.redaction.edits import HOME_DIRECTORY, Edit
 from memory_assets.redaction.engine.triggers import ADDRESSES
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 _NOBODY = word_set(
     "user users username user1 youruser your_user your-user yourname your-name your_name"

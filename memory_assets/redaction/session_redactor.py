@@ -32,9 +32,9 @@ from memory_assets.redaction.findings import (
 from memory_assets.redaction.known_secrets import KnownValues, is_guessable, value_hash
 from memory_assets.redaction.policy.printed_secrets import printed_secrets
 from memory_assets.redaction.propagation import SessionValues
-from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.tags import Inert, Tagger
 from memory_assets.redaction.time_budget import Deadline, OutOfTime, TimeBudget
+from memory_assets.word_lists import words
 
 if TYPE_CHECKING:
     from memory_assets.redaction.text_redactor import TextRedactor

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, shorten, word_set
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
 from memory_assets.session_analysis.shell import (
     SEARCHERS,
@@ -21,6 +21,7 @@ from memory_assets.session_analysis.shell import (
     segments,
     working_segments,
 )
+from memory_assets.word_lists import word_set
 
 MOST_COMMITS = 40
 _SUBJECT_LIMIT = 120

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, head_and_tail, shorten, word_set
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, head_and_tail, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
 from memory_assets.session_analysis.shell import (
     LOOKING_GIT,
@@ -28,6 +28,7 @@ from memory_assets.session_analysis.shell import (
     display_text,
     working_segments,
 )
+from memory_assets.word_lists import word_set
 
 MOST_ERRORS = 20
 RESOLVED, PASSED_AGAIN = "resolved", "passed again"

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.path_spelling import is_of_windows, relative_path
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import Phrase, distinct, word_set
+from memory_assets.session_analysis.phrases import Phrase, distinct
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, segments
 from memory_assets.tool_names import kind_of_tool
+from memory_assets.word_lists import word_set
 
 MOST_FILES = 60
 _SERVER = "mcp__"

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import Phrase, distinct, word_set
+from memory_assets.session_analysis.phrases import Phrase, distinct
 from memory_assets.session_analysis.sentences import Sentence, parse_sentences
+from memory_assets.word_lists import word_set
 
 _SHORTEST = 12
 _LONGEST = 320

@@ -56,11 +56,6 @@ def in_small_letters(text: str) -> str:
     return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
 
 
-def word_set(words: str) -> frozenset[str]:
-    """Return a set of names from one string of them."""
-    return frozenset(words.split())
-
-
 def number(value: int) -> RedactedText:
     """Return a count as text."""
     return join("", (_DIGITS.cut(int(digit), int(digit) + 1) for digit in str(abs(value))))

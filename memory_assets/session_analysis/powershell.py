@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import word_set
+from memory_assets.word_lists import word_set
 
 _VERBS = (
     "Add Clear Compare Compress ConvertFrom ConvertTo Copy Disable Enable Expand Export Find "

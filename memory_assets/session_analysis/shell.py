@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from threading import Lock
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import shorten, word_set
+from memory_assets.session_analysis.phrases import shorten
 from memory_assets.session_analysis.powershell import pipelines, unwrapped
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.word_lists import word_set
 
 MAX_SCANNED = 4_000
 _CACHED_CHARACTERS = 4_000_000

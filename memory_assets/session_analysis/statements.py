@@ -19,10 +19,10 @@ from memory_assets.session_analysis.phrases import (
     shorten,
     unescaped,
     with_full_stop,
-    word_set,
 )
 from memory_assets.session_analysis.sentences import Sentence, parse_sentences
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.word_lists import word_set
 from memory_assets.writing_systems import UNSPACED, pieces
 
 _SHORTEST = 24

@@ -16,7 +16,6 @@ from memory_assets.session_analysis.phrases import (
     listing,
     shorten,
     with_full_stop,
-    word_set,
 )
 from memory_assets.session_analysis.sentences import (
     condense,
@@ -33,6 +32,7 @@ from memory_assets.session_analysis.statements import (
     repeated_prompt_turns,
     vocabulary_of,
 )
+from memory_assets.word_lists import word_set
 
 REQUEST_LIMIT = 600
 _FIRST_REQUEST_LIMIT = 260

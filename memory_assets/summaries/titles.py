@@ -16,7 +16,7 @@ from memory_assets.session_analysis.commits import (
     says_little,
 )
 from memory_assets.session_analysis.files import touched_files, turn_weights
-from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, shorten, word_set
+from memory_assets.session_analysis.phrases import EMPTY, Phrase, base_name, shorten
 from memory_assets.session_analysis.sentences import (
     is_request,
     plain_text,
@@ -26,6 +26,7 @@ from memory_assets.session_analysis.sentences import (
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import are_alike, repeated_prompt_turns, word_stems
 from memory_assets.summaries.prompts import LOGGED, WANTS, tells_nothing, without_end
+from memory_assets.word_lists import word_set
 
 TITLE_LIMIT = 120
 _FIRST = 72

@@ -15,8 +15,9 @@ import re
 from typing import Literal, NamedTuple
 
 from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM
-from memory_assets.transcripts.fields import replace_enclosed, word_set
+from memory_assets.transcripts.fields import replace_enclosed
 from memory_assets.transcripts.session import UNKNOWN_TAG, ClassifiedText
+from memory_assets.word_lists import word_set
 
 
 class Origin(NamedTuple):

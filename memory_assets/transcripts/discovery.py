@@ -18,7 +18,7 @@ from memory_assets.errors import (
 )
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 from memory_assets.transcripts.content import COMPRESSED
-from memory_assets.transcripts.fields import word_set
+from memory_assets.word_lists import word_set
 
 SUFFIX = ".jsonl"
 ENDINGS = (SUFFIX, *(f"{SUFFIX}{ending}" for ending in COMPRESSED))

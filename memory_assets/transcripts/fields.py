@@ -64,11 +64,6 @@ _EARLIEST = 946_684_800
 """Seconds of the year 2000: a smaller number is no time of a session."""
 
 
-def word_set(words: str) -> frozenset[str]:
-    """Return a set of names from one string of them."""
-    return frozenset(words.split())
-
-
 def text_field(record: dict[str, Any], name: str) -> str:
     """Return the string at `name`, or ""."""
     value = record.get(name)

@@ -29,6 +29,7 @@ from memory_assets.serving.agent_memory import keyed_framer
 from memory_assets.status.status import RETENTION_FILE
 from memory_assets.stores.agents.cut_turns import CutTurns
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
+from memory_assets.stores.catalog.products import Products
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Batch, Lake
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
@@ -370,6 +371,14 @@ def test_cut_in_the_journal_alone_the_lake_follows(old: Agents) -> None:
     assert retain(old.components).cut == 1
     ingest(old)
     assert not [text for text in cut if text in old.bytes_at_rest()]
+
+
+def test_killed_again_behind_the_words_what_stays_is_indexed_again(old: Agents) -> None:
+    """What stays of a conversation is the same before and after the second call."""
+    for _ in range(2):
+        assert killed(old, Products, "drop", 0) == -signal.SIGKILL
+        ingest(old)
+        assert [each for each in verify_project(old.components, PLAIN) if each.failed] == []
 
 
 STEPS: tuple[tuple[Any, str, int], ...] = (

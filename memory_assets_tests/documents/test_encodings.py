@@ -76,6 +76,7 @@ _NOTES = "# Notes\n\nRun `make build` first. {}\n\nSee https://example.com/docs 
         ("cp1256", "شامل الضريبة"),
         ("cp1250", "sprawdź poprawność danych wejściowych"),
         ("latin-1", "frais d'expédition arrondis à l'unité"),
+        ("cp1254", "kullanıcı adı boş olamaz"),
         ("latin-1", "José Muñoz"),
     ],
 )

@@ -224,6 +224,15 @@ def test_what_cannot_be_unpacked_is_reported(tmp_path: Path) -> None:
     assert [Path(name).name for name in found.unreadable] == ["torn.parquet"]
 
 
+def test_names_of_columns_that_are_no_text_are_reported(tmp_path: Path) -> None:
+    """As a flipped bit leaves them, in the schema or in Arrow's copy of it."""
+    path = tmp_path / "flipped.parquet"
+    _parquet(path, "nothing here")
+    path.write_bytes(path.read_bytes().replace(b"notes", b"\xeeotes"))
+    found = _scan(tmp_path)
+    assert [Path(name).name for name in found.unreadable] == ["flipped.parquet"]
+
+
 def test_only_parts_of_a_root_can_be_left_out(tmp_path: Path) -> None:
     """Excluding what holds the root would prove nothing; links are not followed in circles."""
     root = tmp_path / "data"

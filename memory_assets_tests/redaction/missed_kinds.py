@@ -18,7 +18,7 @@ import string
 import uuid
 from urllib.parse import quote
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 _WORDS = words(
     "harbor walnut marigold granite lantern falcon meadow copper thistle juniper saffron beacon"

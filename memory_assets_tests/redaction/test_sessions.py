@@ -22,7 +22,7 @@ from memory_assets.redaction import (
     value_hash,
 )
 from memory_assets.redaction.propagation import SessionValues, core, may_propagate
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 from memory_assets_tests.records import record
 from memory_assets_tests.sweep import sweep
 

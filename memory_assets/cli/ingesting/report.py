@@ -22,8 +22,8 @@ from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.project_names import with_spoken_projects
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.visible_text import visible
-from memory_assets.session_analysis.phrases import word_set
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+from memory_assets.word_lists import word_set
 from memory_assets.writing_systems import marks_in_words
 
 _MARKUP = re.compile(

@@ -262,7 +262,8 @@ _UNREADABLE = (
     OSError,
     EOFError,
     RuntimeError,  # an encrypted zip; NotImplementedError is one: an unknown compression
-    pa.ArrowInvalid,
+    pa.ArrowException,
+    UnicodeDecodeError,  # of the name of a column, or of a string
     sqlite3.Error,
     zipfile.BadZipFile,
     zlib.error,

@@ -46,10 +46,10 @@ from memory_assets.redaction.rules.mentioned.labelled import find_labelled
 from memory_assets.redaction.rules.mentioned.passwords import find_mentions
 from memory_assets.redaction.rules.mentioned.told import find_shaped, find_told
 from memory_assets.redaction.rules.tables import find_cells
-from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
 from memory_assets.redaction.time_budget import Deadline, check_budget
 from memory_assets.redaction.views.decodings import BLOB_START
+from memory_assets.word_lists import words
 
 _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
 _DIGIT = re.compile(r"[0-9]")

@@ -53,8 +53,8 @@ from memory_assets.redaction.rules.mentioned.shaped import TRIGGERS as SHAPES
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
-from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.views import decodings
+from memory_assets.word_lists import words
 
 _FURTHEST_ANCHOR = 2_000
 _FREQUENT = words(

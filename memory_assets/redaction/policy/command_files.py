@@ -17,8 +17,8 @@ from memory_assets.redaction.policy.shell_commands import (
     program_name,
     stages,
 )
-from memory_assets.redaction.rules.wordlist import word_set, words
 from memory_assets.redaction.time_budget import within_budget
+from memory_assets.word_lists import word_set, words
 
 _WITH_SCRIPT = SEARCHERS | word_set("sed awk gawk jq yq")
 _OTHER_PRINTERS = word_set(

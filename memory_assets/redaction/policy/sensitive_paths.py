@@ -11,7 +11,7 @@ import re
 from fnmatch import translate
 from functools import lru_cache
 
-from memory_assets.redaction.rules.wordlist import any_of, words
+from memory_assets.word_lists import any_of, words
 
 SENSITIVE_NAMES = words(
     # environments

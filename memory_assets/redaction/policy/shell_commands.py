@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from memory_assets.redaction.rules.wordlist import word_set
 from memory_assets.redaction.time_budget import within_budget
+from memory_assets.word_lists import word_set
 
 _TOKEN = re.compile(
     r"""

@@ -31,8 +31,8 @@ from memory_assets.redaction.policy.vault_table import (
     VALUE_OPTIONS,
     VAULT_COMMANDS,
 )
-from memory_assets.redaction.rules.wordlist import any_of, word_set
 from memory_assets.redaction.time_budget import within_budget
+from memory_assets.word_lists import any_of, word_set
 
 _RUNNERS = (
     WRAPPERS

@@ -14,7 +14,7 @@ programs' own documentation.
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.wordlist import word_set, words
+from memory_assets.word_lists import word_set, words
 
 _KUBERNETES = """
 kubectl get secret|secrets

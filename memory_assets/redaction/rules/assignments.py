@@ -33,7 +33,7 @@ from memory_assets.redaction.rules.judging.phrases import (
     is_words,
     look_of,
 )
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 RULES = {
     NameKind.PASSWORD: "assigned-password",

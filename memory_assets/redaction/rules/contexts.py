@@ -17,7 +17,7 @@ from memory_assets.redaction.rules.formats import Template, compile_template
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.names import ALSO_WORDS, VENDOR_END, lower_ascii
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 REACH = 80
 """The largest distance from a value back to its vendor, in characters."""

@@ -14,7 +14,7 @@ import re
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 SHORTEST = 24
 _LONGEST = 400

@@ -19,7 +19,7 @@ from memory_assets.redaction.rules.judging.given import Place, is_given, is_numb
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.judging.phrases import is_type
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 _LONGEST_LINE = 1_000
 _MOST_ROWS = 2_000

@@ -23,14 +23,9 @@ from memory_assets.transcripts.authorship import (
     origin_of_directory,
     without_reminders,
 )
-from memory_assets.transcripts.fields import (
-    find_enclosed,
-    object_field,
-    text_field,
-    type_name,
-    word_set,
-)
+from memory_assets.transcripts.fields import find_enclosed, object_field, text_field, type_name
 from memory_assets.transcripts.session import ClassifiedText
+from memory_assets.word_lists import word_set
 
 SETTINGS_COMMANDS = word_set(
     "/add-dir /agents /chrome /color /config /context /copy /cost /doctor /effort /exit /export "

@@ -61,7 +61,6 @@ from memory_assets.transcripts.fields import (
     text_field,
     text_hash,
     type_name,
-    word_set,
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
@@ -71,6 +70,7 @@ from memory_assets.transcripts.session import (
     Frame,
     Outcome,
 )
+from memory_assets.word_lists import word_set
 
 NOISE = {
     name: reason

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from memory_assets.transcripts.fields import clean_text, word_set
+from memory_assets.transcripts.fields import clean_text
+from memory_assets.word_lists import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

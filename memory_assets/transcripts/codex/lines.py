@@ -38,10 +38,10 @@ from memory_assets.transcripts.fields import (
     render_input,
     text_field,
     type_name,
-    word_set,
 )
 from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
 from memory_assets.transcripts.session import STATE, Call, ClassifiedText, tokens_with_cached
+from memory_assets.word_lists import word_set
 
 ENVELOPES = frozenset({"response_item", "event_msg"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory_assets.transcripts.codex import javascript as js
-from memory_assets.transcripts.fields import word_set
+from memory_assets.word_lists import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -41,7 +41,6 @@ from memory_assets.transcripts.fields import (
     safe_id,
     text_field,
     type_name,
-    word_set,
 )
 from memory_assets.transcripts.json_documents import json_beside, object_beside, text_of
 from memory_assets.transcripts.lines import JsonObject
@@ -57,6 +56,7 @@ from memory_assets.transcripts.session import (
     tokens_in,
 )
 from memory_assets.transcripts.stored import StoredSession, unfinished_last
+from memory_assets.word_lists import word_set
 
 _FOLDERS = ("tasks", "sessions")
 _SCREEN = ("ui_messages.json", "claude_messages.json")

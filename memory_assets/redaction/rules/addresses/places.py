@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules.wordlist import word_set, words
+from memory_assets.word_lists import word_set, words
 
 STEPS = words(
     "/magic /reset /verif /confirm /invit /activat /hook /webhook _hooks /receiver /input /ingest"

@@ -23,7 +23,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 _NAMES = ("password", "passwd", "secret", "token", "apikey", "api_key", "passphrase", "psk")
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"

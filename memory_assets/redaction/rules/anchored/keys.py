@@ -17,7 +17,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule,
 )
 from memory_assets.redaction.rules.judging.phrases import is_function
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 _BREAK = r"(?:\r?\n|\\n)[ \t]{0,8}"
 _BASE64 = (

@@ -20,7 +20,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.phrases import is_line_of_words
 from memory_assets.redaction.rules.mentioned.told import told_at
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 _END = r"(?=[.,;:!?)\]]{0,2}(?:[\s\"'`]|$))"
 _VALUE = rf"[\"'`]?(?P<secret>[^\s\"'`<>(){{}}\[\],;|&=]{{5,60}}?){_END}"

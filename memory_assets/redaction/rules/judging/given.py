@@ -20,7 +20,7 @@ from memory_assets.redaction.rules.judging.phrases import (
     is_technical,
     is_type,
 )
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 
 class Place(IntEnum):

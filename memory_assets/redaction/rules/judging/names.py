@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from memory_assets.redaction.rules.judging.vendors import SERVICES
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
-from memory_assets.redaction.rules.wordlist import any_of, word_set, words
+from memory_assets.word_lists import any_of, word_set, words
 
 NO_SECRET = (
     r"(?![^\n]{0,60}?(?<![a-z])(?:commit|hash|digest|sha\d{0,3}|fingerprint|checksum|file|revision)"

@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 _SAID = word_set(
     "about above absent accepted access account actually added after again all allowed alone"

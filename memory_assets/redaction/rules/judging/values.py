@@ -9,7 +9,7 @@ import base64
 import re
 import zlib
 
-from memory_assets.redaction.rules.wordlist import word_set, words
+from memory_assets.word_lists import word_set, words
 
 _STAND_INS = words(
     "none null nil undefined true false yes no on off void any never unknown string str text bool"

@@ -6,7 +6,7 @@ judged by its look alone, so no shape is kept here.
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 SERVICES: tuple[str, ...] = words(
     "accuweather activecampaign adzuna aeroworkflow agentops airvisual aiven alchemyapi alegra"

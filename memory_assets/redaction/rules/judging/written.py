@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from memory_assets.redaction.rules.judging.likelihood import evidence
 from memory_assets.redaction.rules.judging.phrases import is_said
-from memory_assets.redaction.rules.wordlist import word_set, words
+from memory_assets.word_lists import word_set, words
 
 WEIGHTS = {
     clue: round(float(weight) * 100)

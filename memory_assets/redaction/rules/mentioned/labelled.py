@@ -23,7 +23,7 @@ from memory_assets.redaction.rules.judging.names import (
     says_secret,
 )
 from memory_assets.redaction.rules.judging.phrases import is_function, is_listed
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 KEYWORDS = tuple(
     word.encode()

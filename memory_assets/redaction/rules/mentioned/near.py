@@ -40,7 +40,7 @@ from memory_assets.redaction.rules.mentioned.clues import (
     look_clues,
     place_of,
 )
-from memory_assets.redaction.rules.wordlist import word_set, words
+from memory_assets.word_lists import word_set, words
 
 REACH, BACK = 170, 90
 """Characters after and before the word in which values are looked for."""

@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import spoken_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.judging.phrases import OF_CODE, Look, look_of
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 _BEGINNINGS = words(
     "passw pasw passo pssw passp passc bindpw rootpw masterauth contrase kennwort wachtwoord senord"

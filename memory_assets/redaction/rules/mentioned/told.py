@@ -18,7 +18,7 @@ from memory_assets.redaction.rules.mentioned.clues import (
     BELONGING,
     Candidate,
 )
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.word_lists import word_set
 
 KEYWORDS = tuple(
     word.encode()

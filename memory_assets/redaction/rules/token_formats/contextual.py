@@ -8,7 +8,7 @@ the only word is the vendor in the rule's name and one shape serves many, the na
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 _BY_SHAPE = (
     ("{h:64}",

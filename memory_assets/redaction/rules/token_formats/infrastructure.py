@@ -6,7 +6,7 @@ Rows as `tokens.py` describes them.
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 INFRASTRUCTURE: tuple[tuple[str, ...], ...] = (
     ("aws-access-key-id", "AKIA{u:16}", "ASIA{u:16}", "ABIA{u:16}", "ACCA{u:16}", "A3T{u:17}"),

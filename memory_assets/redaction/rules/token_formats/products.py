@@ -6,7 +6,7 @@ Rows as `tokens.py` describes them.
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.word_lists import words
 
 PRODUCTS: tuple[tuple[str, ...], ...] = (
     (
