@@ -414,10 +414,9 @@ def run_lines(
     """Yield a line for each run behind the stages, once: what it was, with its project as it is
     `named`, and whether its page is still there."""
     for run in {run["run_id"]: run for run in runs if run["run_id"]}.values():
-        history = {
-            "kept": f"{run['page']} (`memory dev`)",
-            "pruned": "run pruned",
-        }.get(run["history"], "")
+        history = {"kept": f"{run['page']} (`memory dev`)", "pruned": "run pruned"}.get(
+            run["history"], ""
+        )
         times = " to ".join(map(clock, filter(None, (run["started_at"], run["ended_at"]))))
         version = run["versions"].get("memory_assets", "")
         parts = (

@@ -72,10 +72,7 @@ def write_plugin(settings: Settings, target: Path) -> None:
             raise ConfigurationError(f"{target} holds something else; name another directory")
         shutil.copytree(PLUGIN_DIR, target, dirs_exist_ok=True)
         server = _read(target / ".mcp.json")
-        server["mcpServers"]["memory"] |= {
-            "command": memory_program(),
-            "env": variables(settings),
-        }
+        server["mcpServers"]["memory"] |= {"command": memory_program(), "env": variables(settings)}
         _write(target / ".mcp.json", server)
         hooks = _read(target / "hooks" / "hooks.json")
         for group in hooks["hooks"]["SessionStart"]:

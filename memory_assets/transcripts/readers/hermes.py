@@ -60,8 +60,7 @@ class HermesSession(StoredSession):
         if role == "user":
             by_program = text.startswith("[SYSTEM:")
             return self._text_record(
-                frame,
-                classify_text(text, Origin("machine", "injected") if by_program else UNKNOWN),
+                frame, classify_text(text, Origin("machine", "injected") if by_program else UNKNOWN)
             )
         if role == "assistant":
             thought = text_field(row, "reasoning")
