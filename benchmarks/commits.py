@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.commit_deeds import live
 from benchmarks.commit_world import World
 from memory_assets.chunking import build_turns
-from memory_assets.commits import Repository, attribute, session_work, uncontested
+from memory_assets.commits import Repository, attribute, session_work, without_contested_guesses
 from memory_assets.redaction import load_redactor
 from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.transcripts import discover, read_session
@@ -62,7 +62,9 @@ def measure(seed: int, sessions: int) -> dict[str, Counter[str]]:
         ]
         print(f"seed {seed}: {len(world.must)} commits, {time.process_time() - started:.1f} CPU s "
               "in Python", file=sys.stderr)  # fmt: skip
-        return _compared(world, uncontested((row.commit, row.evidence, row) for row in rows))
+        return _compared(
+            world, without_contested_guesses((row.commit, row.evidence, row) for row in rows)
+        )
 
 
 class _Row:

@@ -42,7 +42,7 @@ def main() -> None:
 
 def report(memory: Memory, labelled: Labelled) -> None:
     """Measure every pair of weights on every question, then choose without the conversation."""
-    of_product = ranking._NEIGHBOUR, ranking._PROSE_WEIGHT
+    of_product = ranking._NEIGHBOUR_WEIGHT, ranking._PROSE_WEIGHT
     measured = {
         weights: by_conversation(memory, labelled, weights)
         for weights in {of_product, *itertools.product(NEIGHBOUR, MEANING)}
@@ -73,7 +73,7 @@ def by_conversation(
 ) -> dict[str, list[tuple[float, float]]]:
     """Return, by conversation, each question's share of evidence among the first five turns, and
     1 if a turn among the first three has any."""
-    ranking._NEIGHBOUR, ranking._PROSE_WEIGHT = weights
+    ranking._NEIGHBOUR_WEIGHT, ranking._PROSE_WEIGHT = weights
     hybrid = rankers(memory)["hybrid"]
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for question in labelled.questions:

@@ -99,7 +99,7 @@ _ONSET = re.compile(
 _SYMBOL = re.compile(r"[(){}\[\]=_;<>:*+/\\|&#\"'`]")
 _TOKEN = re.compile(r"\w+")
 REDACTION_TAG = re.compile(r"<redacted[:-][a-z0-9:-]{1,80}>")
-"""What stands for what was redacted: no word of the text."""
+"""The tags that replace redacted values; they are no words of the text."""
 _COLOUR = re.compile(r"\x1b?\[[\d;]*m")
 _CYRILLIC = re.compile(r"[а-яѐ-џ]+")
 _MONTHS = """
@@ -222,7 +222,7 @@ def content_words(query: str) -> list[str]:
 
 
 def named_words(query: str) -> list[str]:
-    """Return the capitalised words of a question but for its first: names, and acronyms."""
+    """Return the capitalised words of a question after its first one: names and acronyms."""
     query = in_one_form(query)
     words = _compounds(query)
     if words and query.startswith(words[0]):

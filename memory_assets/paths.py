@@ -35,7 +35,7 @@ def user_config_dir(platform: type[PlatformDirsABC] = PlatformDirs) -> Path:
 
 def tombstones_copy(data_dir: Path) -> Path:
     """Return where the copy of a data directory's tombstones is, which goes by its path: outside,
-    so that a directory that comes back from a backup is told what was forgotten since."""
+    so that a directory that comes back from a backup is updated with what was forgotten since."""
     return user_config_dir() / "forgotten" / f"{name_of(data_dir)}.db"
 
 

@@ -27,7 +27,7 @@ _OPTIONAL = re.compile(
 """What a word is the same without: accents, the points of Hebrew and Arabic, hyphens and joiners
 that are not seen."""
 _LEFT_OUT = re.compile(rf"(?<![ИиУу])\u0306|(?!\u0306){_OPTIONAL.pattern}")
-"""These, but for the accent that makes another letter of и and у."""
+"""The marks, without the accent that makes another letter of и and у."""
 _RUN_OF_MARKS = re.compile(r"[^\x00-\x7f\w\s]{32,}")
 _MOST_MARKS = 32
 """Of so many marks in a row: to sort them takes quadratic time."""
@@ -64,7 +64,7 @@ def has_marks_in_words(text: str) -> bool:
 
 @cache
 def marks_in_words() -> str:
-    """Return these marks, to stand in a class of a regular expression."""
+    """Return the marks as the inside of a character class of a regular expression."""
     places = (*range(0x0900, 0x1D00), *range(0xA800, 0xAC00))
     return "".join(chr(at) for at in places if unicodedata.category(chr(at)) in ("Mn", "Mc"))
 

@@ -111,7 +111,6 @@ WITHOUT = {
 }
 """What packages may import nowhere."""
 SEALS = {
-    "stores/agents/cut_turns.py",
     "stores/agents/journal.py",
     "stores/chroma_mcp/adapter.py",
     "stores/keyword_index/index.py",

@@ -54,7 +54,7 @@ class MemoryPolicy:
 
     def has_faded(self, confidence: float, days: float) -> bool:
         """Return whether a memory of this confidence, last said so many days ago, is worth less
-        than half of what is needed to be stored."""
+        than half of the confidence that is needed to store it."""
         if self.half_life_days is None:
             return False
         worth: float = confidence * 0.5 ** (max(days, 0.0) / self.half_life_days)

@@ -242,10 +242,10 @@ def _model(
     ask: Callable[[str, HttpServer, Note], None],
 ) -> Finding:
     """Send one request, which costs a few tokens, to each endpoint of a model."""
-    from memory_assets.stores.gateway_usage import FILE_NAME, noting
+    from memory_assets.stores.gateway_usage import FILE_NAME, request_noter
 
     uses: list[EndpointUse] = []
-    store_use = noting(settings.data_dir / FILE_NAME, "doctor")
+    store_use = request_noter(settings.data_dir / FILE_NAME, "doctor")
 
     def note(use: EndpointUse) -> None:
         uses.append(use)

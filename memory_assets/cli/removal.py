@@ -35,7 +35,7 @@ from memory_assets.pipeline.removal.selection import Selection, SessionOnRecord,
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.project_names import spelled
-from memory_assets.recall.names import parse_id, project_named
+from memory_assets.recall.names import parse_id, resolve_project
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.redaction.spellings import spellings
 from memory_assets.requests.questions import ForgetRequest
@@ -79,7 +79,7 @@ def forget(request: ForgetRequest, as_json: bool) -> None:
     console = rendering.open_console(stderr=as_json)
     rows = [_as_json(session) for session in sessions]
     if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
-        rows = [_without(text, row) for row in rows]
+        rows = [_row_without_text(text, row) for row in rows]
     answer: dict[str, Any] = {"sessions": rows, "forgotten": False}
     if not as_json:
         spoken = components.catalog.spoken_projects()
@@ -92,7 +92,7 @@ def forget(request: ForgetRequest, as_json: bool) -> None:
     if text:
         _drop_waiting(settings, text)
     if request.cut and text:
-        answer |= _cut(settings, components, text)
+        answer |= _cut_text(settings, components, text)
         rendering.print_answer(answer, as_json, _cut_lines(answer))
         push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"] or answer["stays"]["unreadable"]:
@@ -193,7 +193,7 @@ def _text_to_forget() -> str:
     return text
 
 
-def _without(text: str, row: dict[str, Any]) -> dict[str, Any]:
+def _row_without_text(text: str, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is listed of a session without the text, in whatever form it holds it."""
     forms = spellings(text)
 
@@ -251,7 +251,7 @@ def _project(components: Components, text: str | None) -> str | None:
     """Return the project that is meant; as it was given if the catalogue has none of that name,
     which may still be on disk."""
     with suppress(UnknownName):
-        return text and project_named(components.catalog, text)
+        return text and resolve_project(components.catalog, text)
     return text
 
 
@@ -352,7 +352,7 @@ def _remaining_traces(settings: Settings, sessions: Sequence[SessionOnRecord]) -
     }
 
 
-def _cut(settings: Settings, components: Components, text: str) -> dict[str, Any]:
+def _cut_text(settings: Settings, components: Components, text: str) -> dict[str, Any]:
     """Take a text out of all that is kept, and return what was done and what stays."""
     with cutting(settings.data_dir, settings.lock_timeout_seconds):
         forgetting.note_text(components, text)

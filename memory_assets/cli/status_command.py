@@ -17,10 +17,10 @@ from memory_assets.settings import load_settings
 from memory_assets.status import (
     chroma_notes,
     counted,
+    duration_text,
     excluded_note,
     held_back,
     in_words,
-    lasting,
     named_documents,
     sample_note,
     totals,
@@ -107,7 +107,7 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     pending = fresh["pending_files"]
     unread = f"{unlisted} files or directories cannot be read" if unlisted else "all ingested"
-    behind = f"{pending} changed and not yet ingested, {lasting(fresh['lag_seconds'])} behind"
+    behind = f"{pending} changed and not yet ingested, {duration_text(fresh['lag_seconds'])} behind"
     indexed_at = fresh["newest_indexed_at"]
     written_at = fresh["newest_source_at"]
     written = clock(written_at) if written_at else "never"
@@ -123,7 +123,7 @@ def _runs(runs: dict[str, Any]) -> Iterator[str]:
     if last:
         yield (
             f"Last run: {last['status'].lower()} {clock(last['ended_at'])}, "
-            f"{last['project'] or 'all projects'}, {lasting(last['seconds'])}; "
+            f"{last['project'] or 'all projects'}, {duration_text(last['seconds'])}; "
             f"{runs['failed_in_7_days']} failed in 7 days, {runs['under_way']} running."
         )
     for run in runs.get("failed", ()):

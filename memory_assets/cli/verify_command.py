@@ -38,7 +38,7 @@ from memory_assets.pipeline.checks.deep_scan import (
 from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, count_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.project_names import with_spoken_projects
-from memory_assets.recall.names import projects_named
+from memory_assets.recall.names import resolve_projects
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import Settings
 from memory_assets.status import counted
@@ -80,7 +80,7 @@ def verify_memory(
     checked_projects = [
         name
         for project in projects
-        for name in projects_named(components.catalog, project, all_projects)
+        for name in resolve_projects(components.catalog, project, all_projects)
     ] or all_projects
     if not as_json:
         projects_text = counted(len(checked_projects), "project")

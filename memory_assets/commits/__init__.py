@@ -13,7 +13,7 @@ from memory_assets.commits.attribution import (
     Claim,
     Evidence,
     attribute,
-    uncontested,
+    without_contested_guesses,
 )
 from memory_assets.commits.repository import Repository, RepositoryCommit
 from memory_assets.commits.work import SessionWork, session_work
@@ -28,5 +28,5 @@ __all__ = [
     "SessionWork",
     "attribute",
     "session_work",
-    "uncontested",
+    "without_contested_guesses",
 ]

@@ -116,7 +116,7 @@ class Claim:
 _Row = TypeVar("_Row")
 
 
-def uncontested(claims: Iterable[tuple[str, str, _Row]]) -> list[_Row]:
+def without_contested_guesses(claims: Iterable[tuple[str, str, _Row]]) -> list[_Row]:
     """Return the rows of claims, given with commit ("" for a pull request) and evidence, without
     those by time and files on a commit that is another's by better evidence: who typed the lines
     first need not be who committed them."""
@@ -138,11 +138,11 @@ _MERGES = re.compile(r"^Merge pull request #(\d+) |\(#(\d+)\)$")
 def attribute(work: SessionWork, repository: Repository | None) -> list[Claim]:
     """Return the claims of one session, each commit once with its strongest evidence, in the
     order of its turns."""
-    printed = [said(own) for own in work.commits if own.certain]
+    printed = [printed_claim(own) for own in work.commits if own.certain]
     links = [_linked(link) for link in _distinct_pull_requests(work.pull_requests)]
     first = work.first_at
     if repository is None or first is None:
-        return _marked(_strongest([*printed, *links]), work)
+        return _with_replacements(_strongest([*printed, *links]), work)
     there = repository.commits(first - timedelta(days=1))
     claims = _own_in_repository(work, repository, there)
     confirmed = {claim.sha: (claim, claim.known) for claim in claims if claim.known is not None}
@@ -151,7 +151,7 @@ def attribute(work: SessionWork, repository: Repository | None) -> list[Claim]:
     claims += _by_pull_request(work.pull_requests, there)
     proven = {claim.sha for claim in claims}
     claims += _by_lines(work, repository, [one for one in there if one.sha not in proven])
-    return _marked(_strongest([*claims, *links]), work)
+    return _with_replacements(_strongest([*claims, *links]), work)
 
 
 def _own_in_repository(
@@ -162,9 +162,9 @@ def _own_in_repository(
     for own in work.commits:
         known = _made_by_call(own, repository, there)
         if known is not None:
-            claims.append(replace(said(own), sha=known.sha, score=CONFIRMED, known=known))
+            claims.append(replace(printed_claim(own), sha=known.sha, score=CONFIRMED, known=known))
         elif own.certain and own.made.sha and not _is_anothers(own, repository):
-            claims.append(said(own))
+            claims.append(printed_claim(own))
     return claims
 
 
@@ -345,7 +345,7 @@ def _strongest(claims: Iterable[Claim]) -> list[Claim]:
     )
 
 
-def _marked(claims: Iterable[Claim], work: SessionWork) -> list[Claim]:
+def _with_replacements(claims: Iterable[Claim], work: SessionWork) -> list[Claim]:
     """Return claims, those on commits that the session replaced with what took their place, by the
     longest SHA that is claimed."""
     claims = list(claims)
@@ -366,7 +366,7 @@ Confirmed = tuple[Claim, RepositoryCommit]
 """A commit that the session made and that git has."""
 
 
-def said(own: OwnCommit) -> Claim:
+def printed_claim(own: OwnCommit) -> Claim:
     """Return the claim on a commit that git printed, not confirmed by any repository."""
     commit, score = own.made, SCORES[Evidence.PRINTED]
     return Claim(
@@ -393,7 +393,7 @@ def same_author_time(
     claims = []
     known = {(claim.turn.id, claim.timestamp) for claim, _ in own.values()}
     lost = [
-        (said(commit), commit.began - CLOCK, commit.ended + CLOCK)
+        (printed_claim(commit), commit.began - CLOCK, commit.ended + CLOCK)
         for commit in work.commits
         if commit.certain
         and commit.began

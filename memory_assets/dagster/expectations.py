@@ -35,7 +35,7 @@ def great_expectations_agree(components: Components) -> Verdict:
                     project,
                     TABLES[name],
                     expected,
-                    unmet=unmet,
+                    unmet=count_unmet,
                     note="great_expectations",
                 )
                 for count in counts:
@@ -53,7 +53,7 @@ def great_expectations_agree(components: Components) -> Verdict:
     )
 
 
-def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, int]:
+def count_unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, int]:
     """Return the number of rows in a frame of facts that break each expectation, by name."""
     definition, suite = _gx(table, expected)
     result = definition.get_batch(batch_parameters={"dataframe": frame.to_pandas()}).validate(

@@ -51,7 +51,7 @@ def definition_metadata(table: Table) -> dict[str, object]:
     return {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
 
 
-def materialized(components: Components, report: StageReport) -> dg.MaterializeResult[None]:
+def materialization(components: Components, report: StageReport) -> dg.MaterializeResult[None]:
     """Return the materialization of an asset with the counts of its stage's report."""
     return dg.MaterializeResult(
         asset_key=report.stage,
@@ -60,7 +60,7 @@ def materialized(components: Components, report: StageReport) -> dg.MaterializeR
     )
 
 
-def checked(asset: str, name: str, verdict: Verdict) -> dg.AssetCheckResult:
+def check_result(asset: str, name: str, verdict: Verdict) -> dg.AssetCheckResult:
     """Return a verdict as the result of an asset check; the remedy is shown on failure."""
     severity = dg.AssetCheckSeverity.WARN if verdict.warning else dg.AssetCheckSeverity.ERROR
     return dg.AssetCheckResult(

@@ -158,6 +158,6 @@ def _evaluation(event: Evaluation, outcome: Unreported) -> dg.AssetCheckEvaluati
 
 
 def _metadata(metadata: Metadata, outcome: Unreported) -> dict[str, Any]:
-    """Return metadata with the time of what happened elsewhere."""
+    """Return metadata with the time at which an event happened outside of this run."""
     made_at = {MADE_AT: dg.MetadataValue.timestamp(outcome.at)} if outcome.run_id else {}
     return {**metadata, **made_at}

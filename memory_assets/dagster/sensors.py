@@ -32,10 +32,10 @@ from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
 from memory_assets.pipeline.plan.plan import (
     ProjectPlan,
+    partitions_with_agent_memory,
     plan_agent_memory,
     plan_each,
     plan_workspace,
-    written,
 )
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan.on_disk import (
@@ -264,7 +264,9 @@ def agent_memory_sensor(
 ) -> dg.SensorResult:
     """Request a run for each partition with something new. A tick costs a few queries."""
     components = memory.components()
-    gone = requests_to_remove(context.instance, agent_memory, written(components))
+    gone = requests_to_remove(
+        context.instance, agent_memory, partitions_with_agent_memory(components)
+    )
     busy = busy_partitions(context.instance, AGENT_MEMORY_JOB) | components.runs.busy_partitions()
     plans = [plan for plan in plan_agent_memory(components) if plan.project not in busy]
     return _sensor_result(context.instance, plans, gone, "what agents wrote is up to date")

@@ -3,7 +3,7 @@
 Belongs here: selecting moments of a session, their type (bugfix, feature, refactor, change,
 decision, discovery) and their text. Does not: finding commands, errors, files and sentences
 (`session_analysis/`), reading, redacting, storing. A session that grows keeps its observations and
-their ids, but for those that a later turn settles: what is committed, replaced or denied.
+their ids, except those that a later turn settles: what is committed, replaced or denied.
 benchmarks/notes/observations.md has the measured errors.
 """
 

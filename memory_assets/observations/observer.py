@@ -97,7 +97,7 @@ def _observation(session: SessionTurns, moment: Moment) -> Observation:
 def _text(
     title: RedactedText, account: RedactedText, facts: Sequence[RedactedText]
 ) -> RedactedText:
-    """Return what is embedded, searched and shown: title, account and facts, but for those that
+    """Return what is embedded, searched and shown: title, account and facts, without those that
     only repeat what stands before them."""
     lead = [account] if account.startswith(title.rstrip("…. ")) else [title, account]
     text = join("\n", distinct(lead))

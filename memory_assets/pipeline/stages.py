@@ -27,7 +27,7 @@ from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, derive_table
-from memory_assets.pipeline.tables.embeddings import embed_project, embedded
+from memory_assets.pipeline.tables.embeddings import embed_project, embedding_of
 from memory_assets.pipeline.tables.session_commits import ATTRIBUTED, attribute_project
 from memory_assets.pipeline.tables.turn_chunks import (
     CHUNKED,
@@ -227,7 +227,7 @@ def _vectors(index: IndexedTable) -> Stage:
     """Return the stage of the vectors of a searched table."""
     source = next((stage for stage in _MADE if stage.table == index.table), None)
     return Stage(
-        embedded(index.table, index.embeddings),
+        embedding_of(index.table, index.embeddings),
         partial(embed_project, source_table=index.table, table=index.embeddings),
         f"One vector of 384 float32 for each row of {index.table.name}; equal text is embedded "
         "once.",

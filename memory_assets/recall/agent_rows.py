@@ -13,8 +13,8 @@ from memory_assets.agent_memory.similarity import difference
 from memory_assets.agent_memory_models import AgentMemory, AgentTurn
 from memory_assets.chunking import content_hash
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.names import listed, project_written_about
-from memory_assets.recall.rows import plain, rows_of
+from memory_assets.recall.names import comma_list, project_written_about
+from memory_assets.recall.rows import rows_of, with_iso_times
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import (
@@ -177,7 +177,7 @@ def _memory_beginning(stores: Stores, text: str) -> str:
     begun = [name for name in ids if name.startswith(text)]
     if len(begun) > 1:
         raise ConfigurationError(
-            f"{len(begun)} memories begin with {text!r}: {listed(begun)}; give more of the id"
+            f"{len(begun)} memories begin with {text!r}: {comma_list(begun)}; give more of the id"
         )
     return begun[0] if begun else text
 
@@ -228,7 +228,7 @@ def lake_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str
 def shown_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
     """Return the row of an id, or a turn with those around it, as `memory show` prints it."""
     return [
-        {name: value for name, value in plain(row).items() if name not in _LEFT_OUT}
+        {name: value for name, value in with_iso_times(row).items() if name not in _LEFT_OUT}
         for row in journal_rows(stores, named, around)
     ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import NotFound
-from memory_assets.recall.rows import plain, rows_of
+from memory_assets.recall.rows import rows_of, with_iso_times
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
 from memory_assets.stores.stores import Stores
@@ -76,7 +76,8 @@ def shown_document(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]
     else:
         rows = rows_of(stores.lake, WORKSPACE_DOCUMENTS, named.partition, named.path)
     return [
-        {name: value for name, value in plain(row).items() if name not in _LEFT_OUT} for row in rows
+        {name: value for name, value in with_iso_times(row).items() if name not in _LEFT_OUT}
+        for row in rows
     ]
 
 

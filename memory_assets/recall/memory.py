@@ -74,9 +74,9 @@ class Memory(Searchable):
             case BlameRequest() | RestoreRequest():
                 return self._ask_files(request)
             case HowRequest():
-                from memory_assets.recall.sessions.tool_runs import how
+                from memory_assets.recall.sessions.tool_runs import successful_runs
 
-                return how(self, request)
+                return successful_runs(self, request)
             case FrictionRequest():
                 from memory_assets.recall.sessions.friction import friction
 

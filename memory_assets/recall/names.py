@@ -38,20 +38,20 @@ _SHALLOWEST = 4
 """Parts of a path from which on it may be a project: `/home/ada` has three."""
 
 
-def project_named(catalog: Catalog, text: str) -> str:
-    """Return the one project that a person means; see `projects_named`.
+def resolve_project(catalog: Catalog, text: str) -> str:
+    """Return the one project that a person means; see `resolve_projects`.
 
     Raises:
         UnknownName: there is none.
         ConfigurationError: several are called so; lists them.
     """
-    names = projects_named(catalog, text)
+    names = resolve_projects(catalog, text)
     if len(names) > 1:
         raise _ambiguous(catalog, text, names)
     return names[0]
 
 
-def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> list[str]:
+def resolve_projects(catalog: Catalog, text: str, others: Iterable[str] = ()) -> list[str]:
     """Return the projects that a person means: by a name, a path in it (`.` is the current
     directory), or the end of its name or path, in any case. Several are meant only by the name that
     the directories of all of them have, as of clones of a repository. `others` are projects on disk
@@ -61,12 +61,14 @@ def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> l
         UnknownName: there is none.
         ConfigurationError: several end so, and are called otherwise; lists them.
     """
-    known = catalog.projects() | set(others)
-    if text in known:
+    existing = catalog.projects() | set(others)
+    if text in existing:
         return [text]
     meanings: set[str] = set()
     if text.strip():
-        meanings = next(filter(None, _meanings(catalog, text.strip(), known)), meanings)
+        meanings = next(
+            filter(None, _candidate_projects(catalog, text.strip(), existing)), meanings
+        )
     # What agents wrote about a project is named as the project is, and is not meant by it.
     meanings -= {
         name for name in meanings if is_agent_memory(name) and project_in(name) in meanings
@@ -77,23 +79,30 @@ def projects_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> l
                 "no session of this directory is in memory; `memory sessions` lists those there are"
             )
         roots = catalog.sources.project_roots()
-        spoken = {short_name(name, roots.get(name, "")) for name in known}
-        raise UnknownName(f"no project {text!r} in memory; known are: {listed(spoken)}")
-    namesakes = meanings if len(meanings) == 1 else _namesakes(catalog, text.strip(), meanings)
+        spoken_names = {short_name(name, roots.get(name, "")) for name in existing}
+        raise UnknownName(f"no project {text!r} in memory; known are: {comma_list(spoken_names)}")
+    namesakes = (
+        meanings
+        if len(meanings) == 1
+        else _projects_with_directory_name(catalog, text.strip(), meanings)
+    )
     if not namesakes:
         raise _ambiguous(catalog, text, meanings)
     return sorted(namesakes)
 
 
-def _namesakes(catalog: Catalog, text: str, candidates: set[str]) -> set[str]:
+def _projects_with_directory_name(catalog: Catalog, text: str, candidates: set[str]) -> set[str]:
     """Return the projects whose directory has that name, or ends with those names."""
-    places = (*_roots(catalog, candidates).items(), *_directories(catalog, candidates).items())
+    places = (
+        *_projects_by_root(catalog, candidates).items(),
+        *_projects_by_directory(catalog, candidates).items(),
+    )
     return {name for place, names in places if _ends_with(place, text) for name in names}
 
 
 def _ambiguous(catalog: Catalog, text: str, names: Collection[str]) -> ConfigurationError:
     spoken = catalog.spoken_projects()
-    known = listed([spoken.get(name, name) for name in names])
+    known = comma_list([spoken.get(name, name) for name in names])
     return ConfigurationError(f"project {text!r} can mean {known}; give one of them")
 
 
@@ -106,7 +115,7 @@ def project_written_about(stores: Stores, text: str) -> str:
         ConfigurationError: it can mean several.
     """
     try:
-        return _require_project_name(project_named(stores.catalog, text))
+        return _require_project_name(resolve_project(stores.catalog, text))
     except UnknownName:
         return _require_project_name(_slug(text) if os.sep in text or _is_path(text) else text)
 
@@ -147,38 +156,41 @@ def projects_read_about(stores: Stores, text: str) -> list[str]:
         BadArgument, ConfigurationError: as `project_written_about`.
     """
     try:
-        names = projects_named(stores.catalog, text)
+        names = resolve_projects(stores.catalog, text)
     except UnknownName:
         return [project_written_about(stores, text)]
     return names if len(names) > 1 else [project_written_about(stores, text)]
 
 
-def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:
+def _candidate_projects(catalog: Catalog, text: str, projects: set[str]) -> Iterator[set[str]]:
     """Yield the projects that a text can mean, the likeliest meaning first."""
-    roots, directories = _roots(catalog, known), _directories(catalog, known)
+    roots, directories = (
+        _projects_by_root(catalog, projects),
+        _projects_by_directory(catalog, projects),
+    )
     if "/" in text:  # a work tree is shown with its repository
-        shown = {root: folded(short_name("", root)) for root in roots}
-        yield {name for root in roots if shown[root] == folded(text) for name in roots[root]}
+        shown_names = {root: folded(short_name("", root)) for root in roots}
+        yield {name for root in roots if shown_names[root] == folded(text) for name in roots[root]}
     if text.startswith(("~", ".")) or "/" in text or "\\" in text:
-        plain = text.rstrip("/\\")
-        if spelled(plain) in directories:
-            yield directories[spelled(plain)]
+        path_text = text.rstrip("/\\")
+        if spelled(path_text) in directories:
+            yield directories[spelled(path_text)]
         # A project whose directories are all known only happens to have the slug of this path.
-        yield (known & {slug_of(plain)}).difference(*directories.values())
-        written = os.path.abspath(on_this_machine(text))  # noqa: PTH100 - keeps symbolic links
-        for path in dict.fromkeys((written, os.path.realpath(written))):
+        yield (projects & {slug_of(path_text)}).difference(*directories.values())
+        absolute = os.path.abspath(on_this_machine(text))  # noqa: PTH100 - keeps symbolic links
+        for path in dict.fromkeys((absolute, os.path.realpath(absolute))):
             yield directories.get(spelled(path), set())
-            yield known & {slug_of(path)}
+            yield projects & {slug_of(path)}
             if _is_path(text):
-                yield _projects_holding(Path(path), roots, known, directories)
+                yield _projects_holding(Path(path), roots, projects, directories)
     slug = slug_of(text).strip("-").lower()
-    ends = {name for name in known if slug and f"-{name.lower()}".endswith(f"-{slug}")}
-    yield {name for name in ends if name.strip("-").lower() == slug}
-    yield ends
+    ending_so = {name for name in projects if slug and f"-{name.lower()}".endswith(f"-{slug}")}
+    yield {name for name in ending_so if name.strip("-").lower() == slug}
+    yield ending_so
     end = f"-{folded(text)}"
-    yield {name for name in known if folded(f"-{name}").endswith(end)}
+    yield {name for name in projects if folded(f"-{name}").endswith(end)}
     yield {name for root, names in roots.items() if _ends_with(root, text) for name in names}
-    for folder, names in _folders(catalog, known).items():
+    for folder, names in _projects_by_folder(catalog, projects).items():
         if slug and f"-{folder.lower()}".endswith(f"-{slug}"):
             yield names
 
@@ -190,40 +202,40 @@ def _projects_holding(
     directories: Mapping[str, set[str]],
 ) -> set[str]:
     """Return the projects of the nearest directory that a path is in. A home directory holds all
-    of a user's projects, and stands for none of them."""
+    of a user's projects, so it names none of them."""
     for directory in (path, *path.parents):
         if directory in (Path.home(), Path(directory.anchor)):
             break
-        own = directories.get(spelled(str(directory)), {slug_of(str(directory))})
-        deep = len(directory.parts) >= _SHALLOWEST
-        if names := roots.get(str(directory)) or (known & own if deep else set()):
-            return names & own or names
+        projects_here = directories.get(spelled(str(directory)), {slug_of(str(directory))})
+        is_deep = len(directory.parts) >= _SHALLOWEST
+        if names := roots.get(str(directory)) or (known & projects_here if is_deep else set()):
+            return names & projects_here or names
     return set()
 
 
-def _roots(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
+def _projects_by_root(catalog: Catalog, projects: set[str]) -> dict[str, set[str]]:
     """Return the projects of each root, which is a Git repository's where that was known."""
     roots: dict[str, set[str]] = {}
     for project, root in catalog.rows(
         "SELECT DISTINCT project, json_extract(facts, '$.project_root') FROM sources"
     ):
-        if root and project in known:
+        if root and project in projects:
             roots.setdefault(str(on_this_machine(root)), set()).add(str(project))
     return roots
 
 
-def _directories(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
+def _projects_by_directory(catalog: Catalog, projects: set[str]) -> dict[str, set[str]]:
     """Return the projects of each directory, which is in its one spelling."""
     by_directory: dict[str, set[str]] = {}
     for directory, project in catalog.rows(
         "SELECT DISTINCT directory, project FROM sources WHERE directory != ''"
     ):
-        if project in known:
+        if project in projects:
             by_directory.setdefault(str(directory), set()).add(str(project))
     return by_directory
 
 
-def _folders(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
+def _projects_by_folder(catalog: Catalog, projects: set[str]) -> dict[str, set[str]]:
     """Return the projects of the folders in which sessions of agents lie that have one for each
     project, of those that are called otherwise: it was moved, or a session went on in a working
     tree."""
@@ -235,7 +247,7 @@ def _folders(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
         for load in (path, *(json.loads(parts) if parts else ())):
             lies_in = os.path.basename(os.path.dirname(load))  # noqa: PTH119, PTH120 - of many
             folder = lies_in.strip("-")
-            if folder and folder != str(project).strip("-") and project in known:
+            if folder and folder != str(project).strip("-") and project in projects:
                 by_folder.setdefault(folder, set()).add(str(project))
     return by_folder
 
@@ -250,12 +262,15 @@ def with_worktrees(catalog: Catalog, projects: Iterable[str]) -> list[str]:
 def worktrees_of(catalog: Catalog, projects: Iterable[str]) -> dict[str, list[str]]:
     """Return for each project itself, and the projects of its repository's working trees if it is
     the repository's."""
-    known = catalog.projects()
-    directories, roots = _directories(catalog, known), _roots(catalog, known)
+    existing = catalog.projects()
+    directories, roots = (
+        _projects_by_directory(catalog, existing),
+        _projects_by_root(catalog, existing),
+    )
     trees: dict[str, list[str]] = {}
     for project in projects:
-        own = {own_path for own_path, names in directories.items() if project in names}
-        inside = tuple(f"{own_path}{place}" for own_path in own for place in _WORKTREES)
+        own_directories = {own_path for own_path, names in directories.items() if project in names}
+        inside = tuple(f"{own_path}{place}" for own_path in own_directories for place in _WORKTREES)
         worktrees = {
             name
             for directory, names in directories.items()
@@ -263,7 +278,7 @@ def worktrees_of(catalog: Catalog, projects: Iterable[str]) -> dict[str, list[st
             for name in names
         }
         for root, names in roots.items():
-            if project in names and spelled(root) in own:
+            if project in names and spelled(root) in own_directories:
                 worktrees |= names
         trees[project] = [project, *sorted(worktrees - {project})]
     return trees
@@ -279,14 +294,14 @@ def listed_projects(projects: Sequence[str] | None) -> str | None:
     return ", ".join(projects) if projects else None
 
 
-def listed(names: Collection[str], most: int = _LISTED) -> str:
+def comma_list(names: Collection[str], most: int = _LISTED) -> str:
     """Return names as a list, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(sorted(names)[:most]) + more
 
 
 @dataclass(frozen=True)
-class Named:
+class ResolvedId:
     """Something in memory that has an id: its project, its full id (of a session, its bare id),
     and the parts of the id."""
 
@@ -306,7 +321,7 @@ class Named:
         return f"session::{self.parts.session_id}{turn}"
 
 
-def id_named(stores: Stores, text: str) -> Named:
+def resolve_id(stores: Stores, text: str) -> ResolvedId:
     """Return what an id names, its session written out: the id may hold, or be, the beginning of a
     session's id, or be a commit.
 
@@ -317,20 +332,20 @@ def id_named(stores: Stores, text: str) -> Named:
     text = text.strip()
     parts = parse_id(text)
     try:
-        project, session_id = session_beginning(stores, parts.session_id)
+        project, session_id = session_with_prefix(stores, parts.session_id)
     except NotFound:
         if parts.kind != "session" or not (rows := rows_of_commit(stores.lake, text)):
             raise
-        return Named(str(rows[0]["project"]), str(rows[0]["id"]), parse_id(str(rows[0]["id"])))
+        return ResolvedId(str(rows[0]["project"]), str(rows[0]["id"]), parse_id(str(rows[0]["id"])))
     full = session_id if parts.kind == "session" else text.replace(parts.session_id, session_id, 1)
     if "::" not in text and parts.turn_index is not None:  # SESSION:TURN
         full = f"session::{session_id}::turn::{parts.turn_index}"
     if parts.kind in ("commit", "link"):
-        full = _commit_beginning(stores.lake, project, session_id, full)
-    return Named(project, full, replace(parts, session_id=session_id))
+        full = _commit_with_prefix(stores.lake, project, session_id, full)
+    return ResolvedId(project, full, replace(parts, session_id=session_id))
 
 
-def _commit_beginning(lake: Lake, project: str, session_id: str, text: str) -> str:
+def _commit_with_prefix(lake: Lake, project: str, session_id: str, text: str) -> str:
     """Return the id of the only commit or link of a session that begins so, or the text itself."""
     from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
@@ -340,7 +355,7 @@ def _commit_beginning(lake: Lake, project: str, session_id: str, text: str) -> s
     return matching.pop() if len(matching) == 1 else text
 
 
-def row_of_id(lake: Lake, named: Named) -> dict[str, Any] | None:
+def row_of_id(lake: Lake, named: ResolvedId) -> dict[str, Any] | None:
     """Return the row of the observation, commit or link that an id names, None if it is not
     there."""
     from memory_assets.stores.lake.schemas import COMMIT_LINKS, OBSERVATIONS, SESSION_COMMITS
@@ -353,16 +368,16 @@ def row_of_id(lake: Lake, named: Named) -> dict[str, Any] | None:
 def short_id(stores: Stores, session_id: str) -> str:
     """Return the shortest beginning of a session's id, of eight characters or more, that no other
     session has."""
-    beside = stores.catalog.products.sessions_beside(session_id)
+    neighbours = stores.catalog.products.sessions_beside(session_id)
     length = _SHORTEST
     while length < len(session_id) and any(
-        other.startswith(session_id[:length]) for other in beside
+        other.startswith(session_id[:length]) for other in neighbours
     ):
         length += 1
     return session_id[:length]
 
 
-def shortened(stores: Stores, any_id: str, session_id: str) -> str:
+def shortest_id(stores: Stores, any_id: str, session_id: str) -> str:
     """Return the shortest id that every interface accepts for a row of a session: of a turn or its
     passage `SESSION:TURN`, of another row its id, with the beginning of the session's id."""
     if not any_id.startswith(OF_SESSIONS) or ":" in session_id:
@@ -392,17 +407,17 @@ def rows_of_commit(lake: Lake, text: str, project: str | None = None) -> list[di
     return sorted(rows, key=lambda row: -float(row.get("score") or 1.0))
 
 
-def session_named(stores: Stores, text: str) -> tuple[str, str]:
-    """Return the project and id of a session, by whatever `id_named` takes.
+def resolve_session(stores: Stores, text: str) -> tuple[str, str]:
+    """Return the project and id of a session, by whatever `resolve_id` takes.
 
     Raises:
-        ConfigurationError, NotFound: see `id_named`.
+        ConfigurationError, NotFound: see `resolve_id`.
     """
-    named = id_named(stores, text)
+    named = resolve_id(stores, text)
     return named.project, named.parts.session_id
 
 
-def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
+def session_with_prefix(stores: Stores, text: str) -> tuple[str, str]:
     """Return the project and id of the session of this id, or of the only one that begins so.
 
     Raises:
@@ -415,7 +430,7 @@ def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
     matches = products.sessions_beginning(text)
     if len(matches) > 1:
         begun = f"{len(matches)} sessions begin with {text!r}"
-        raise ConfigurationError(f"{begun}: {listed(matches, 5)}; give more of the id")
+        raise ConfigurationError(f"{begun}: {comma_list(matches, 5)}; give more of the id")
     for session_id in matches:
         return products.project_of(session_id) or matches[session_id], session_id
     ways = '`memory sessions` (MCP: `ask(verb="sessions")`)'
@@ -436,7 +451,7 @@ OF_SESSIONS = ("session::", "prompt::", "summary::", "observation::", "commit::"
 """Beginnings of the ids of a session's rows."""
 
 
-def may_be_id(text: str) -> bool:
+def looks_like_id(text: str) -> bool:
     """Return True for a text that looks like an id of docs/contracts.md, or like the beginning of a
     session's id or of a commit's."""
     return _PASTED.fullmatch(text) is not None

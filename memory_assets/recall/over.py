@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from memory_assets.errors import MemoryAssetsError, NotFound, StoreError, UnknownName
 from memory_assets.install_key import load_install_key
 from memory_assets.recall.documents import document_named
-from memory_assets.recall.names import id_named
+from memory_assets.recall.names import resolve_id
 from memory_assets.recall.search.answer import (
     Answer,
     Coverage,
@@ -69,7 +69,7 @@ class Others(Generic[T]):
             for replica in replicas
             if any(_matches_name(replica.url, name) for name in over)
         }
-        names = labels([replica.url for replica in replicas])
+        names = short_labels([replica.url for replica in replicas])
         memories = {names[url]: self._memory(replica) for url, replica in sorted(chosen.items())}
         shard = self._own.settings.shard
         if self._own.has_catalog and any(
@@ -99,7 +99,7 @@ class Others(Generic[T]):
         if document := document_named(memory, any_id.strip()):
             session = document.partition, document.path
         else:
-            named = id_named(memory, any_id)
+            named = resolve_id(memory, any_id)
             session = named.project, named.parts.session_id
         return travelling_name(*session) in self._forgotten
 
@@ -133,7 +133,7 @@ class Others(Generic[T]):
             for name, failure in failed.items()
             if isinstance(failure, StoreError)
         }
-        answer, holders = merged(answers, request, unavailable)
+        answer, holders = merge_answers(answers, request, unavailable)
         places: dict[str, list[int]] = {}
         for place, names in enumerate(holders):
             places.setdefault(names[0], []).append(place)
@@ -209,7 +209,7 @@ def _least_probability(best: Mapping[tuple[str, str], float], request: SearchReq
     return heapq.nlargest(request.n, best.values())[-1]
 
 
-def merged(
+def merge_answers(
     answers: Mapping[str, Answer], request: SearchRequest, failed: Mapping[str, str]
 ) -> tuple[Answer, list[tuple[str, ...]]]:
     """Return the answers of several memories, by name, as one, and the memories of each hit. What
@@ -286,10 +286,10 @@ def _matches_name(url: str, name: str) -> bool:
 
 def pulled_names(data_dir: Path) -> list[str]:
     """Return the names of the memories that were pulled to a machine."""
-    return list(labels(replica.url for replica in replicas_of(data_dir)).values())
+    return list(short_labels(replica.url for replica in replicas_of(data_dir)).values())
 
 
-def labels(urls: Iterable[str]) -> dict[str, str]:
+def short_labels(urls: Iterable[str]) -> dict[str, str]:
     """Return a name for each address: its last two parts, or as many as no other one ends with."""
     names: dict[str, str] = {}
     waiting, parts = sorted(set(urls)), 2

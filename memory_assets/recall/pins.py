@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_assets.agent_memory.policy import NOTE
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.names import Named, session_named
+from memory_assets.recall.names import ResolvedId, resolve_session
 from memory_assets.recall.rows import one_line, rows_of
 from memory_assets.recall.show import show
 from memory_assets.stores.agents.journal import has_journal
@@ -13,7 +13,7 @@ from memory_assets.stores.stores import Stores
 from memory_assets.stores.tombstones import is_unique
 
 
-def usual_note(stores: Stores, named: Named) -> str:
+def usual_note(stores: Stores, named: ResolvedId) -> str:
     """Return what a pin says without a note: the session's title, or the beginning of the turn.
 
     Raises:
@@ -54,7 +54,7 @@ def hide_session(stores: Stores, text: str, *, again: bool) -> str:
         NotFound: there is no such session, or none that is hidden.
         ConfigurationError: it, or a turn of it, is pinned.
     """
-    key = session_named(stores, text)
+    key = resolve_session(stores, text)
     if again:
         if not stores.hidden.remove([key]):
             raise NotFound(f"session {key[1]} is not hidden")

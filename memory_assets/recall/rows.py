@@ -49,12 +49,12 @@ def rows_of(
         return []
 
 
-def iso(moment: datetime | None) -> str | None:
+def iso_time(moment: datetime | None) -> str | None:
     """Return a time as answers have it, None for one that is not known."""
     return moment.isoformat() if moment is not None else None
 
 
-def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+def with_iso_times(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with its times as ISO text."""
     return {
         name: value.isoformat() if isinstance(value, datetime) else value

@@ -79,12 +79,12 @@ class Searchable(Stores):
         return super().vectors
 
     def project_named(self, text: str | None) -> str | None:
-        """Return the project that a person means, None for None; see `names.project_named`."""
-        return None if text is None else names.project_named(self.catalog, text)
+        """Return the project that a person means, None for None; see `names.resolve_project`."""
+        return None if text is None else names.resolve_project(self.catalog, text)
 
     def projects_named(self, text: str | None) -> list[str] | None:
-        """Return the projects that a person means, None for None; see `names.projects_named`."""
-        return None if text is None else names.projects_named(self.catalog, text)
+        """Return the projects that a person means, None for None; see `names.resolve_projects`."""
+        return None if text is None else names.resolve_projects(self.catalog, text)
 
     def projects_with_worktrees(self, text: str | None) -> list[str] | None:
         """Return the projects that a person means, and those of the working trees of their
@@ -263,7 +263,7 @@ class Searchable(Stores):
         if self.catalog.products.project_of(request.session) is not None:
             return request
         try:
-            return replace(request, session=names.session_named(self, request.session)[1])
+            return replace(request, session=names.resolve_session(self, request.session)[1])
         except NotFound as error:
             raise UnknownName(str(error)) from None
 
@@ -272,10 +272,12 @@ class Searchable(Stores):
     ) -> SearchRequest:
         """Return the request for the session of the id that is its whole query, or as it is where
         others than sessions are searched, or another project."""
-        if not names.may_be_id(request.query.strip()) or not _OF_SESSIONS.issuperset(request.kinds):
+        if not names.looks_like_id(request.query.strip()) or not _OF_SESSIONS.issuperset(
+            request.kinds
+        ):
             return request
         with suppress(ConfigurationError, NotFound):
-            project, session = names.session_named(self, request.query)
+            project, session = names.resolve_session(self, request.query)
             if projects is None or project in projects:
                 return replace(request, query="", session=session)
         return request

@@ -12,8 +12,8 @@ from memory_assets.chunking.digest import digest, error_head, stored_path
 from memory_assets.models import RedactedRecord
 from memory_assets.recall.agent_rows import shown_rows, written_row
 from memory_assets.recall.documents import document_named, shown_document
-from memory_assets.recall.names import id_named, row_of_id
-from memory_assets.recall.rows import not_in_memory, plain, rows_of, some_files
+from memory_assets.recall.names import resolve_id, row_of_id
+from memory_assets.recall.rows import not_in_memory, rows_of, some_files, with_iso_times
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.recall.sessions.session import session_items
 from memory_assets.recall.sessions.timeline import anchor_of_id
@@ -40,22 +40,22 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
         return shown_rows(stores, written, around)
     if document := document_named(stores, any_id.strip()):
         return shown_document(stores, document)
-    named = id_named(stores, any_id)
+    named = resolve_id(stores, any_id)
     wanted, project, lake = named.parts, named.project, stores.lake
     session_id = wanted.session_id
     if wanted.kind in ("summary", "session"):
         rows = rows_of(lake, SESSION_SUMMARIES, project, session_id)
         if not rows:
             raise not_in_memory(stores, project, session_id, "summary")
-        return list(map(plain, rows))
+        return list(map(with_iso_times, rows))
     if named.has_row:
         row = row_of_id(lake, named)
         if row is None:
             raise not_in_memory(stores, project, session_id, f"{wanted.kind} {named.id}")
         turn = row.get("turn_index")
         if not around or turn is None:
-            return [plain(row)]
-        return [plain(row), *_turns(lake, project, session_id, turn, around)]
+            return [with_iso_times(row)]
+        return [with_iso_times(row), *_turns(lake, project, session_id, turn, around)]
     turn = wanted.turn_index or 0
     turns = _turns(lake, project, session_id, turn, around)
     if all(shown["turn_index"] != turn for shown in turns):
@@ -71,12 +71,12 @@ def _turns(
     for row in rows_of(lake, TURN_CHUNKS, project, session_id, ["turn_id", "text", *_OF_TURN]):
         if turn - around <= row["turn_index"] <= turn + around:
             kept = {name: row[name] for name in _OF_TURN}
-            shown = {"id": row["turn_id"], **plain(kept), "passages": []}
+            shown = {"id": row["turn_id"], **with_iso_times(kept), "passages": []}
             turns.setdefault(row["turn_id"], shown)["passages"].append(row["text"])
     return list(turns.values())
 
 
-def whole(memory: Stores, any_id: str) -> dict[str, Any]:
+def whole_text(memory: Stores, any_id: str) -> dict[str, Any]:
     """Return everything under one id: `id`, `kind`, `time`, `project`, `session_id`, and `text` in
     full. Of a turn, `text` is what is read first, `rest` what was said on the way, and the calls.
 
@@ -140,8 +140,8 @@ def turn_parts(
     calls = [record for record in turn.records if record.kind in _CALLS]
     rows = rows_of(stores.lake, SESSION_COMMITS, project, session_id)
     changed = [
-        *_changed(calls),
-        *_committed([row for row in rows if row["turn_id"] == turn.id], answer),
+        *_changed_file_lines(calls),
+        *_commit_lines([row for row in rows if row["turn_id"] == turn.id], answer),
     ]
     is_long = len(prompt) > _PROMPT
     first = [f"{prompt[:_PROMPT].rstrip()}…" if is_long else prompt, answer, "\n".join(changed)]
@@ -172,7 +172,7 @@ def _closing_records(records: Sequence[RedactedRecord], message_ids: set[int]) -
     return closing
 
 
-def _changed(calls: Iterable[RedactedRecord]) -> Iterator[str]:
+def _changed_file_lines(calls: Iterable[RedactedRecord]) -> Iterator[str]:
     """Yield a line with the files that were written, and one with the last error."""
     files: dict[str, None] = {}
     errors: list[str] = []
@@ -189,7 +189,7 @@ def _changed(calls: Iterable[RedactedRecord]) -> Iterator[str]:
     yield from (f"Failed last: {error}" for error in errors if error)
 
 
-def _committed(rows: Sequence[dict[str, str]], answer: str) -> Iterator[str]:
+def _commit_lines(rows: Sequence[dict[str, str]], answer: str) -> Iterator[str]:
     """Yield a line for each commit, in their order, that the last message does not name with its
     subject."""
     for row in sorted(rows, key=lambda row: str(row["timestamp"] or "")):

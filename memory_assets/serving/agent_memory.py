@@ -35,7 +35,7 @@ _WORK_TOKENS = 300
 """Tokens of a context for the project's last sessions: an agent pays for them each time it
 begins."""
 _WAITS_NOTE = "It waits, and is stored with the next that can be"
-_ANSWERING = 3
+_ANSWERING_TURNS = 3
 """Turns that answer the latest message."""
 _EXCERPT = 200
 """Characters of each of them."""
@@ -151,11 +151,11 @@ class AgentMemory:
             NotFound: there is no such session or turn, or nothing is pinned there.
             ConfigurationError: the session is hidden.
         """
-        from memory_assets.recall.names import id_named
+        from memory_assets.recall.names import resolve_id
         from memory_assets.recall.pins import usual_note
 
         engines = self._calls.engines
-        target = id_named(engines, request.id)
+        target = resolve_id(engines, request.id)
         place = target.place
         memory = self._calls.gateway(target.project)
         memory_id = memory.pin_id(place)
@@ -233,9 +233,9 @@ class AgentMemory:
 
     def _short(self, any_id: str) -> str:
         """Return the shortest id that is taken for a session or turn."""
-        from memory_assets.recall.names import parse_id, shortened
+        from memory_assets.recall.names import parse_id, shortest_id
 
-        return shortened(self._calls.engines, any_id, parse_id(any_id).session_id)
+        return shortest_id(self._calls.engines, any_id, parse_id(any_id).session_id)
 
     def _recent_work_lines(self, projects: Sequence[str], latest: str) -> list[str]:
         """Return lines on the last sessions of projects, within `_WORK_TOKENS`; the turns that
@@ -262,7 +262,7 @@ class AgentMemory:
         """Return lines with the turns of projects' sessions that probably answer a message; none if
         nothing can be searched."""
         from memory_assets.recall import Memory
-        from memory_assets.recall.names import shortened
+        from memory_assets.recall.names import shortest_id
         from memory_assets.recall.search.excerpts import excerpt
         from memory_assets.requests.search import SearchRequest
 
@@ -273,17 +273,17 @@ class AgentMemory:
                 for project in projects
                 for hit in memory.search(
                     SearchRequest.given(
-                        "mcp", {"query": latest, "project": project, "n": _ANSWERING}
+                        "mcp", {"query": latest, "project": project, "n": _ANSWERING_TURNS}
                     )
                 ).hits
                 if not hit.weak
             ]
-            hits = sorted(candidates, key=lambda hit: -hit.score)[:_ANSWERING]
+            hits = sorted(candidates, key=lambda hit: -hit.score)[:_ANSWERING_TURNS]
         except (NotFound, StoreError):
             return []
         lines = []
         for hit in hits:
-            short = shortened(memory, hit.turn_id, str(hit.metadata["session_id"]))
+            short = shortest_id(memory, hit.turn_id, str(hit.metadata["session_id"]))
             day = str(hit.metadata.get("timestamp") or "")[:10]
             text = excerpt(str(hit.text), latest, _EXCERPT, hit.prompt_length)
             lines.append(f"- {day} {text} [{short}]")
@@ -348,9 +348,9 @@ def _changed_link(
 ) -> dict[str, Any]:
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.recall.files.names import directory_of
-    from memory_assets.recall.names import session_named
+    from memory_assets.recall.names import resolve_session
 
-    _, session_id = session_named(memory, request.session)
+    _, session_id = resolve_session(memory, request.session)
     components = Components(memory.settings)
     link = change(components, session_id, request.commit, directory_of(request.commit))
     return {name: getattr(link, name) for name in LinkRequest.answers}

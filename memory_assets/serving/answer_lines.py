@@ -17,7 +17,7 @@ from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.search import MAX_HITS
 from memory_assets.requests.times import spoken_time
-from memory_assets.status import SessionCounts, counted, lasting, waiting_sessions
+from memory_assets.status import SessionCounts, counted, duration_text, waiting_sessions
 
 LISTED = 20
 _MOST_HELD_BACK = 3
@@ -47,7 +47,7 @@ def age(time: str | None, now: datetime) -> str:
     """Return how long ago a time of a row was, in words."""
     if not time:
         return "no time"
-    return f"{lasting((now - datetime.fromisoformat(time)).total_seconds())} ago"
+    return f"{duration_text((now - datetime.fromisoformat(time)).total_seconds())} ago"
 
 
 def project_name(row: Mapping[str, Any]) -> str:
@@ -284,7 +284,7 @@ def session_lines(
     named_commits: set[str] = set()
     if summary := answer["summary"]:
         branch = f" on {summary['git_branch']}" if summary["git_branch"] else ""
-        took = lasting(summary["duration_seconds"])
+        took = duration_text(summary["duration_seconds"])
         yield f"ended {clock(summary['ended_at'])} after {took}{branch}"
         yield summary_text(summary)
         named_commits = {
@@ -332,7 +332,8 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _usage_in_words(entry: Mapping[str, Any], name: str) -> str:
     price = dollars_in_words(entry)
-    return f"{short_count(entry['tokens']):>9}  {price:>9}  {lasting(entry['seconds']):>11}  {name}"
+    seconds = duration_text(entry["seconds"])
+    return f"{short_count(entry['tokens']):>9}  {price:>9}  {seconds:>11}  {name}"
 
 
 def dollars_in_words(entry: Mapping[str, Any]) -> str:

@@ -155,12 +155,12 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
-def cut(text: str, width: int) -> str:
+def cut_to_width(text: str, width: int) -> str:
     """Return a text in at most so many cells, with `…` where it was cut, between words if there is
     a blank near."""
     if cells(text) <= width:
         return text
-    shown = beginning(text, width - 1)
+    shown = begin_within(text, width - 1)
     whole_words, blank, part_of_word = shown.rpartition(" ")
     if text[len(shown)] != " " and blank and len(whole_words) > len(part_of_word):
         shown = whole_words
@@ -169,12 +169,12 @@ def cut(text: str, width: int) -> str:
 
 def _path_part(word: str, width: int) -> str:
     """Return what of a word fits, of a path up to the end of a name if that is not much less."""
-    part = beginning(word, width)
+    part = begin_within(word, width)
     end = part.rfind("/") + 1
     return part[:end] if 3 * end > width else part
 
 
-def beginning(text: str, width: int) -> str:
+def begin_within(text: str, width: int) -> str:
     """Return the beginning of a text that takes at most so many cells."""
     taken = 0
     for at, character in enumerate(text):

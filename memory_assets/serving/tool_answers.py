@@ -10,10 +10,10 @@ from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
-from memory_assets.recall.names import parse_id, shortened
+from memory_assets.recall.names import parse_id, shortest_id
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
-from memory_assets.recall.show import whole
+from memory_assets.recall.show import whole_text
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
     BlameRequest,
@@ -323,7 +323,7 @@ def _page_sizes(entries: Sequence[Mapping[str, Any]], name: str) -> list[int]:
 
 def _full_text(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
     """Return what an id names in full, or every record behind it."""
-    item = {"rest": "", **whole(memory, any_id)}
+    item = {"rest": "", **whole_text(memory, any_id)}
     if request.records:
         records = records_behind(memory, any_id, subagents=request.subagents)
         item |= {"text": "\n".join(record_lines(records)), "rest": ""}
@@ -367,7 +367,7 @@ def _with_short_ids(memory: Memory, rows: Iterable[Mapping[str, Any]]) -> list[d
 
 def _short_item(memory: Memory, item: Mapping[str, Any], session_id: str) -> dict[str, Any]:
     """Return an item of a session with the shortest ids that every tool takes."""
-    short = {name: shortened(memory, item[name], session_id) for name in _IDS if item.get(name)}
+    short = {name: shortest_id(memory, item[name], session_id) for name in _IDS if item.get(name)}
     return {**item, **short}
 
 
@@ -389,7 +389,7 @@ def _with_short_turns(memory: Memory, value: Any) -> Any:
 
 
 def _short_turn(memory: Memory, turn_id: str) -> str:
-    return shortened(memory, turn_id, parse_id(turn_id).session_id)
+    return shortest_id(memory, turn_id, parse_id(turn_id).session_id)
 
 
 def _without_common_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:

@@ -27,7 +27,7 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
 from memory_assets.serving.visible_text import printable, snippet, without_tool_names
-from memory_assets.status import counted, lasting
+from memory_assets.status import counted, duration_text
 from memory_assets.tool_names import digest_lines
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _summary(terminal: Terminal, row: Mapping[str, Any], shown_id: str) -> Itera
     layout = terminal.layout
     facts = [
         *_facts(terminal, row),
-        lasting(row["duration_seconds"]),
+        duration_text(row["duration_seconds"]),
         counted(row["turns"], "turn"),
     ]
     title = row["title"] or "(no title: too little is said in it)"
@@ -475,7 +475,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [
-            f"ended {clock(session['ended_at'])}, {lasting(session['duration_seconds'])}",
+            f"ended {clock(session['ended_at'])}, {duration_text(session['duration_seconds'])}",
             counted(session["turns"], "turn"),
             counted(commits, "commit") if commits else "",
             project_name(session),

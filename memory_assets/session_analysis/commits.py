@@ -390,9 +390,11 @@ def most_significant_first(calls: Sequence[CommitCall]) -> list[CommitCall]:
 
     def order(call: CommitCall) -> tuple[int, float]:
         subject = call.made.subject
-        undone = subject in reverted or REVERT.match(subject)
-        little = says_little(subject) or is_beside_the_product(subject)
-        rank = 2 if undone or is_routine(subject) else 1 if little else 0
+        rank = 0
+        if subject in reverted or REVERT.match(subject) or is_routine(subject):
+            rank = 2
+        elif says_little(subject) or is_beside_the_product(subject):
+            rank = 1
         return rank, -math.log2(1 + call.made.lines)
 
     return sorted(calls, key=order)

@@ -130,13 +130,17 @@ def pipelines(command: RedactedText, depth: int = 0) -> Iterator[Pipeline]:
 def _pipelines_of(text: RedactedText, statement: _Statement, depth: int) -> Iterator[Pipeline]:
     """Yield the pipeline of a statement, or the pipelines in its blocks."""
     first = statement.parts[0]
-    while first and _ASSIGNS.match(first[0]):
-        value = _ASSIGNS.match(first[0])
-        rest = first[0].cut(value.end()) if value is not None else first[0]
-        spaced = first[1:2] in (["="], ["+="], ["-="])
-        if not (spaced or (value is not None and value.group().endswith("="))):
+    while first and (target := _ASSIGNS.match(first[0])):
+        value = first[0].cut(target.end())
+        is_spaced = first[1:2] in (["="], ["+="], ["-="])
+        if not (is_spaced or target.group().endswith("=")):
             break
-        first = [rest, *first[1:]] if rest else first[2:] if spaced else first[1:]
+        if value:  # `$x=Get-Item`
+            first = [value, *first[1:]]
+        elif is_spaced:
+            first = first[2:]
+        else:
+            first = first[1:]
     statement.parts[0] = first
     if first and first[0].lower() in _STATEMENTS:
         for block in statement.blocks if depth < _DEEPEST else ():

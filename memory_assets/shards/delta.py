@@ -25,7 +25,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.rows import conformed
+from memory_assets.stores.lake.rows import with_schema
 from memory_assets.stores.lake.schemas import TABLES, Table
 from memory_assets.stores.shard.objects import Objects, open_objects
 
@@ -196,7 +196,9 @@ class _DeltaTable:
     def _batches(self, sessions: Iterable[Session]) -> Iterator[pa.RecordBatch]:
         for project, session in sessions:
             with suppress(NotFound):  # it was removed meanwhile
-                rows = conformed(self._lake.read(self._table, project, session), self._table.schema)
+                rows = with_schema(
+                    self._lake.read(self._table, project, session), self._table.schema
+                )
                 rows = rows.append_column(BUCKET, pa.array([_bucket(project)] * len(rows)))
                 yield from rows.cast(self._schema).to_batches()
 

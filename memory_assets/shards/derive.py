@@ -27,7 +27,7 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
-from memory_assets.shards.pull import Pulled, bring, compact_databases, pull_shard
+from memory_assets.shards.pull import Pulled, compact_databases, pull_shard, update_replica
 from memory_assets.shards.push import Pushed, note_pulled, note_pushed, push
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.lake.schemas import (
@@ -46,9 +46,9 @@ TAKEN = TABLES.keys() - MADE.keys()
 _KEYWORDS = {kind.keyword_asset for kind in SEARCH_KINDS.values()}
 _ENGINES = {"redactor", "tokens", "_model", "_version_of_settings"}
 """What `Components` loads that does not depend on whose shard it is."""
-_STAGE = 0
+_STAGE_COLUMN = 0
 """Index of the stage in a product's row of a manifest."""
-_SESSION = 2
+_SESSION_COLUMN = 2
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _bring_and_make(
         for project, files in replica.files.items()
     }
     known_projects, pulled = frozenset(replica.manifests), Pulled(source.url)
-    deleted_any = bring(
+    deleted_any = update_replica(
         components, source, source_replica, head, pulled, lambda path: _chosen(path, known_projects)
     )
     derived.fetched, derived.projects = derived.fetched + pulled.bytes, pulled.projects
@@ -182,11 +182,14 @@ def _chosen(manifest: Manifest, known: Collection[str]) -> tuple[Manifest, Colle
     """Return what of a project is taken: all if it is not known yet. A session whose turns were
     never cut is one that a check holds back on its machine: nothing is to be made of it here."""
     tables = TAKEN if manifest.project in known else TABLES.keys()
-    cut = {row[_SESSION] for row in manifest.products if row[_STAGE] == TURN_CHUNKS.name}
+    cut = {
+        row[_SESSION_COLUMN] for row in manifest.products if row[_STAGE_COLUMN] == TURN_CHUNKS.name
+    }
     products = [
         row
         for row in manifest.products
-        if row[_STAGE] in tables and (row[_STAGE] != REDACTED_RECORDS.name or row[_SESSION] in cut)
+        if row[_STAGE_COLUMN] in tables
+        and (row[_STAGE_COLUMN] != REDACTED_RECORDS.name or row[_SESSION_COLUMN] in cut)
     ]
     files = {name: file for name, file in manifest.files.items() if _table(name) in tables}
     return replace(manifest, products=products, files=files), tables

@@ -22,7 +22,7 @@ from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.files.sqlite import compact
-from memory_assets.stores.lake.parquet_files import staged
+from memory_assets.stores.lake.parquet_files import staged_file
 from memory_assets.stores.lake.partition import NAME
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.lake.segments import HASHED
@@ -122,7 +122,7 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
             for _ in range(_TRIES):
                 head = shard.head() or Head(0, "")
                 try:
-                    if bring(components, shard, replica, head, pulled) or cut_short:
+                    if update_replica(components, shard, replica, head, pulled) or cut_short:
                         compact_databases(components)
                 except NotFound:  # it was swept: there is a newer head
                     cut_short = True
@@ -139,7 +139,7 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
     raise StoreDamaged(f"{shard.url} names objects that are not there")
 
 
-def bring(
+def update_replica(
     components: Components,
     shard: Shard,
     replica: Replica,
@@ -238,7 +238,7 @@ def _write(path: Path, project: str, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if HASHED in path.parent.name and not (path.parent / NAME).exists():
         replace_text(path.parent / NAME, project)
-    with staged(path) as staging:
+    with staged_file(path) as staging:
         staging.write_bytes(content)
         staging.replace(path)
 

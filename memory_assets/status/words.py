@@ -31,7 +31,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Return a length of time in its largest unit, rounded down: `3 days`."""
     for unit, length in _LENGTHS.items():
         if seconds >= 2 * length:
@@ -209,7 +209,7 @@ def report(
         for name, index in current["coverage"].items()
     )
     behind = (
-        (project, lag["files"], f"{lasting(lag['lag_seconds'])} ago")
+        (project, lag["files"], f"{duration_text(lag['lag_seconds'])} ago")
         for project, lag in current["freshness"]["projects_behind"].items()
     )
     redactions = ((rule["rule"], rule["count"], _counts(rule["projects"])) for rule in rules)

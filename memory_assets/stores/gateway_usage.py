@@ -100,7 +100,9 @@ def tokens_since(path: Path, since: float, route: str) -> int:
     )
 
 
-def noting(path: Path, consumer: Consumer, run_id: str = "") -> Callable[[EndpointUse], None]:
+def request_noter(
+    path: Path, consumer: Consumer, run_id: str = ""
+) -> Callable[[EndpointUse], None]:
     """Return a function that notes a request in the file `path`, opened by the first call. Errors
     of the file are ignored, because the request itself succeeded."""
     opened: list[GatewayUsage] = []

@@ -35,13 +35,18 @@ _SHORT = 16
 _HEAD = 8
 """So many characters may stand before a text that a reader has without them ("Error: ")."""
 _CUT = "\u2026"
-_PROBES, _PROBE, _MAY_MISS = 16, 8, 0.15
-"""Of a text that a reader has with other spaces or line numbers, about so many lines of so many
-characters are looked for; this share of them may be missing."""
+_PROBES = 16
+"""Lines that are looked for of a text that a reader has with other spaces or line numbers."""
+_PROBE_CHARACTERS = 8
+"""Characters of each of them."""
+_MISSING_SHARE = 0.15
+"""The share of them that may be missing."""
 _MAX_KEYS = 200
 """A place with more keys is a map: its keys are data."""
-_DEEPEST, _MOST_NESTED = 12, 3
-"""Steps of a path that are told apart, and how often a text may be JSON in a text."""
+_DEEPEST = 12
+"""Steps of a path that are told apart."""
+_MOST_NESTED = 3
+"""How often a text may be JSON in a text."""
 _KEY = re.compile(r"[A-Za-z][A-Za-z_-]{0,59}\d{0,2}")
 _TAGGED = re.compile(r"<([a-z][a-z_-]{2,40})(?: [^<>]*)?>")
 _JSON = "(json)"
@@ -432,7 +437,7 @@ def _parts(leaf: _Leaf) -> list[_Leaf]:
 
 
 def _stands_in(text: str, texts: Sequence[str]) -> bool:
-    """Return whether a text stands in one of others: as it is, escaped, or line by line."""
+    """Return whether one of the other texts has a text: as it is, escaped, or line by line."""
     if not texts:
         return False
     if any(text in other for other in texts):
@@ -447,9 +452,9 @@ def _stands_in(text: str, texts: Sequence[str]) -> bool:
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     if len(lines) < 2:
         return False
-    lines = [line for line in lines if len(line) >= _PROBE] or lines
+    lines = [line for line in lines if len(line) >= _PROBE_CHARACTERS] or lines
     probes = lines[:: max(len(lines) // _PROBES, 1)]
-    may_miss = len(probes) * _MAY_MISS
+    may_miss = len(probes) * _MISSING_SHARE
     for line in probes:
         if not any(line in other for other in texts):
             may_miss -= 1

@@ -136,19 +136,19 @@ def from_json(value: object) -> Any:
         pass
     try:
         text = value if isinstance(value, str) else value.decode()
-        return clean(json.loads(text, parse_constant=str)) if "\\u" in text else None
+        return storable(json.loads(text, parse_constant=str)) if "\\u" in text else None
     except (ValueError, RecursionError):
         return None
 
 
-def clean(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """Return `value` with NUL characters and lone surrogates in its strings replaced."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, dict):
-        return {clean_text(key): clean(item) for key, item in value.items()}
+        return {clean_text(key): storable(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [clean(item) for item in value]
+        return [storable(item) for item in value]
     return value
 
 

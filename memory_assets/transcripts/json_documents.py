@@ -19,7 +19,8 @@ MAX_BYTES = 1 << 29
 MAX_BESIDE = 1 << 25
 """A larger file beside a session is passed over."""
 _NO_FILE = "it is no file"
-_NO_JSON, _TOO_LARGE = "it is no JSON document", "it is too large to be held in memory"
+_NO_JSON = "it is no JSON document"
+_TOO_LARGE = "it is too large to be held in memory"
 
 
 def document_of(path: Path) -> JsonObject:

@@ -28,7 +28,7 @@ import orjson
 
 from memory_assets.transcripts.base import ReadReport
 from memory_assets.transcripts.content import FileContent
-from memory_assets.transcripts.fields import clean, text_field, text_hash
+from memory_assets.transcripts.fields import storable, text_field, text_hash
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
@@ -163,7 +163,7 @@ def _objects_of_line(
     if is_object and _may_exceed_depth(line) and exceeds_depth(value, MAX_DEPTH):
         value = None
     elif is_object and b"\\u0000" in line:
-        value = clean(value)
+        value = storable(value)
     if not isinstance(value, dict):
         reason = TOO_DEEP if is_object else NOT_AN_OBJECT
         report.add_bad_line(reason)
@@ -233,7 +233,7 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
         if exceeds_depth(value, MAX_DEPTH):
             return objects, TOO_DEEP
         first = start + len(text[:begin].encode())
-        objects.append((first, first + len(text[begin:end].encode()), clean(value)))
+        objects.append((first, first + len(text[begin:end].encode()), storable(value)))
         position = end
     if junk or broken or not objects:
         return objects, JUNK_AROUND if objects else INVALID_JSON

@@ -16,11 +16,14 @@ from memory_assets.errors import TranscriptError
 from memory_assets.transcripts.account import MIN_LEAF, OTHER_PATHS, place_name
 from memory_assets.transcripts.databases import Database, bytes_of, quoted_name
 
-MOST_ROWS, MOST_COLUMNS = 100_000, 2_000
-"""So many rows, and columns, are looked at in a database; that it has more columns is told."""
-_PROBED, _LONGEST_ID = 200, 200
-"""So many rows of a table are searched for the column that names the session, and so many
-characters of it."""
+MOST_ROWS = 100_000
+"""Rows that are looked at in a database."""
+MOST_COLUMNS = 2_000
+"""Columns that are; that a database has more of them is told."""
+_PROBED_ROWS = 200
+"""Rows of a table that are searched for the column that names the session."""
+_LONGEST_ID = 200
+"""Characters of a session's id that are compared with it."""
 _LOOKED_INTO = 1 << 16
 """Larger values that are not declared as text count without a look at how they begin."""
 _UNREADABLE = "(unreadable)"
@@ -131,7 +134,8 @@ def _naming_column(
     """Return the column that has sessions' ids in most of the first rows; "" if none has any."""
     if not ids:
         return ""
-    sql = f"SELECT {', '.join(map(_id, ids))} FROM {quoted_name(table)} AS asked LIMIT {_PROBED}"
+    columns = ", ".join(map(_id, ids))
+    sql = f"SELECT {columns} FROM {quoted_name(table)} AS asked LIMIT {_PROBED_ROWS}"
     rows = [list(row.values()) for row in database.rows(sql)]
     hits = [sum(str(row[column]) in sessions for row in rows) for column in range(len(ids))]
     return ids[hits.index(max(hits))] if any(hits) else ""

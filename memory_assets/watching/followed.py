@@ -14,7 +14,12 @@ from memory_assets.agents import AGENTS
 from memory_assets.documents.walk import is_passed_over
 from memory_assets.errors import ConfigurationError, StoreBusy, StoreError, TranscriptError
 from memory_assets.pipeline.plan import plan
-from memory_assets.pipeline.plan.plan import ProjectPlan, plan_agent_memory, plan_workspace, written
+from memory_assets.pipeline.plan.plan import (
+    ProjectPlan,
+    partitions_with_agent_memory,
+    plan_agent_memory,
+    plan_workspace,
+)
 from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
@@ -341,7 +346,7 @@ class AgentJournal:
     def plans(self) -> Iterator[tuple[str, ProjectPlan | None]]:
         """Compare every partition with the journal; yield its name and the work that it has."""
         works = {work.project: work for work in plan_agent_memory(self._components)}
-        for partition in written(self._components):
+        for partition in partitions_with_agent_memory(self._components):
             yield partition, works.get(partition)
 
     def projects_of(self, paths: Iterable[str]) -> list[str]:

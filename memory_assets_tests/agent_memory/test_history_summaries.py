@@ -22,7 +22,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.search.answer import Hit, with_summaries_last
-from memory_assets.recall.show import whole
+from memory_assets.recall.show import whole_text
 from memory_assets.redacted_text import seal
 from memory_assets.serving.agent_memory import keyed_framer
 from memory_assets.serving.answer_lines import search_lines
@@ -166,7 +166,7 @@ def test_it_is_found_where_its_turns_were_cut(old: Agents) -> None:
     assert hit.metadata["last_turn"] == 15 and "flooded" in hit.text
     assert "turns 0 to 15" in "\n".join(search_lines(answer.to_dict()))
     (shown,) = memory.show(FIRST)
-    assert shown["text"] == hit.text and whole(memory, FIRST)["kind"] == "history-summary"
+    assert shown["text"] == hit.text and whole_text(memory, FIRST)["kind"] == "history-summary"
     found = audit(memory, FIRST, bytes(32), NO_VECTORS)
     assert found.intact and found.kind == "history-summary"
     client = TestClient(build_site(old.components.settings), base_url="http://127.0.0.1")

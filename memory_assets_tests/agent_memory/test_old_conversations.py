@@ -27,8 +27,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.redaction import value_hash
 from memory_assets.serving.agent_memory import keyed_framer
 from memory_assets.status.status import RETENTION_FILE
-from memory_assets.stores.agents.cut_turns import CutTurns
-from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, CutTurns
 from memory_assets.stores.catalog.products import Products
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Batch, Lake

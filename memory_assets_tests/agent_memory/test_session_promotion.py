@@ -24,7 +24,7 @@ from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.recall.names import project_named
+from memory_assets.recall.names import resolve_project
 from memory_assets.redacted_text import seal
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
@@ -176,7 +176,7 @@ def test_a_project_with_memories_is_still_named_by_its_end(
     upkeep.take_in()
     catalog = upkeep.components().catalog
     assert f"agent-memory:{PROJECT}" in catalog.projects()
-    assert project_named(catalog, "app") == PROJECT
+    assert resolve_project(catalog, "app") == PROJECT
 
 
 def test_what_a_user_says_in_sessions_to_last_is_promoted(upkeep: Upkeep) -> None:

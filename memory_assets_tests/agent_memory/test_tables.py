@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Made
-from memory_assets.pipeline.plan.plan import plan_agent_memory, written
+from memory_assets.pipeline.plan.plan import partitions_with_agent_memory, plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.report import StageReport
@@ -100,7 +100,7 @@ def test_rows_are_as_they_were_written(ingested: Agents) -> None:
     assert (memory["type"], memory["conversation_id"]) == ("preference", "c1")
     (other,) = rows(ingested, AGENT_MEMORY, f"{PLAIN}:-srv-harbor")
     assert other["text"] == "Payments go through Stripe."
-    assert written(ingested.components) == [PLAIN, f"{PLAIN}:-srv-harbor"]
+    assert partitions_with_agent_memory(ingested.components) == [PLAIN, f"{PLAIN}:-srv-harbor"]
 
 
 def test_every_check_passes(ingested: Agents) -> None:

@@ -11,7 +11,7 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.agent_rows import memories, memory_of, short_memory_ids
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.show import whole
+from memory_assets.recall.show import whole_text
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.serving.layout import Layout
 from memory_assets.serving.views import Terminal, memories_view
@@ -104,7 +104,7 @@ def test_a_terminal_lists_beginnings_of_ids_that_no_other_memory_has(wordy: Agen
     assert len(ids) == 2
     for each in (*ids, "memory::aaaaaaaa0b", "memory::aaaaaaaa0c1", "memory::bbbbbbbb"):
         assert each in short_memory_ids(shown).values()
-        assert memory_of(shown, whole(shown, each)["id"])
+        assert memory_of(shown, whole_text(shown, each)["id"])
 
 
 def test_what_is_not_ingested_yet_is_shown_and_audited(wordy: Agents) -> None:
@@ -116,7 +116,9 @@ def test_what_is_not_ingested_yet_is_shown_and_audited(wordy: Agents) -> None:
     memory = Memory(wordy.components.settings)
     (shown,) = memory.show(stored.memory_id)
     assert (shown["text"], shown["type"]) == ("Payments go through Stripe.", "fact")
-    assert whole(memory, f"message::{turn.message_id}")["text"] == "Do refunds go through Stripe?"
+    assert (
+        whole_text(memory, f"message::{turn.message_id}")["text"] == "Do refunds go through Stripe?"
+    )
     found = audit(memory, stored.memory_id, bytes(32))
     assert found.intact and [each["what"] for each in found.trail] == ["stored"]
     assert "not ingested yet" in found.rows[0]["reason"] and not found.runs

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.commits import Evidence, uncontested
+from memory_assets.commits import Evidence, without_contested_guesses
 from memory_assets.commits.attribution import same_file
 from memory_assets.commits.work import Written, telling_line, trailer_names
 from memory_assets.models import Turn
@@ -286,7 +286,7 @@ def test_better_evidence_of_another_session_outweighs_lines(
     rows = [(one.sha, str(one.evidence), "first") for one in session.claims().values()]
     rows += [(one.sha, str(one.evidence), "other") for one in other.claims().values()]
     assert {name for _, _, name in rows} == {"first", "other"}
-    assert uncontested(rows) == ["other"]
+    assert without_contested_guesses(rows) == ["other"]
 
 
 def test_only_what_an_edit_wrote_counts_as_written(session: Session) -> None:

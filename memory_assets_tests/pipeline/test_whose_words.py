@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.pipeline.checks.source_turns import count_sources
 from memory_assets.pipeline.checks.verify import prompts_in_one_chunk
-from memory_assets.pipeline.ownership.repeated_prompts import Opening, of_orchestrators
+from memory_assets.pipeline.ownership.repeated_prompts import Opening, orchestrated_sessions
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.sessions.conversation import Conversations
 from memory_assets.record_identity import RecordIdentity
@@ -350,7 +350,7 @@ def _orchestrated(*sessions: Sequence[str]) -> list[int]:
             "claude-code", SHED, str(number), "", f"{number}.jsonl", 1, 0, "", "", None, facts=facts
         )
         rows.append(row)
-    return sorted(map(int, of_orchestrators(rows)))
+    return sorted(map(int, orchestrated_sessions(rows)))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from memory_assets.serving.answer_lines import (
     search_notes,
 )
 from memory_assets.serving.views import AgentText, blame_view
-from memory_assets.status import lasting
+from memory_assets.status import duration_text
 from memory_assets_tests.recall.conftest import Asked
 
 TURN = "session::3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741::turn::1"
@@ -100,7 +100,7 @@ def test_blame_names_the_project_of_a_file_that_is_not_here(asked: Asked) -> Non
 )
 def test_a_length_of_time_is_said_in_its_largest_unit(seconds: float, said: str) -> None:
     """One that it holds twice."""
-    assert lasting(seconds) == said
+    assert duration_text(seconds) == said
 
 
 def test_long_lists_are_cut_and_say_how_much_is_left() -> None:

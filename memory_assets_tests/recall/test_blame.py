@@ -23,7 +23,7 @@ from memory_assets.pipeline.tables.commit_links import link_commit, links_of, un
 from memory_assets.recall.files.blame import blame, proof_in_words
 from memory_assets.recall.files.names import only_file
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.show import whole
+from memory_assets.recall.show import whole_text
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 from memory_assets_tests.command_line import run_here
@@ -293,7 +293,7 @@ def test_a_commit_that_no_repository_has_is_linked_by_force_alone(shop: Shop) ->
     link = link_commit(shop.components, SECOND, "deadbee", shop.repository, force=True)
     assert (link.evidence, link.subject) == ("by-hand-unchecked", "")
     assert shop.sessions("deadbee") == {SECOND: ("by-hand-unchecked", None)}
-    assert whole(shop.memory(), link.id)["text"] == "deadbee (linked by hand unchecked)"
+    assert whole_text(shop.memory(), link.id)["text"] == "deadbee (linked by hand unchecked)"
 
 
 def test_a_link_has_the_subject_of_its_commit_without_secrets(shop: Shop) -> None:
@@ -303,7 +303,9 @@ def test_a_link_has_the_subject_of_its_commit_without_secrets(shop: Shop) -> Non
     link = link_commit(shop.components, SECOND, sha[:10], Path("/"))
     assert (link.commit, link.evidence) == (sha, "by-hand")
     assert link.subject.startswith("Revoke ") and secret not in link.subject
-    assert f"{sha[:12]} {link.subject} (linked by hand)" in whole(shop.memory(), link.id)["text"]
+    assert (
+        f"{sha[:12]} {link.subject} (linked by hand)" in whole_text(shop.memory(), link.id)["text"]
+    )
 
 
 def test_a_link_is_removed_by_its_commit(shop: Shop) -> None:
@@ -327,7 +329,7 @@ def test_links_of_earlier_versions_are_read(shop: Shop) -> None:
     lake, of_links = shop.components.lake, (COMMIT_LINKS, shop.project, SECOND)
     altered(lake, *of_links, lake.read(*of_links).drop_columns(["subject", "evidence"]))
     assert shop.sessions("HEAD") == {SECOND: ("by-hand", None)}
-    assert "(linked by hand)" in whole(shop.memory(), link.id)["text"]
+    assert "(linked by hand)" in whole_text(shop.memory(), link.id)["text"]
     link_commit(shop.components, SECOND, "HEAD~1", shop.repository)
     before, after = links_of(shop.components, shop.project, SECOND)
     assert (before.evidence, before.subject) == ("by-hand", "") and after.subject

@@ -9,7 +9,12 @@ import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound, UnknownName
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.names import id_named, project_named, projects_named, session_named
+from memory_assets.recall.names import (
+    resolve_id,
+    resolve_project,
+    resolve_projects,
+    resolve_session,
+)
 from memory_assets.requests.questions import (
     FrictionRequest,
     HowRequest,
@@ -80,7 +85,7 @@ def test_a_project_is_named_by_its_path_its_repository_or_the_end_of_either(
     catalog: Catalog, text: str, project: str
 ) -> None:
     """Or by its own name; in any case; also one that is on disk alone."""
-    assert projects_named(catalog, text, ["-opt-later"]) == [project]
+    assert resolve_projects(catalog, text, ["-opt-later"]) == [project]
 
 
 def test_a_dot_is_the_project_of_the_current_directory(
@@ -93,10 +98,10 @@ def test_a_dot_is_the_project_of_the_current_directory(
     name = str(tmp_path / "here").replace("/", "-").replace("_", "-").replace(".", "-")
     for directory in (tmp_path / "here", inside, tmp_path / "link"):
         monkeypatch.chdir(directory)
-        assert projects_named(catalog, ".", [name]) == [name]
+        assert resolve_projects(catalog, ".", [name]) == [name]
     monkeypatch.chdir("/")
     with pytest.raises(UnknownName):
-        projects_named(catalog, ".", [name])
+        resolve_projects(catalog, ".", [name])
 
 
 @pytest.mark.parametrize("text", ["", " ", "/", "/home/ada/elsewhere", "op", "ork-app", "nowhere"])
@@ -107,15 +112,15 @@ def test_a_project_that_is_not_known_is_refused_with_those_that_are(
     other."""
     known = r"known are: Shop-api, app, app/blue, desk, jobs, shop\.ui, ~"
     with pytest.raises(UnknownName, match=known):
-        project_named(catalog, text)
+        resolve_project(catalog, text)
 
 
 def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: Catalog) -> None:
     """Long lists are cut, and say how many are left."""
     with pytest.raises(ConfigurationError, match="can mean -home-ada-code-app, opt/app; give"):
-        project_named(catalog, "app")
+        resolve_project(catalog, "app")
     with pytest.raises(ConfigurationError, match=r"-many-19-x and 5 more; give"):
-        projects_named(catalog, "x", [f"-many-{number:02}-x" for number in range(25)])
+        resolve_projects(catalog, "x", [f"-many-{number:02}-x" for number in range(25)])
 
 
 @pytest.mark.parametrize(
@@ -138,9 +143,9 @@ def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: 
 )
 def test_an_id_may_begin_as_only_one_session_does(asked: Asked, text: str, full: str) -> None:
     """And a session's with or without `session::`; a commit stands for its row."""
-    found = id_named(asked.memory, text)
+    found = resolve_id(asked.memory, text)
     assert found.id == full
-    assert session_named(asked.memory, text)[1] == found.parts.session_id
+    assert resolve_session(asked.memory, text)[1] == found.parts.session_id
     shown = asked.memory.show(text)
     assert shown == asked.memory.show(full) and shown
 
@@ -150,7 +155,7 @@ def test_a_beginning_that_several_sessions_have_is_refused_with_all_of_them(aske
     begun = [each for each in asked.memory.catalog.products.spans() if each[1].startswith("0")]
     assert len(begun) > 1
     with pytest.raises(ConfigurationError) as error:
-        id_named(asked.memory, "session::0::turn::0")
+        resolve_id(asked.memory, "session::0::turn::0")
     assert all(session_id in str(error.value) for _, session_id, _, _ in begun)
 
 
@@ -158,7 +163,7 @@ def test_a_beginning_that_several_sessions_have_is_refused_with_all_of_them(aske
 def test_an_id_of_no_session_is_not_found(asked: Asked, text: str) -> None:
     """Neither a session nor a commit begins so."""
     with pytest.raises(NotFound, match="no session ffff"):
-        id_named(asked.memory, text)
+        resolve_id(asked.memory, text)
 
 
 @pytest.mark.parametrize("project", [HARBOR, "harbor-api", "/home/mara/code/harbor-api/src"])
@@ -238,7 +243,7 @@ def test_a_reader_is_told_names_that_mean_one_project(memory: Memory) -> None:
     names = ["a-b", "c-b", "my-tide-sync", "srv/tide-sync", "~/tide-sync"]
     assert sorted(spoken.values()) == names
     for project, name in spoken.items():
-        assert projects_named(memory.catalog, name) == [project]
+        assert resolve_projects(memory.catalog, name) == [project]
 
 
 def test_an_end_of_a_path_is_no_path_in_the_current_directory(
@@ -250,9 +255,9 @@ def test_an_end_of_a_path_is_no_path_in_the_current_directory(
     row.facts["project_root"] = str(here)
     catalog.sources.put(row)
     monkeypatch.chdir(here)
-    assert projects_named(catalog, "opt/app") == ["-opt-app"]
+    assert resolve_projects(catalog, "opt/app") == ["-opt-app"]
     (here / "opt" / "app").mkdir(parents=True)
-    assert projects_named(catalog, "opt/app") == ["-here"]
+    assert resolve_projects(catalog, "opt/app") == ["-here"]
 
 
 def test_without_a_project_an_answer_is_of_none(memory: Memory) -> None:

@@ -18,7 +18,7 @@ from memory_assets.cli.cli import memory as command_line
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall import Memory
 from memory_assets.recall.cross_query.cross_query import cross_query
-from memory_assets.recall.names import shortened
+from memory_assets.recall.names import shortest_id
 from memory_assets.recall.sessions.session import session_overview
 from memory_assets.recall.sessions.timeline import timeline
 from memory_assets.requests.arguments import Arguments, Door, declared
@@ -177,7 +177,7 @@ class _Everywhere:
     def short_id(self, row: Mapping[str, Any], name: str = "id") -> Any:
         """The id of a row as the tools of MCP tell it."""
         session = row.get("session_id") or row["metadata"]["session_id"]
-        return row[name] and shortened(self.memory, row[name], session)
+        return row[name] and shortest_id(self.memory, row[name], session)
 
     def short_items(self, items: list[dict[str, Any]], session: str) -> list[dict[str, Any]]:
         """The items of a session as the tools of MCP tell them."""

@@ -33,7 +33,7 @@ from memory_assets.requests.search import MAX_HITS, SearchRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
-from memory_assets.stores.hidden import HiddenSessions
+from memory_assets.stores.stores import HiddenSessions
 from memory_assets_tests.command_line import environment_of, run_here
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked, components_of
 from memory_assets_tests.transcript_files import write_claude

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.names import id_named, may_be_id, shortened
+from memory_assets.recall.names import looks_like_id, resolve_id, shortest_id
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.sessions import records
 from memory_assets.recall.sessions.records import as_diff, record_page, records_behind
@@ -264,13 +264,13 @@ def test_a_short_id_is_taken_wherever_an_id_is(tmp_path: Path) -> None:
     session = worked.session("a", *CALLS, cwd=HERE)
     memory = worked.memory()
     turn = f"session::{session}::turn::0"
-    short = shortened(memory, f"{turn}::part::1", session)
-    assert short == "0000000a:0" and id_named(memory, short).id == turn
+    short = shortest_id(memory, f"{turn}::part::1", session)
+    assert short == "0000000a:0" and resolve_id(memory, short).id == turn
     assert memory.show(short) == memory.show(turn)
     assert resolve_anchor(memory, short).item_id == turn
-    assert may_be_id(short) and not may_be_id("hinge:12")
+    assert looks_like_id(short) and not looks_like_id("hinge:12")
     commit = f"commit::{session}::1f2e3d4"
-    assert shortened(memory, commit, session) == "commit::0000000a::1f2e3d4"
-    assert shortened(memory, "kiln::docs/a.md::1", "docs/a.md") == "kiln::docs/a.md::1"
+    assert shortest_id(memory, commit, session) == "commit::0000000a::1f2e3d4"
+    assert shortest_id(memory, "kiln::docs/a.md::1", "docs/a.md") == "kiln::docs/a.md::1"
     with pytest.raises(NotFound, match="nothing in memory is called"):
         resolve_anchor(memory, "nowhere:12")

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent, TextResourceContents
 
 from memory_assets.agents import AGENTS
-from memory_assets.recall.names import shortened
+from memory_assets.recall.names import shortest_id
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.serving import mcp_server
 from memory_assets.serving.answer_size import (
@@ -466,7 +466,7 @@ def test_the_pages_of_a_search_have_all_hits_once(asked: Asked) -> None:
     """In order, by following the next call; there is no page after the last."""
     query: dict[str, Any] = {"query": "lighthouse report test", "n": 200, "kind": "all"}
     hits = asked.memory.search(query["query"], kinds="all", n=200).hits
-    wanted = [shortened(asked.memory, hit.id, hit.metadata["session_id"]) for hit in hits]
+    wanted = [shortest_id(asked.memory, hit.id, hit.metadata["session_id"]) for hit in hits]
     found: list[str] = []
     page = 1
     while True:

@@ -14,7 +14,12 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.excerpts import excerpt, marked_words
-from memory_assets.recall.search.spelling import Vocabulary, corrections, in_english, replaced
+from memory_assets.recall.search.spelling import (
+    Vocabulary,
+    corrections,
+    in_english,
+    with_corrections,
+)
 from memory_assets.requests.search import MODES
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.stores.chroma import server as chroma_server
@@ -135,7 +140,7 @@ def test_a_project_is_asked_in_its_own_words(tmp_path: Path) -> None:
 
 def test_only_whole_words_are_replaced() -> None:
     """A word within another stays."""
-    assert replaced("tabel tabels my-tabel", {"tabel": "table"}) == "table tabels my-tabel"
+    assert with_corrections("tabel tabels my-tabel", {"tabel": "table"}) == "table tabels my-tabel"
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "keyword"])

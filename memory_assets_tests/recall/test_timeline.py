@@ -15,7 +15,7 @@ from memory_assets.pipeline.tables.commit_links import link_commit
 from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.sessions.session import session_items, session_overview
 from memory_assets.recall.sessions.timeline import Timeline, timeline
-from memory_assets.recall.show import whole
+from memory_assets.recall.show import whole_text
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
@@ -294,13 +294,13 @@ def test_observations_and_commits_stand_in_the_turn_that_completed_them(observed
     (commit,) = [row for row in _rows_of(memory, SESSION_COMMITS, project) if row["commit"]]
     assert timeline(memory, commit["commit"][:7]).anchor_id == commit["id"]
     assert timeline(memory, "abcdef12").anchor_id == f"link::{REPORTS}::abcdef1234567"
-    assert "linked by hand" in whole(memory, f"link::{REPORTS}::abcdef1234567")["text"]
+    assert "linked by hand" in whole_text(memory, f"link::{REPORTS}::abcdef1234567")["text"]
     observations = _rows_of(memory, OBSERVATIONS, project)
     for row in (commit, *observations):
         assert items[row["id"]].turn_id == row["turn_id"]
         assert timeline(memory, row["id"], before=1, after=1).anchor_id == row["id"]
     for row in observations:
-        assert row["narrative"] in whole(memory, row["id"])["text"]
+        assert row["narrative"] in whole_text(memory, row["id"])["text"]
     turns = [item for item in items.values() if item.kind == "turns"]
     for row in observations:
         before = [turn.turn_index for turn in turns if turn.order < items[row["id"]].order]

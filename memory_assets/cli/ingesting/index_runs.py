@@ -24,9 +24,10 @@ from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 
 _WORDS = tuple(Pass(asset, (asset,)) for asset in DOCUMENTS.assets)
-_FIRST_DOCUMENTS, _DOCUMENTS = 32, 256
-"""The newest documents that can be found before others are read, and how many then follow at once:
-about .5 and 2 CPU seconds by words."""
+_FIRST_DOCUMENTS = 32
+"""The newest documents that can be found before others are read: about .5 CPU seconds by words."""
+_DOCUMENTS_A_PASS = 256
+"""Documents of each later pass: about 2 CPU seconds by words."""
 _CALM_SECONDS = 2.0
 """While changes are no older, no more than the first documents are embedded at once."""
 
@@ -88,7 +89,7 @@ class _Parts:
                 break
             if not self._seconds_of_calm():
                 return
-            self._most = _DOCUMENTS
+            self._most = _DOCUMENTS_A_PASS
         self._most, self._embeds = _FIRST_DOCUMENTS, True
         for asset in DOCUMENT_VECTORS.assets:
             yield Pass(asset, (asset,))

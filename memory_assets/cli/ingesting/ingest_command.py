@@ -25,16 +25,16 @@ from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_records
 from memory_assets.pipeline.plan.plan import (
+    partitions_with_agent_memory,
     plan_agent_memory,
     plan_outdated,
     plan_unchecked,
-    written,
 )
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
-from memory_assets.recall.names import projects_named
+from memory_assets.recall.names import resolve_projects
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import require_own, require_writable
@@ -137,7 +137,9 @@ def _ingest_once(
         console.print(f"Found {rendering.escaped(', '.join(by_agent))}.")
     indexed = any(map(is_workspace, components.catalog.projects()))
     is_first = not components.catalog.sources.rows()
-    on_record = bool(components.catalog.sources.rows() or written(components) or indexed)
+    on_record = bool(
+        components.catalog.sources.rows() or partitions_with_agent_memory(components) or indexed
+    )
     require_transcripts(roots, transcripts, on_record)
     for line in empty_directories(settings, transcripts):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
@@ -145,7 +147,7 @@ def _ingest_once(
     projects = [
         name
         for project in projects
-        for name in projects_named(components.catalog, project, sources)
+        for name in resolve_projects(components.catalog, project, sources)
     ]
     if full:
         _forget_work(components, projects)
@@ -195,7 +197,10 @@ def _load_redactor(components: Components) -> None:
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Mark every stage of the projects (all if none is given) as not done, but for sessions that
     cannot be made again; delete what an older table brought back of forgotten ones."""
-    everything = (*components.catalog.sources.counts_by("project"), *written(components))
+    everything = (
+        *components.catalog.sources.counts_by("project"),
+        *partitions_with_agent_memory(components),
+    )
     forget_lost_rows(components, set(projects or everything), thoroughly=True)
     for project in projects or everything:
         kept_sessions = without_records(components, project)

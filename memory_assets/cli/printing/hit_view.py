@@ -23,7 +23,7 @@ from memory_assets.serving.answer_lines import (
     project_name,
     unsure_note,
 )
-from memory_assets.serving.layout import Layout, cells, cut, styled, wrapped
+from memory_assets.serving.layout import Layout, cells, cut_to_width, styled, wrapped
 from memory_assets.serving.visible_text import printable, without_markdown
 from memory_assets.writing_systems import UNSPACED, pieces
 
@@ -62,7 +62,7 @@ def terminal_lines(
     with `full`, the whole text of each hit; ages as of `now`. Hits of one session stand together
     below the best of them; `by_time`, only those that follow one another."""
     if answer["weak"]:
-        yield cut(unsure_note(answer["missing"]), width)
+        yield cut_to_width(unsure_note(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
     for group in by_session(answer["hits"], by_time=by_time):
         for position, ranked in enumerate(group):
@@ -163,12 +163,12 @@ class HitView:
         if below:
             yield indent + (styled(shown_id, "cyan") if self._colours else shown_id)
         if copies := copies_note(hit["metadata"]):
-            yield indent + cut(printable(copies), room)
+            yield indent + cut_to_width(printable(copies), room)
         most = _FIRST_HITS_LINES[rank - 1] if rank <= len(_FIRST_HITS_LINES) else _LATER_HITS_LINES
         for line in self._text(hit, room, most):
             yield f"{indent}{line}".rstrip()
         for line in later_lines(hit):
-            yield indent + cut(printable(line), room)
+            yield indent + cut_to_width(printable(line), room)
 
     def _place(self, hit: Mapping[str, Any]) -> str:
         """Return the project of a hit, if the hits are of several, and its memory, if that was
@@ -178,7 +178,7 @@ class HitView:
         several = len(self._projects) > 1 or "memory" in metadata
         project = project_name(metadata) if several else ""
         most = min(_MOST_PLACE, self._width // 4)
-        return cut(printable(f"{project} {memory}".strip()), most)
+        return cut_to_width(printable(f"{project} {memory}".strip()), most)
 
     def _text(self, hit: Mapping[str, Any], room: int, most: int) -> Iterator[str]:
         """Yield the lines of a hit's text, `most` of them, after where it stands if it was searched
@@ -189,7 +189,7 @@ class HitView:
             yield from _body(hit, query, room, most, self._colours, self._full, title)
             return
         if "record" in hit["metadata"]:
-            yield cut(printable(f"{place_in_turn(hit['metadata'])}:"), room)
+            yield cut_to_width(printable(f"{place_in_turn(hit['metadata'])}:"), room)
         literal = re.compile(r"\s+".join(map(re.escape, query.split())), re.IGNORECASE)
         for line in wrapped(" ".join(printable(hit["text"]).split()), room)[:_EXACT_LINES]:
             yield (
@@ -246,7 +246,7 @@ def _head(
         room = width - len(rank) - cells(facts_text) - 2
         if room >= _LEAST_TITLE:
             break
-    title = cut(title, max(room, 1))
+    title = cut_to_width(title, max(room, 1))
     if not colours:
         return f"{rank}{title}  {facts_text}"
     return f"{rank}{styled(title, 'bold')}  {styled(facts_text, 'cyan')}"

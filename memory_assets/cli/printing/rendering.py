@@ -10,9 +10,10 @@ import logging
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
 from threading import Timer
 from typing import TYPE_CHECKING, Any, TextIO
@@ -26,8 +27,6 @@ from memory_assets.serving.visible_text import Frame, printable, visible_payload
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
-import shutil
-from contextlib import suppress
 
 WORTH_SAYING_SECONDS = 5.0
 """Seconds from which on the console says that search by words works, while vectors are still

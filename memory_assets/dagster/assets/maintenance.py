@@ -16,7 +16,7 @@ import dagster as dg
 from memory_assets.dagster.assets.collections import COLLECTIONS, keyword_index
 from memory_assets.dagster.assets.step import StepResults
 from memory_assets.dagster.expectations import great_expectations_agree
-from memory_assets.dagster.metadata import REMOVES, checked
+from memory_assets.dagster.metadata import REMOVES, check_result
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
@@ -155,9 +155,9 @@ def memory_status(memory: MemoryParam) -> StepResults:
         shown = dg.MetadataValue.md(status_report(components, current))
         yield dg.MaterializeResult(metadata={"report": shown, **figures})
         for name, verdict in status_verdicts(components, current).items():
-            yield checked("memory_status", name, verdict)
+            yield check_result("memory_status", name, verdict)
         agreed = great_expectations_agree(components)
-        yield checked("memory_status", "great_expectations_agree", agreed)
+        yield check_result("memory_status", "great_expectations_agree", agreed)
 
 
 @dg.asset(deps=PUBLISHED, group_name="maintenance", kinds={"deltalake"})

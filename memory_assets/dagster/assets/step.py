@@ -15,7 +15,7 @@ from typing import Any
 
 import dagster as dg
 
-from memory_assets.dagster.metadata import SEARCHED_FIRST, checked, materialized
+from memory_assets.dagster.metadata import SEARCHED_FIRST, check_result, materialization
 from memory_assets.dagster.op_events import OpEvents
 from memory_assets.dagster.partitions import agent_memory, partitions_of, projects, workspaces
 from memory_assets.dagster.resources import (
@@ -30,7 +30,7 @@ from memory_assets.pipeline.ingest.batch_run import BatchRun, evaluation
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Pass, failed_asset
 from memory_assets.pipeline.ingest.steps import STEPS, Made, run_step
 from memory_assets.pipeline.ingest.workers import Workers
-from memory_assets.pipeline.plan.plan import written
+from memory_assets.pipeline.plan.plan import partitions_with_agent_memory
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.workspaces import Workspaces
@@ -78,9 +78,9 @@ def run_steps(
         for asset in assets:
             for outcome in _outcomes(context, components, project, asset):
                 if isinstance(outcome, Verified):
-                    yield checked(asset, outcome.name, outcome.verdict)
+                    yield check_result(asset, outcome.name, outcome.verdict)
                 elif dg.AssetKey(asset) in context.selected_asset_keys:
-                    yield materialized(components, outcome.report)
+                    yield materialization(components, outcome.report)
                 if failed_asset(outcome):
                     return
 
@@ -163,7 +163,7 @@ def _existing_partitions(
     """Return the partitions of which anything is on disk or on record."""
     with no_text_in_errors():
         if definition == agent_memory:
-            existing: Container[str] = written(components)
+            existing: Container[str] = partitions_with_agent_memory(components)
         elif definition == workspaces:
             indexed = {workspace.partition for workspace in Workspaces(components.data_dir).all()}
             existing = indexed | components.catalog.projects()

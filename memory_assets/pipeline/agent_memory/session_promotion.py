@@ -111,7 +111,7 @@ def promoted_from(
     promoted: list[tuple[str, str]] = []
     for project in sorted({project for project, _ in keys}):
         ids = {session_id for of, session_id in keys if of == project}
-        for memory in _promoted(components, project):
+        for memory in _memories_from_sessions(components, project):
             if not shown_only(components, memory):
                 continue
             sources = _source_turns(components, memory.memory_id)
@@ -137,7 +137,9 @@ class _Writer:
         self._memory = open_gateway(components, project)
         self._partition = partition_of(project)
         self._forgotten = tombstones(components).forgotten()
-        self._known = {memory.entities: memory for memory in _promoted(components, project)}
+        self._known = {
+            memory.entities: memory for memory in _memories_from_sessions(components, project)
+        }
         self.count, self.waiting = 0, False
 
     def write(self, candidate: Lasting) -> None:
@@ -195,7 +197,7 @@ class _Writer:
         self.count += 1
 
 
-def _promoted(components: Components, project: str) -> Sequence[StoredMemory]:
+def _memories_from_sessions(components: Components, project: str) -> Sequence[StoredMemory]:
     """Return the memories of a project that came from sessions, archived ones first."""
     archived = components.journal.archived()
     stored = components.journal.memories({"project": project}, sort="stored_at")

@@ -121,7 +121,7 @@ def make_trail(components: Components, partition: str) -> StageReport:
     return _export(components, partition, TRAIL, make)
 
 
-def outdated(components: Components, partition: str) -> int:
+def count_outdated(components: Components, partition: str) -> int:
     """Return the number of conversations and memories of a partition whose rows in the lake are
     not made of their present state, or that the journal does not have."""
     count = 0

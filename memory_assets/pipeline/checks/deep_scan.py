@@ -136,11 +136,8 @@ def files_under(
     Only a part of a root can be excluded, never a root itself or a directory that contains one.
     Directories that cannot be listed are appended to `unreadable`."""
     tops = {root.resolve() for root in roots}
-    left_out = {
-        real
-        for real in (path.resolve() for path in excluded)
-        if not any(top == real or real in top.parents for top in tops)
-    }
+    left_out = {path.resolve() for path in excluded}
+    left_out -= {*tops, *(parent for top in tops for parent in top.parents)}
     seen: set[Path] = set()
     for root in roots:
         for path in _walk(root, [] if unreadable is None else unreadable):

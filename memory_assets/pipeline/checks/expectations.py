@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, pending, pending_rows
+from memory_assets.pipeline.stage.pending_checks import MATCHED, pending_rows, sessions_to_check
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import Expectations, Table
@@ -70,7 +70,7 @@ def matches_schema(
     meet its expectations, by the engine `unmet`; passing is noted under `note`. Keys must be
     unique among these rows."""
     version = matching_version(table, expected)
-    sessions = pending(components, project, table, note, version)
+    sessions = sessions_to_check(components, project, table, note, version)
     parts: list[pa.Table] = []
     unlike = 0
     for batch in pending_rows(components.lake, project, table, sessions):

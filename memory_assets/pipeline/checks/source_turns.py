@@ -23,7 +23,7 @@ from memory_assets.paths import is_gone
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.ownership.removed_records import tombstones
-from memory_assets.pipeline.ownership.repeated_prompts import of_orchestrators
+from memory_assets.pipeline.ownership.repeated_prompts import orchestrated_sessions
 from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
@@ -125,7 +125,7 @@ def count_sources(
         files = on_disk.sources.get(project, [])
         reasons = _reasons(components, project, files)
         on_record = {session for where, session in searchable.by_session if where == project}
-        repeating = of_orchestrators(components.catalog.sources.rows(project))
+        repeating = orchestrated_sessions(components.catalog.sources.rows(project))
         main = {source.session_id for source in files if source.agent_id is None}
         count.archived += len(on_record - main - _sessions_on_disk(components, project))
         of_agents: defaultdict[str, list[Source]] = defaultdict(list)

@@ -40,7 +40,9 @@ _ESCAPE = re.compile(
     rb"|%[0-9A-Fa-f]{2}"
 )
 _ESCAPE_BYTES = 32
-_TOKEN_RUN, _BASE64_RUN, _WRAPPED_RUN = 16, 22, 40
+_TOKEN_RUN = 16
+_BASE64_RUN = 22
+_WRAPPED_RUN = 40
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _GAP = base64.b64encode(b"\n\0\n")
 _BASE64_DEPTH = 2
@@ -95,7 +97,7 @@ class ValueSearch:
         """Yield the values in `data` that are encoded in base64, once or twice."""
         runs = _base64_runs(data)
         for skipped in range(4) if runs else ():
-            starts, decoded = _decoded(runs, skipped)
+            starts, decoded = _decode(runs, skipped)
             matches = list(self._plain(decoded))
             if depth > 1:
                 matches += self._encoded(decoded, depth - 1)
@@ -184,7 +186,7 @@ def _base64_runs(data: bytes) -> list[tuple[int, bytes]]:
     return [(offset, text.translate(_URL_SAFE)) for offset, text in runs]
 
 
-def _decoded(runs: Sequence[tuple[int, bytes]], skipped: int) -> tuple[list[int], bytes]:
+def _decode(runs: Sequence[tuple[int, bytes]], skipped: int) -> tuple[list[int], bytes]:
     """Return the runs decoded from their character `skipped` on, all in one with gaps
     between them, and where each starts in it."""
     texts = [text[skipped : skipped + (len(text) - skipped) // 4 * 4] for _, text in runs]

@@ -1,7 +1,7 @@
 """Checks of a project's tables and collections.
 
 Each function returns a `Verdict` with counts, never with text, and repairs nothing. A session that
-passed is not checked again until it changes (`pending`).
+passed is not checked again until it changes (`sessions_to_check`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collecti
 from memory_assets.pipeline.indexes.keywords import differences
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import Batch, fresh_rows, pending, pending_rows
+from memory_assets.pipeline.stage.pending_checks import (
+    Batch,
+    fresh_rows,
+    pending_rows,
+    sessions_to_check,
+)
 from memory_assets.pipeline.stage.quarantine import names_held
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction import TAG
@@ -68,7 +73,9 @@ class Verdict:
     @property
     def outcome(self) -> str:
         """The result in a word."""
-        return "passed" if self.passed else "warning" if self.warning else "failed"
+        if self.passed:
+            return "passed"
+        return "warning" if self.warning else "failed"
 
 
 def _rebuild_command(components: Components, partition: str) -> str:
@@ -102,7 +109,7 @@ def scan_pending(
     """Scan the sessions of a table that did not pass this `version` of a check, and note those that
     pass; return the number of files and the reports. Sessions are scanned in batches; a batch with
     a report is scanned again session by session, to know which sessions have the value."""
-    sessions = pending(components, project, table, check, version)
+    sessions = sessions_to_check(components, project, table, check, version)
     reports: list[Report] = []
     by_name = {session.session_id: session for session in sessions}
     for batch in pending_rows(components.lake, project, table, sessions):
@@ -202,7 +209,7 @@ def _compare(
     Sessions that passed are skipped until a file of theirs changes, and those in `skipped`.
     `counted` names the number of keys in the second table."""
     lake = components.lake
-    candidates = pending(components, project, source[0], check, compared_to=target[0])
+    candidates = sessions_to_check(components, project, source[0], check, compared_to=target[0])
     sessions = [candidate for candidate in candidates if candidate.session_id not in skipped]
     counts = Counter(dict.fromkeys((counted, "missing", "repeated", "extra"), 0))
     differing: set[str] = set()
@@ -311,7 +318,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     collections = {name: _collection(components, name) for name in names}
     incarnations = (one.incarnation if one else "" for one in collections.values())
     pending_sessions = partial(
-        pending,
+        sessions_to_check,
         *(components, project, index.table, index.stage, input_hash(*incarnations)),
         beside=dict.fromkeys(products),
     )
@@ -358,7 +365,7 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
         return _NO_EMBEDDER
     expected = components.embedder.embedder_id
     others: Counter[str] = Counter()
-    sessions = pending(components, project, index.embeddings, "embedder", expected)
+    sessions = sessions_to_check(components, project, index.embeddings, "embedder", expected)
     for session in sessions:
         where = (index.embeddings, project, session.session_id)
         ids = _rows(components.lake, *where, ["embedder_id"])
@@ -433,7 +440,7 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
     """Whether every line of every chunk is a line of its document. `lines_left_out` counts lines in
     no chunk: extension keys of interfaces (docs/workspace.md)."""
     lake, catalog = components.lake, components.catalog
-    sessions = pending(
+    sessions = sessions_to_check(
         components, partition, WORKSPACE_CHUNKS, "placed", compared_to=WORKSPACE_DOCUMENTS
     )
     misplaced: set[str] = set()

@@ -43,7 +43,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     upsert_rows,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.report import StageReport, timed
+from memory_assets.pipeline.stage.report import StageReport, timing
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.client import ask_again
@@ -64,7 +64,7 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
     its collections are made again, and those of other programs are copied from it.
     """
     report = StageReport(index.stage, project)
-    with components.project_lock(project), timed(report):
+    with components.project_lock(project), timing(report):
         try:
             _CollectionWriter(components, project, index, report).make_equal()
         except StoreMismatch:

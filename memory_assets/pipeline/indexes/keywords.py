@@ -36,8 +36,8 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     collection_metadata,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import pending
-from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.stage.pending_checks import sessions_to_check
+from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Product
@@ -90,7 +90,7 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
     report = StageReport(stage, project)
     opened = keyword_files.open_for_writing(keywords_path(components))
     removed: set[str] = set()
-    with closing(opened) as index, components.project_lock(project), timed(report):
+    with closing(opened) as index, components.project_lock(project), timing(report):
         hashes = components.catalog.products.hashes_by_stage(project, STAGES_OF_KEYWORDS)
         batch = _Batch(components, project, index)
         expected = {
@@ -182,7 +182,7 @@ def _differences(
     places = index.places(kind, project) if index else {}
     incarnation = index.incarnation if index else ""
     check = components, project, table, stage_of(kind), incarnation
-    sessions = {note.session_id: note for note in pending(*check, beside=places)}
+    sessions = {note.session_id: note for note in sessions_to_check(*check, beside=places)}
     indexed = index.ids_of(kind, project, sessions) if index and sessions else {}
     changed = (
         index.changed(block for name in sessions for block in places.get(name, ()))

@@ -24,7 +24,7 @@ from memory_assets.stores.runs.ledger import (
     EndedRun,
     RunLedger,
     Unreported,
-    ended,
+    ended_now,
 )
 
 
@@ -61,7 +61,7 @@ def noted_run(components: Components, job: str, partitions: Sequence[str]) -> It
         raise
     finally:
         for begun in ledger.begun(run.run_id):
-            ledger.note_ended(ended(begun, status))
+            ledger.note_ended(ended_now(begun, status))
 
 
 RunsById = Callable[[Iterable[str]], Mapping[str, EndedRun]]

@@ -151,7 +151,10 @@ class Batch:
         if limit == 0:
             return cls(ordered, [task(name, 0) for name in ordered])
         first_files, *rest = _split_by_size(changed, _FIRST_BYTES) or [[]]
-        first_files = changed[:limit] if limit else first_files if rest else []
+        if limit:
+            first_files = changed[:limit]
+        elif not rest:
+            first_files = []  # all is small enough for one pass
         first = Counter(source.project for source in first_files)
         tasks = [task(name, most, is_first=True) for name, most in first.items()]
         if limit:

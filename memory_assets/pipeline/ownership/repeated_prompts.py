@@ -17,12 +17,14 @@ from memory_assets.models import NOT_TYPED, PROGRAM, Record
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.catalog.schema import SourceRow
 
-_SHORTEST, _WIDE = 60, re.compile(r"[\u2e80-\ud7ff]")
-"""Fewest letters of a prompt that nobody types repeatedly. A character of Chinese, Japanese or
-Korean counts as three."""
-_SESSIONS, _SHARE = 5, 0.9
-"""Fewest sessions that begin with the same prompt of an orchestrator, and the least share of them
-without another prompt."""
+_SHORTEST_REPEATED = 60
+"""Fewest letters of a prompt that nobody types repeatedly."""
+_WIDE = re.compile(r"[\u2e80-\ud7ff]")
+"""A character of Chinese, Japanese or Korean, which counts as three letters."""
+_FEWEST_SESSIONS = 5
+"""Fewest sessions that begin with the same prompt of an orchestrator."""
+_ONE_PROMPT_SHARE = 0.9
+"""The least share of them without another prompt."""
 _MOMENT = re.compile(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d?:\d\d\b"
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
@@ -52,13 +54,13 @@ class Opening:
     def fact(self) -> tuple[int, int] | None:
         """The keyed hash of the first prompt and the number of all; None if it is short, or a
         command."""
-        if len(self._first) + 2 * len(_WIDE.findall(self._first)) < _SHORTEST:
+        if len(self._first) + 2 * len(_WIDE.findall(self._first)) < _SHORTEST_REPEATED:
             return None
         said = self._first.encode("utf-8", "surrogatepass")
         return self._identity.content_of(said), self._prompts
 
 
-def of_orchestrators(rows: Iterable[SourceRow]) -> frozenset[str]:
+def orchestrated_sessions(rows: Iterable[SourceRow]) -> frozenset[str]:
     """Return the sessions of a project, whose files are these rows, that orchestrators started."""
     begun: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for row in rows:
@@ -68,7 +70,7 @@ def of_orchestrators(rows: Iterable[SourceRow]) -> frozenset[str]:
     names: set[str] = set()
     for sessions in begun.values():
         alone = {name for name, prompts in sessions.items() if prompts == 1}
-        if len(alone) >= _SESSIONS and len(alone) >= _SHARE * len(sessions):
+        if len(alone) >= _FEWEST_SESSIONS and len(alone) >= _ONE_PROMPT_SHARE * len(sessions):
             names |= alone
     return frozenset(names)
 

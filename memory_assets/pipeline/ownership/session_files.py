@@ -21,7 +21,7 @@ from memory_assets.pipeline.ownership.attribution import (
     owners,
 )
 from memory_assets.pipeline.ownership.removed_records import tombstones, with_forgotten
-from memory_assets.pipeline.ownership.repeated_prompts import of_orchestrators
+from memory_assets.pipeline.ownership.repeated_prompts import orchestrated_sessions
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.project_names import stands_in
@@ -195,7 +195,7 @@ def session_files(
         components.catalog.sources.rows(project) if ledger is None else ledger,
         key=lambda row: (row.session_id, row.agent_id),
     )
-    repeating = of_orchestrators(rows)
+    repeating = orchestrated_sessions(rows)
     sessions = [
         SessionFiles(
             project,

@@ -39,7 +39,7 @@ from memory_assets.pipeline.plan.lost_tables import forget_lost_rows
 from memory_assets.pipeline.redact.redacted_records import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, pending
+from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, sessions_to_check
 from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
@@ -169,7 +169,7 @@ def _work_reason(
         return counted(len(new), "new or changed file")
     if waiting := retried.intersection(file.session_id for file in outdated):
         return _retry_reason(len(waiting))
-    if scan.vanished(ledger, sources):
+    if scan.vanished_paths(ledger, sources):
         return "files vanished"
     if scan.no_longer_outdated(held, outdated):
         return "sessions held back whose files are gone, or as they were"
@@ -311,7 +311,7 @@ def _has_newer_files(components: Components, table: Table, project: str, than_ns
 def _has_pending(components: Components, table: Table, project: str) -> bool:
     version = matching_version(table, EXPECTATIONS[table.name])
     try:
-        return bool(pending(components, project, table, MATCHED, version))
+        return bool(sessions_to_check(components, project, table, MATCHED, version))
     except DamagedFile:  # the checks say so, and other projects go on
         return True
 
@@ -378,11 +378,11 @@ def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
     nothing is opened. A damaged journal is replaced by its copy."""
     if recover_damaged(components.data_dir / FILE_NAME):
         components.opened.pop("journal", None)
-    partitions = written(components)
+    partitions = partitions_with_agent_memory(components)
     if partitions:
         forget_lost_store(components)
     for partition in partitions:
-        count = agents.outdated(components, partition)
+        count = agents.count_outdated(components, partition)
         reason = f"{counted(count, 'conversation')} or memories new or changed" if count else ""
         reason = reason or derived_reason(components, partition)
         if reason:
@@ -391,7 +391,7 @@ def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
             yield ProjectPlan(partition, reason, fingerprint)
 
 
-def written(components: Components) -> list[str]:
+def partitions_with_agent_memory(components: Components) -> list[str]:
     """Return the partitions of agents' memory, sorted, without creating a journal."""
     lake = components.lake
     partitions = {*lake.projects(AGENT_HISTORY), *lake.projects(AGENT_MEMORY)}

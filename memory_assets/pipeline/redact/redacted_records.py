@@ -14,7 +14,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.due import Status, Work, make_due
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.quarantine import release_changed
-from memory_assets.pipeline.stage.report import StageReport, timed
+from memory_assets.pipeline.stage.report import StageReport, timing
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, count
 from memory_assets.stores.catalog.known_secrets import Redaction
@@ -39,7 +39,7 @@ def redact_project(
     are deleted keeps its rows, which are redacted again when the rules change.
     """
     report = StageReport(STAGE, project)
-    with components.project_lock(project), timed(report):
+    with components.project_lock(project), timing(report):
         due = DueSessions(components, project)
         records = components.catalog.products.of_project(STAGE, project)
         batch = Batch(components.lake, project, REDACTED_RECORDS, REDACTION_AUDIT)
@@ -96,7 +96,7 @@ def precompute_redaction(components: Components, session: SessionFiles) -> Resul
 def audit_project(components: Components, project: str) -> StageReport:
     """Return the report of redaction_audit, which `redact_project` writes: entries by rule."""
     report = StageReport(AUDIT_STAGE, project)
-    with timed(report):
+    with timing(report):
         run_id = components.run_id
         products = list(components.catalog.products.of_project(AUDIT_STAGE, project).values())
         report.add_products(products)

@@ -36,9 +36,9 @@ from memory_assets.pipeline.redact.stored_rows import (
 )
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import (
-    applied,
     as_unredacted,
     audit_entries_of_tags,
+    audit_entry,
 )
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
@@ -293,7 +293,9 @@ class SessionRedaction:
         redaction = self.redactor.propagate(first.redacted)
         record = redaction.record
         traces = first.traces + tuple(
-            applied(record, finding.field, finding.rule, finding.tag, (finding.start, finding.end))
+            audit_entry(
+                record, finding.field, finding.rule, finding.tag, (finding.start, finding.end)
+            )
             for finding in redaction.findings
         )
         if record.redactions != len(traces):

@@ -43,7 +43,7 @@ from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.plan.plan import written
+from memory_assets.pipeline.plan.plan import partitions_with_agent_memory
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.removal.selection import (
     SessionOnRecord,
@@ -459,7 +459,7 @@ def projects_to_redact(components: Components) -> set[str]:
     in which something does, and all that agents wrote, which is looked at as a whole."""
     mark_affected(components)
     affected = components.catalog.known_secrets.affected_sessions()
-    projects = {*(project for project, _ in affected), *written(components)}
+    projects = {*(project for project, _ in affected), *partitions_with_agent_memory(components)}
     cut = KnownValues(components.install_key, components.catalog.known_secrets.of(FORGOTTEN_TEXT))
     for table in (*TABLES.values(), COMMIT_LINKS):
         for project in components.lake.projects(table) if table != REDACTED_RECORDS else ():

@@ -19,7 +19,7 @@ from memory_assets.pipeline.ownership.repeated_prompts import Opening
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
-from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.pipeline.stage.session_cache import FileRecords
 from memory_assets.project_names import stands_in
 from memory_assets.record_identity import RecordIdentity
@@ -61,7 +61,7 @@ def out_of_date(ledger: Iterable[SourceRow], files: Iterable[Source]) -> list[So
     ]
 
 
-def vanished(ledger: Iterable[SourceRow], files: Iterable[Source]) -> list[str]:
+def vanished_paths(ledger: Iterable[SourceRow], files: Iterable[Source]) -> list[str]:
     """Return the paths of files that the ledger has as present and that are deleted.
 
     A file outside the directories that the present settings name is not one of them.
@@ -135,7 +135,7 @@ def scan_project(
     report = StageReport(STAGE, project)
     components.read_records.forget()
     catalog.require_key(components.identity.recognised_by)
-    with components.project_lock(project), timed(report):
+    with components.project_lock(project), timing(report):
         files, report.details["forgotten"] = sources_of(components, project, walked)
         ledger = catalog.sources.rows(project)
         held = unread_files(catalog.quarantine.entries(project))
@@ -176,7 +176,7 @@ def _end_scan(
     """Mark vanished files as gone, release quarantined sessions whose files were read, and add the
     project's totals to the report."""
     catalog, project = components.catalog, report.project
-    report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, files))
+    report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished_paths(ledger, files))
     rows = catalog.sources.rows(project)
     _add_totals(report, rows)
     for session_id in no_longer_outdated(

@@ -26,7 +26,7 @@ from memory_assets.redaction.edits import FORGOTTEN_TEXT
 from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import cannot_write
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
-from memory_assets.stores.gateway_usage import noting, tokens_since
+from memory_assets.stores.gateway_usage import request_noter, tokens_since
 from memory_assets.stores.runs.ledger import FILE_NAME, RunLedger
 from memory_assets.stores.stores import opened_once
 from memory_assets.stores.vector_store import CollectionVersions
@@ -142,7 +142,7 @@ class Components(Engines):
 
     @cached_property
     def _note(self) -> Callable[[EndpointUse], None]:
-        return noting(self.data_dir / USAGE_FILE, "ingest", self.run_id)
+        return request_noter(self.data_dir / USAGE_FILE, "ingest", self.run_id)
 
     @cached_property
     def summarizer(self) -> Summarizer:

@@ -72,9 +72,9 @@ class Engines(Stores):
     def embedder(self) -> Embedder:
         """The embedding model; one at an endpoint is asked once, since a person waits."""
         from memory_assets.embedding import load_embedder
-        from memory_assets.stores.gateway_usage import FILE_NAME, noting
+        from memory_assets.stores.gateway_usage import FILE_NAME, request_noter
 
-        note, key = noting(self.data_dir / FILE_NAME, "search"), self.settings.embedder_key
+        note, key = request_noter(self.data_dir / FILE_NAME, "search"), self.settings.embedder_key
         return load_embedder(self.settings.embedder, key=key, patient=False, note=note)
 
     @opened_once

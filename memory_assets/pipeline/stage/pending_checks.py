@@ -58,7 +58,7 @@ class Batch:
             yield Batch(self.rows.slice(start, end - start), [note], [0], [first])
 
 
-def pending(
+def sessions_to_check(
     stores: Stores,
     project: str,
     table: Table,

@@ -69,7 +69,7 @@ def as_unredacted(record: RedactedRecord) -> Record:
     )
 
 
-def applied(
+def audit_entry(
     record: RedactedRecord, field: str, rule: str, tag: str, span: tuple[int, int] | None = None
 ) -> AppliedRedaction:
     """Return the audit entry of a tag in a field of a record; `span` is the replaced range."""
@@ -99,7 +99,7 @@ def audit_entries_of_tags(record: RedactedRecord) -> Iterator[AppliedRedaction]:
         value = getattr(record, name)
         for place, text in _named_texts(name, value):
             for tag in _ANY_TAG.finditer(text):
-                yield applied(record, place, tag["rule"] or FILE_CONTENTS, tag.group())
+                yield audit_entry(record, place, tag["rule"] or FILE_CONTENTS, tag.group())
 
 
 def _named_texts(name: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -48,7 +48,7 @@ class StageReport:
 
 
 @contextmanager
-def timed(report: StageReport) -> Iterator[StageReport]:
+def timing(report: StageReport) -> Iterator[StageReport]:
     """Add the wall time of the block to the report."""
     start = time.perf_counter()
     try:

@@ -25,9 +25,11 @@ from memory_assets.stores.lake.rows import BATCH_ROWS, Stored
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import ReadReport
 
-_HEAD, _TAIL = 8_000, 4_000
-"""Characters at the beginning and at the end of a tool's output that the stages search for errors
-and commits: a commit is printed after the tests, and a failure is often in the last line."""
+_HEAD = 8_000
+"""Characters at the beginning of a tool's output that the stages search for errors and commits."""
+_TAIL = 4_000
+"""Characters at its end: a commit is printed after the tests, and a failure is often in the last
+line."""
 _CACHE_BYTES = 20 << 20
 """Limit of the cache without the last used session, in bytes of Arrow tables; Python objects take
 about five times as much. The first sessions stay, because all stages read in the same order."""

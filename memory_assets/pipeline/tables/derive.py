@@ -22,7 +22,7 @@ from memory_assets.pipeline.stage.due import (
 )
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.quarantine import held_sessions
-from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Batch
@@ -80,13 +80,13 @@ def derive_table(
     an input outside the lake changed. `sources` are the upstream products, if they are not in the
     catalogue. Once `enough(number tried)` is true, the other sessions are left to the next run."""
     table, report = derived.table, StageReport(derived.table.name, project)
-    with components.project_lock(project), timed(report):
+    with components.project_lock(project), timing(report):
         sources = sources or _sources(components, project, derived.upstream)
         due = DueProducts(components, project, derived)
         products, batch = due.products, Batch(components.lake, project, table)
 
         def write(source: Product, expected: str) -> Product:
-            product = _written(components, batch, derived, source, expected, make)
+            product = _write_session(components, batch, derived, source, expected, make)
             report.changed += 1
             report.rows_written += product.rows
             return with_made_of(product, source, due.version) if derived.deferrable else product
@@ -177,7 +177,7 @@ def in_order(sources: Iterable[Product]) -> list[Product]:
 def precompute_rows(components: Components, derived: DerivedTable, source: Product) -> Results:
     """Return the rows of a session, not written, and the facts of its product."""
     expected = expected_input(source.output_hash, derived.version(components))
-    return {(derived.table.name, expected): _made(components, derived, source, expected)}
+    return {(derived.table.name, expected): _make_rows(components, derived, source, expected)}
 
 
 def _sources(components: Components, project: str, upstream: Table) -> Mapping[str, Product]:
@@ -206,7 +206,7 @@ def _remove_all_but(
     return len(gone)
 
 
-def _written(
+def _write_session(
     components: Components,
     batch: Batch,
     derived: DerivedTable,
@@ -221,7 +221,7 @@ def _written(
     if derived.make is not None:
         key = (source.project, session_id)
         ahead = components.precomputed(key, (table.name, expected_hash))
-    rows, facts = ahead or _made(components, derived, source, expected_hash, make)
+    rows, facts = ahead or _make_rows(components, derived, source, expected_hash, make)
     batch.put(table, session_id, rows)
     return Product(
         table.name,
@@ -235,7 +235,7 @@ def _written(
     )
 
 
-def _made(
+def _make_rows(
     components: Components,
     derived: DerivedTable,
     source: Product,

@@ -45,7 +45,7 @@ _MOST_KEPT = 20_000
 _Texts = list[tuple[str, str, RedactedText]]
 
 
-def embedded(source_table: Table, table: Table) -> DerivedTable:
+def embedding_of(source_table: Table, table: Table) -> DerivedTable:
     """Return the definition of `table` as the vectors of `source_table`."""
     return DerivedTable(
         table,
@@ -68,7 +68,7 @@ def embed_project(
     report = derive_table(
         components,
         project,
-        embedded(source_table, table),
+        embedding_of(source_table, table),
         make=work.make,
         enough=components.enough,
     )

@@ -24,7 +24,7 @@ from memory_assets.pipeline.stage.due import (
     note_products,
     release_vanished,
 )
-from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.pipeline.tables.embeddings import keep_vectors
 from memory_assets.pipeline.workspace.files import (
     STAGE,
@@ -52,7 +52,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
     report = StageReport(STAGE, partition)
     catalog = components.catalog
     workspace = Workspaces(components.data_dir).of_partition(partition)
-    with components.project_lock(partition), timed(report):
+    with components.project_lock(partition), timing(report):
         walk = files_of(components, workspace)
         known = catalog.known_secrets.last_number()
         version = made_with(components, known)

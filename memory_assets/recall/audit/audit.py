@@ -28,7 +28,7 @@ from memory_assets.models import RedactedRecord
 from memory_assets.paths import is_gone
 from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
 from memory_assets.recall.documents import NamedDocument, chunk_rows, document_named, state_of_file
-from memory_assets.recall.names import MemoryId, id_named
+from memory_assets.recall.names import MemoryId, resolve_id
 from memory_assets.recall.rows import not_in_memory, rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
@@ -147,7 +147,7 @@ def _audit(stores: Stores, any_id: str, key: bytes) -> Audit:
         return _audit_agent_row(stores, written)
     if document := document_named(stores, any_id.strip()):
         return _audit_document(stores, document, any_id.strip(), key)
-    named = id_named(stores, any_id)
+    named = resolve_id(stores, any_id)
     any_id, project, parsed = named.id, named.project, named.parts
     kind = "summary" if parsed.kind == "session" else parsed.kind
     products = stores.catalog.products.of_session(project, parsed.session_id)
@@ -461,7 +461,7 @@ def _line_numbers(contents: Sequence[Content], start: int, end: int) -> tuple[in
 _TAG = re.compile(r"<?(?:redacted:)?(?:(?P<rule>[a-z0-9-]{1,60}):)?(?P<digest>[0-9a-f]{12})>?")
 _COLUMNS = ["agent", "tag", "rule", "field"]
 _OTHER_TABLES = (WORKSPACE_CHUNKS, AGENT_HISTORY, AGENT_MEMORY, HISTORY_SUMMARIES)
-"""Tables of what no session said, where a tag is found in the text of a row."""
+"""Tables that belong to no session; a tag is looked for in the text of their rows."""
 
 
 def is_tag(text: str) -> bool:

@@ -15,7 +15,7 @@ from memory_assets.errors import NotFound
 from memory_assets.keywords import WEAK_WORDS
 from memory_assets.models import Chunk, RetrievedDocument
 from memory_assets.recall.cross_query.document_sources import DocumentSource, document_source
-from memory_assets.recall.names import projects_named, session_named
+from memory_assets.recall.names import resolve_projects, resolve_session
 from memory_assets.recall.rows import UNTIMED, stored_vectors
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.excerpts import excerpt
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 _QUERY_CHARACTERS = 1_000
 _FILTERS = ("project", "session", "agent", "since", "until")
-_DOCUMENT_CHARACTERS, _TURN_CHARACTERS = 400, 240
+_DOCUMENT_CHARACTERS = 400
+_TURN_CHARACTERS = 240
 _HITS_PER_DOCUMENT = 3
 _TOUCHED_FILES = 5
-_TOUCHING_TURNS, _SHOWN_TURNS = 50, 5
+_TOUCHING_TURNS = 50
+_SHOWN_TURNS = 5
 _SHARED_TERMS = 8
 _ALIKE = 0.35
 """Lowest cosine at which two passages count as similar: unrelated passages of one project rarely
@@ -59,7 +61,7 @@ def cross_query(
     """
     request = CrossQueryRequest(query, **arguments) if isinstance(query, str) else query
     if request.session is not None:
-        request = replace(request, session=session_named(memory, request.session)[1])
+        request = replace(request, session=resolve_session(memory, request.session)[1])
     other = document_source(memory, request)
     scored: Sequence[tuple[Document, float | None]]
     if request.document:
@@ -265,7 +267,7 @@ def retrieved_documents(
     documents or of all: the newest turns first, those of at most `n` sessions."""
     rows: list[RetrievedDocument] = [
         row
-        for project, session_id in _retrieving(memory, request)
+        for project, session_id in _sessions_with_retrievals(memory, request)
         for row in memory.lake.read_rows(RETRIEVED_DOCUMENTS, project, session_id)
         if row.collection in ("", collection)
         and (documents is None or row.document in documents)
@@ -278,9 +280,11 @@ def retrieved_documents(
     return [(row.document, turns[row.turn_id]) for row in rows if row.turn_id in turns]
 
 
-def _retrieving(memory: Stores, request: CrossQueryRequest) -> Iterator[tuple[str, str]]:
+def _sessions_with_retrievals(
+    memory: Stores, request: CrossQueryRequest
+) -> Iterator[tuple[str, str]]:
     """Yield project and id of the sessions that retrieved anything."""
-    named = None if request.project is None else projects_named(memory.catalog, request.project)
+    named = None if request.project is None else resolve_projects(memory.catalog, request.project)
     for row in memory.catalog.rows(
         "SELECT project, session_id FROM products WHERE stage = ? AND rows > 0",
         RETRIEVED_DOCUMENTS.name,

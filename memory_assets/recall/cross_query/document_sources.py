@@ -23,7 +23,7 @@ from memory_assets.errors import (
 from memory_assets.paths import KNOWN_AGENTS, NO_EMBEDDER
 from memory_assets.recall.documents import chunk_rows, document_named
 from memory_assets.recall.files.names import is_absolute, only_file
-from memory_assets.recall.rows import plain, stored_vectors
+from memory_assets.recall.rows import stored_vectors, with_iso_times
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.search import NO_DOCUMENTS
 from memory_assets.requests.search import OF_DOCUMENTS, CrossQueryRequest
@@ -179,7 +179,7 @@ class _WorkspaceDocuments:
             if named is not None:
                 rows += chunk_rows(self._memory, named)[: self._n]
         return self._with_vectors(
-            [Document(row["id"], str(row["text"]), plain(row), _NO_VECTOR) for row in rows]
+            [Document(row["id"], str(row["text"]), with_iso_times(row), _NO_VECTOR) for row in rows]
         )
 
     def nearest(self, query: str, n: int, where: Mapping[str, str] | None) -> Sequence[_Scored]:

@@ -23,13 +23,13 @@ from memory_assets.commits import (
     RepositoryCommit,
     attribute,
     session_work,
-    uncontested,
+    without_contested_guesses,
 )
 from memory_assets.commits.attribution import IN_WORDS, SURE
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.names import is_absolute, only_file, touched_files
-from memory_assets.recall.rows import iso, rows_of
+from memory_assets.recall.rows import iso_time, rows_of
 from memory_assets.recall.sessions.records import whole_session
 from memory_assets.recall.sessions.session import session_title
 from memory_assets.stores.lake.lake import Lake
@@ -210,7 +210,7 @@ def _commits_with_sessions(
         yield {
             "commit": sha,
             "subject": subject,
-            "committed_at": iso(when),
+            "committed_at": iso_time(when),
             "lines": lines[sha],
             "sessions": sessions,
         }
@@ -244,7 +244,7 @@ def _claims(memory: Stores, repository: Repository | None) -> Iterator[dict[str,
 
 def _uncontested_best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the uncontested attributions, one a session, highest score first."""
-    standing = uncontested((row["commit"][:7], row["evidence"], row) for row in rows)
+    standing = without_contested_guesses((row["commit"][:7], row["evidence"], row) for row in rows)
     best: dict[str, dict[str, Any]] = {}
     for row in sorted(standing, key=lambda row: -float(row["score"])):
         best.setdefault(row["session_id"], row)
@@ -256,7 +256,7 @@ def _attributed(memory: Stores, row: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: row[name] for name in names},
         "title": session_title(memory.lake, row["project"], row["session_id"]),
-        "timestamp": iso(row["timestamp"]),
+        "timestamp": iso_time(row["timestamp"]),
         "pull_request": row["pull_request"],
         "commit": row["commit"],
     }
@@ -302,7 +302,7 @@ def turns_that_changed(
     changes = [
         {
             **{name: row[name] for name in ("turn_id", "session_id", "project", "agent")},
-            "timestamp": iso(row["timestamp"]),
+            "timestamp": iso_time(row["timestamp"]),
             "title": session_title(lake, row["project"], row["session_id"]),
             "path": written,
             "here": row["project"] in projects,

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from memory_assets.chunking import file_matches
 from memory_assets.errors import ConfigurationError
 from memory_assets.path_spelling import one_spelling
-from memory_assets.recall.names import listed
+from memory_assets.recall.names import comma_list
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 
@@ -47,7 +47,7 @@ def only_file(name: str, paths: Mapping[str, str]) -> str | None:
     """
     matching = sorted({full for path, full in paths.items() if file_matches(path, name)})
     if len(matching) > 1:
-        raise ConfigurationError(f"{name} can mean {listed(matching)}; give one of them")
+        raise ConfigurationError(f"{name} can mean {comma_list(matching)}; give one of them")
     return matching[0] if matching else None
 
 

@@ -21,7 +21,7 @@ from memory_assets.models import RedactedRecord
 from memory_assets.path_spelling import as_compared, one_spelling
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.files.names import is_absolute
-from memory_assets.recall.names import listed, session_named
+from memory_assets.recall.names import comma_list, resolve_session
 from memory_assets.recall.rows import UNTIMED
 from memory_assets.requests.questions import RestoreRequest
 from memory_assets.requests.times import spoken_time
@@ -107,7 +107,9 @@ def _only_match(name: str, files: Iterable[str], directory: Path) -> str:
     if here in matches:
         return matches[here]
     if len(matches) > 1:
-        raise ConfigurationError(f"{name} can mean {listed(matches.values())}; give one of them")
+        raise ConfigurationError(
+            f"{name} can mean {comma_list(matches.values())}; give one of them"
+        )
     if not matches:
         raise NotFound(f"no session wrote or read a file {name}, as far as is on record")
     return next(iter(matches.values()))
@@ -119,7 +121,7 @@ def _until(memory: Stores, events: Sequence[FileEvent], request: RestoreRequest)
         return [event for event in events if event.time <= request.at]
     if request.session is None:
         return list(events)
-    _, session_id = session_named(memory, request.session)
+    _, session_id = resolve_session(memory, request.session)
     own = [at for at, event in enumerate(events) if event.session_id == session_id]
     return list(events[: own[-1] + 1]) if own else []
 

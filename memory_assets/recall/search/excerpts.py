@@ -18,27 +18,37 @@ from operator import itemgetter
 from memory_assets.keywords import REDACTION_TAG, indexed_terms, pasted_terms, query_terms
 from memory_assets.tool_names import digest_lines
 
-_WORDS, _HEADING = 4.5, 1.6
-"""Score of a sentence that has all words of the question, the rarer ones counting more; and of one
-below a heading that has them."""
-_OWN, _EMPHASIS, _CONCRETE, _ANSWERS = 0.6, 0.7, 0.7, 0.7
-"""Score of a sentence of the passage that was found rather than of one beside it; that emphasises;
-that names something (a number, a path, code); that opens like an answer."""
-_LENGTH, _PLACE = -0.3, -0.2
-"""Score by the logarithms of a sentence's length and of the number of sentences before it."""
+_ALL_WORDS_SCORE = 4.5
+"""Score of a sentence that has all words of the question, the rarer ones counting more."""
+_HEADING_SCORE = 1.6
+"""Score of a sentence below a heading that has them."""
+_OWN_PASSAGE_SCORE = 0.6
+"""Score of a sentence of the passage that was found rather than of one beside it."""
+_EMPHASIS_SCORE = 0.7
+"""Score of a sentence that emphasises."""
+_CONCRETE_SCORE = 0.7
+"""Score of a sentence that names something: a number, a path, code."""
+_ANSWERS_SCORE = 0.7
+"""Score of a sentence that opens like an answer."""
+_LENGTH_SCORE = -0.3
+"""Score by the logarithm of a sentence's length."""
+_PLACE_SCORE = -0.2
+"""Score by the logarithm of the number of sentences before it."""
 _NOTHING_SCORE = -9.0
 """Score of a sentence that repeats a pasted line, of a digest of calls, and of what will be done
 next, which repeats the question: they are shown if there is nothing else."""
 _MOST_BELOW_BEST = 3.0
 """A sentence whose score is so much below the best one's is left out."""
-_FEWEST_PAIRS, _NEARLY_ALL = 3, 0.65
-"""Pairs of words that a line has to be a pasted one, and the share of its pairs and of those of a
-sentence that both have."""
+_FEWEST_PAIRS = 3
+"""Pairs of words that a line has to have to be a pasted one."""
+_PASTED_SHARE = 0.65
+"""The share of the pairs of a pasted line, and of those of a sentence, that both have."""
 _LEAST_CUT = 60
 """Characters of room for which a sentence that is longer is cut."""
-_MOST_BESIDE, _MOST_BEFORE_CALLS = 720, 120
-"""Characters of what stands beside a hit; of a sentence without a word of the question that stands
-before calls."""
+_MOST_BESIDE = 720
+"""Characters of what stands beside a hit."""
+_MOST_BEFORE_CALLS = 120
+"""Characters of a sentence without a word of the question that stands before calls."""
 _LEAST_SENTENCE = 12
 """Characters: "1." or "No." belongs to the sentence that follows."""
 _GAP = " … "
@@ -88,10 +98,10 @@ class _Sentence:
     @cached_property
     def alone(self) -> float:
         """Score of the sentence whatever the question is."""
-        score = _LENGTH * math.log(len(self.text) + 1)
-        score += _EMPHASIS * bool(_bold_runs(self.text))
-        score += _CONCRETE * (_NAMES_SOMETHING.search(self.text) is not None)
-        return score + _ANSWERS * (_OPENS_WITH_ANSWER.match(self.text) is not None)
+        score = _LENGTH_SCORE * math.log(len(self.text) + 1)
+        score += _EMPHASIS_SCORE * bool(_bold_runs(self.text))
+        score += _CONCRETE_SCORE * (_NAMES_SOMETHING.search(self.text) is not None)
+        return score + _ANSWERS_SCORE * (_OPENS_WITH_ANSWER.match(self.text) is not None)
 
 
 class _Query:
@@ -110,7 +120,7 @@ class _Query:
             return False
         pairs_of_text = pasted_terms(text)
         return any(
-            2 * len(pairs & pairs_of_text) >= _NEARLY_ALL * (len(pairs) + len(pairs_of_text))
+            2 * len(pairs & pairs_of_text) >= _PASTED_SHARE * (len(pairs) + len(pairs_of_text))
             for pairs in self._pairs
         )
 
@@ -207,8 +217,13 @@ def _score_sentences(sentences: Sequence[_Sentence], own: int, query: str) -> li
     scores, heading = [], 0.0
     for at, (sentence, terms) in enumerate(zip(sentences, matched, strict=True)):
         words = sum(map(weights.__getitem__, terms)) / sum(weights.values())
-        score = sentence.alone + _WORDS * words + _HEADING * heading + _OWN * (at < own)
-        score += _PLACE * math.log1p(at if at < own else at - own)
+        score = (
+            sentence.alone
+            + _ALL_WORDS_SCORE * words
+            + _HEADING_SCORE * heading
+            + _OWN_PASSAGE_SCORE * (at < own)
+        )
+        score += _PLACE_SCORE * math.log1p(at if at < own else at - own)
         is_nothing = sentence.says_nothing or question.is_repeated_by(sentence.text, terms)
         scores.append(_NOTHING_SCORE if is_nothing else score)
         if _IS_HEADING.match(sentence.text):

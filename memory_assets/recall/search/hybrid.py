@@ -37,7 +37,7 @@ from memory_assets.recall.search.documents import (
 )
 from memory_assets.recall.search.excerpts import best_sentences, lists_calls
 from memory_assets.recall.search.filters import allowed_turns
-from memory_assets.recall.search.pasted import holds_literally, pasted_shares, with_pasted
+from memory_assets.recall.search.pasted import holds_literally, pasted_lines_first, pasted_shares
 from memory_assets.recall.search.ranking import (
     KeywordScores,
     best,
@@ -52,7 +52,7 @@ from memory_assets.recall.search.spelling import (
     corrections,
     in_english,
     missing_words,
-    replaced,
+    with_corrections,
 )
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
@@ -64,12 +64,18 @@ if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
 
 _GATHER_BELOW = 0.3
-_DOCUMENT_WEIGHT, _DOCUMENT_WEIGHT_BY_WORDS = 0.1, 0.28
-"""Weight of a file type that the question names, and of its words in heading and path, with and
-without meaning. Words alone count .72 then."""
-_HITS_READ, _WORD_PASSAGES, _LAST, _FIRST_PASSAGES = 3, 3, 3, 3
-"""Hits whose other passages are read too: those with most words of the question and the last ones
-of the turn. For any hit that lists calls alone, also the first ones."""
+_DOCUMENT_WEIGHT = 0.1
+"""Weight of a file type that the question names, and of its words in heading and path."""
+_DOCUMENT_WEIGHT_BY_WORDS = 0.28
+"""That weight in a search by words alone, which then count .72."""
+_HITS_READ = 3
+"""Hits whose other passages are read, too."""
+_WORD_PASSAGES = 3
+"""Passages of such a hit that are read because they have most words of the question."""
+_LAST_PASSAGES = 3
+"""Passages at the end of its turn that are read."""
+_FIRST_PASSAGES = 3
+"""Passages at the beginning of the turn of any hit that lists calls alone."""
 _MIN_TERMS = 2
 """A turn of fewer terms is a hit only by a word of the question."""
 _RELATION_WEIGHT = 0.3
@@ -115,7 +121,7 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
                 query, corrected = translated
                 request = replace(request, query=query)
             elif corrected := corrections(plain := in_one_form(request.query), known):
-                request = replace(request, query=replaced(plain, corrected))
+                request = replace(request, query=with_corrections(plain, corrected))
         question = None if embedder is None else _Question(embedder)
         for kind in request.kinds:
             kind_hits, by_meaning = _find_kind(request, kind, corpora, question, pasted[kind])
@@ -256,7 +262,7 @@ def _pasted_scores(pasted: Floats | None) -> dict[str, Floats]:
 
 
 def _rank_by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
-    scores = with_pasted(np.where(words.turns > 0, words.turns, -np.inf), pasted)
+    scores = pasted_lines_first(np.where(words.turns > 0, words.turns, -np.inf), pasted)
     also = _pasted_scores(pasted)
     return _Ranking(scores.astype(np.float32), words.rows, words.turns, also=also)
 
@@ -277,7 +283,7 @@ def _rank_by_both(
     meaning = meaning_scores(corpus, cosines)
     weight = meaning_weight(corpus, meaning, allowed)
     return _Ranking(
-        with_pasted(weight * meaning + (1 - weight) * words.turns, pasted),
+        pasted_lines_first(weight * meaning + (1 - weight) * words.turns, pasted),
         weight * cosines + (1 - weight) * words.rows,
         words.turns,
         meaning,
@@ -417,7 +423,9 @@ def _other_passages(
         start = int(np.searchsorted(corpus.turn, turn))
         by_words = best(ranking.rows[start : start + passages], _WORD_PASSAGES)
         first = range(min(_FIRST_PASSAGES, passages) if only_calls else 0)
-        places = sorted({*by_words.tolist(), *first, *range(max(0, passages - _LAST), passages)})
+        places = sorted(
+            {*by_words.tolist(), *first, *range(max(0, passages - _LAST_PASSAGES), passages)}
+        )
         found = corpus.rows_at(index, [start + place for place in places])
         others = [passage for passage in found if passage is not None and passage.id != row.id]
         lengths = _prompt_lengths(others, index)

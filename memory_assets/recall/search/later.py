@@ -34,8 +34,10 @@ _MOST_HITS = 20
 """Hits for which later turns are looked up: nobody reads further."""
 _LONGEST_ANSWER = 300
 """Characters of a prompt that answers a question; a longer one asks for something of its own."""
-_SHORTEST, _MOST_CHARACTERS = 15, 160
-"""Least and most characters of a sentence that says what was done."""
+_SHORTEST_DEED = 15
+"""Least characters of a sentence that says what was done."""
+_LONGEST_DEED = 160
+"""Most characters of one."""
 _QUESTION_CHARACTERS = 400
 """Characters at the end of a reply in which it asks what to do."""
 _DIGEST_LINE = re.compile(r"(?P<tool>[A-Za-z_][\w.-]*)(?P<failed> error)?: (?P<target>\S.*)")
@@ -67,9 +69,10 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """A prompt that only goes on with what was asked for before."""
-_TURNS_TO_ANSWER, _SHARE_OF_WORDS = 3, 0.5
-"""Turns after one without a reply that may answer it; they have more than this share of the words
-of its prompt or of the question."""
+_TURNS_TO_ANSWER = 3
+"""Turns after one without a reply that may answer it."""
+_SHARE_OF_WORDS = 0.5
+"""An answering turn has more than this share of the words of the prompt or of the question."""
 _REVERTING = re.compile(r"\bgit (?:revert|restore|checkout --|reset --hard)(?!\S)")
 _TAKES_BACK = re.compile(
     r"\b(?:revert(?:ed|ing)?|undo(?:ne)?|undid|roll(?:ed|ing)? (?:it |this |that )?back|"
@@ -297,7 +300,7 @@ def _find_report(turn: SessionTurn, later: Sequence[SessionTurn], query: str) ->
     going_on = list(takewhile(lambda other: _continues(turn.prompt, other.prompt), later))
     reports = [other for other in going_on if not breaks_off(other.reply)]
     if has_no_reply and not reports:
-        questions = [text for text in (query, turn.prompt) if len(text) >= _SHORTEST]
+        questions = [text for text in (query, turn.prompt) if len(text) >= _SHORTEST_DEED]
         reports = [
             other
             for other in (*going_on, *later[:_TURNS_TO_ANSWER])
@@ -310,13 +313,13 @@ def _find_report(turn: SessionTurn, later: Sequence[SessionTurn], query: str) ->
 
 
 def _continues(earlier_prompt: str, prompt: str) -> bool:
-    repeats = len(earlier_prompt) >= _SHORTEST and prompt.startswith(earlier_prompt)
+    repeats = len(earlier_prompt) >= _SHORTEST_DEED and prompt.startswith(earlier_prompt)
     return repeats or _GOES_ON.fullmatch(prompt) is not None
 
 
 def _excerpt_for(turn: SessionTurn, query: str) -> str:
     """Return the sentences of a reply that answer a query, without blocks of code."""
-    said = excerpt(_CODE.sub("\n", turn.reply), query, _MOST_CHARACTERS)
+    said = excerpt(_CODE.sub("\n", turn.reply), query, _LONGEST_DEED)
     return _strip_markup(said.removeprefix("…"))
 
 
@@ -381,7 +384,7 @@ def _first_report(reply: str) -> str:
             heading = sentence
         elif part.strip() and not _ITEM.match(part):
             heading = ""
-        is_told = len(sentence) >= _SHORTEST and _REPORTS.match(sentence)
+        is_told = len(sentence) >= _SHORTEST_DEED and _REPORTS.match(sentence)
         if is_told and not _NOT_DONE.search(f"{heading} {sentence}"):
             return sentence
     return ""
@@ -398,11 +401,7 @@ def _have_words_in_common(sentence: str, text: str) -> bool:
 
 
 def _shorten(text: str) -> str:
-    return (
-        text
-        if len(text) <= _MOST_CHARACTERS
-        else f"{text[: _MOST_CHARACTERS - 1].rsplit(' ', 1)[0]}…"
-    )
+    return text if len(text) <= _LONGEST_DEED else f"{text[: _LONGEST_DEED - 1].rsplit(' ', 1)[0]}…"
 
 
 def turns_from(

@@ -24,9 +24,10 @@ _NEARLY_ALL = 0.5
 """Share of a line's terms, weighted by rarity, from which on it is the same line with another
 number or path: of 116 lines it was .6 or more, of 204 questions in prose at most .42."""
 _FEWEST_PAIRS = 3
-_LEAST_WORDS, _LEAST_PAIRS = 0.6, 0.65
-"""Share of a line's words, weighted by rarity, that a passage must have to be read; and the share
-of its pairs of words from which on the line was said there."""
+_READ_SHARE = 0.6
+"""Share of a line's words, weighted by rarity, that a passage must have to be read."""
+_SAID_SHARE = 0.65
+"""Share of its pairs of words from which on the line was said in a passage."""
 _MOST_PASSAGES = 10
 """Passages read for a line: those with most of its words."""
 _WORTH = 0.9
@@ -53,7 +54,7 @@ def pasted_shares(
     return shares if shares.any() else None
 
 
-def with_pasted(scores: Floats, shares: Floats | None) -> Floats:
+def pasted_lines_first(scores: Floats, shares: Floats | None) -> Floats:
     """Return scores by turn in which the turns that have a pasted line stand first."""
     if shares is None:
         return scores
@@ -119,11 +120,11 @@ def _rows_with_line(
         covered[where] += rarity
         total_rarity += rarity
     start, stop = corpus.turn.searchsorted([scope.start, scope.stop])
-    enough = start + np.flatnonzero(covered[start:stop] >= _LEAST_WORDS * total_rarity)
+    enough = start + np.flatnonzero(covered[start:stop] >= _READ_SHARE * total_rarity)
     rows = enough[best(covered[enough], _MOST_PASSAGES)].tolist()
     for row, stored in zip(rows, corpus.rows_at(index, rows), strict=True):
         share = len(pairs & pasted_terms(stored.text)) / len(pairs) if stored else 0.0
-        if share >= _LEAST_PAIRS:
+        if share >= _SAID_SHARE:
             yield row, share
 
 

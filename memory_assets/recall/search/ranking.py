@@ -16,10 +16,14 @@ from memory_assets.keywords import is_weak, text_terms
 from memory_assets.recall.search.corpus import Corpus, Floats, Mask
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
-_K1, _B = 0.9, 0.4
-_NEIGHBOUR, _SHORT_TURN = 0.8, 50.0
-"""The words of a neighbouring turn count as the turn's own, weighted by .8 * 50 / (50 + its
-length): a short turn needs its context, a long one does not."""
+_K1 = 0.9
+"""The saturation of a word's count in BM25."""
+_B = 0.4
+"""The share of the normalization by length in BM25."""
+_NEIGHBOUR_WEIGHT = 0.8
+"""The words of a neighbouring turn count as the turn's own, weighted by `_NEIGHBOUR_WEIGHT` *
+`_SHORT_TURN` / (`_SHORT_TURN` + its length): a short turn needs its context."""
+_SHORT_TURN = 50.0
 _PASSAGE_WEIGHT = 0.3
 """The share of a turn's score by words that its best passage decides, if it has several: words
 that stand together say more than the same words scattered over a long turn."""
@@ -60,7 +64,7 @@ def keyword_scores(
     turn_count = scope.stop - scope.start
     if not turn_count:
         return KeywordScores(turns, rows, covered, np.zeros_like(turns), {}, 0.0)
-    share = _NEIGHBOUR * _SHORT_TURN / (_SHORT_TURN + corpus.length)
+    share = _NEIGHBOUR_WEIGHT * _SHORT_TURN / (_SHORT_TURN + corpus.length)
     length = corpus.length + share * _sum_of_neighbours(corpus, corpus.length)
     norm = _K1 * (1 - _B + _B * length / max(float(length[scope].mean()), 1.0))
     highest = total_rarity = 0.0

@@ -10,7 +10,7 @@ from memory_assets.errors import EmbedderUnavailable, RedactionFailed, Redaction
 from memory_assets.install_key import load_install_key
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.settings import Settings
-from memory_assets.stores.gateway_usage import FILE_NAME, noting
+from memory_assets.stores.gateway_usage import FILE_NAME, request_noter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +51,7 @@ def endpoint_for_queries(settings: Settings) -> RedactingEmbedder:
     Raises:
         EmbedderUnavailable: the setting is wrong, or there is no redactor.
     """
-    note = noting(settings.data_dir / FILE_NAME, "search")
+    note = request_noter(settings.data_dir / FILE_NAME, "search")
     key = settings.embedder_key
     embedder = load_embedder(settings.embedder, key=key, patient=False, note=note)
     try:

@@ -301,8 +301,10 @@ def _connection_failure(store: str, url: str) -> str | None:
     parts = urlsplit(url)
     if not parts.hostname:  # a directory of qdrant
         return None
-    usual = 6333 if store == "qdrant" else 443 if parts.scheme == "https" else 8000
-    address = (parts.hostname, parts.port or usual)
+    default_port = 443 if parts.scheme == "https" else 8000
+    if store == "qdrant":
+        default_port = 6333
+    address = (parts.hostname, parts.port or default_port)
     try:
         with socket.create_connection(address, timeout=_CONNECT_SECONDS):
             return None

@@ -18,18 +18,26 @@ from memory_assets.writing_systems import in_one_form
 
 _WORD = re.compile(r"(?<![\w./-])[A-Z]?[a-z]+(?![\w/-]|\.\w)")
 """A plain word: no acronym, and no part of a path or an identifier."""
-_SHORTEST, _LONG = 4, 8
-"""Letters of a word from which on one error is corrected, and from which on two."""
+_SHORTEST = 4
+"""Letters of a word from which on one error is corrected."""
+_LONG = 8
+"""Letters from which on two are."""
 _LONGEST_ENDING = 9
-_SHORTEST_PART, _SHORTEST_HEAD = 4, 6
-"""Letters of a part of a compound, and of a word that a compound may begin with."""
+_SHORTEST_PART = 4
+"""Letters of a part of a compound."""
+_SHORTEST_HEAD = 6
+"""Letters of a word that a compound may begin with."""
 _LINKS = ("", "s", "es", "n", "en")
 """What German puts between the parts of a compound."""
 _WORD_PIECES = Path(__file__).parents[2] / "embedding" / "vocab.txt"
 """The word pieces of the embedding model, among them the commonest words of English: what is one
 of them was not mistyped."""
-_MOST_WORDS, _MOST_TERMS, _READ = 3, 8, 64
-"""At most so many words of a query are corrected, by so many terms, read in so many rows each."""
+_MOST_CORRECTED = 3
+"""Words of a query that are corrected at most."""
+_MOST_TERMS = 8
+"""Terms by which one of them is corrected at most."""
+_ROWS_READ = 64
+"""Rows of the index that are read for each of them."""
 
 
 class Vocabulary:
@@ -57,7 +65,9 @@ class Vocabulary:
         return [
             in_one_form(row.text)
             for corpus, scope in self._parts
-            for row in corpus.rows_at(self._index, self._rows(term, corpus, scope)[:_READ].tolist())
+            for row in corpus.rows_at(
+                self._index, self._rows(term, corpus, scope)[:_ROWS_READ].tolist()
+            )
             if row is not None
         ]
 
@@ -84,7 +94,7 @@ def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
     methods = (_nearest_word, _split_compound, _most_frequent_compound)
     meanings = {
         typed: next(filter(None, (method(typed.lower(), vocabulary) for method in methods)), "")
-        for typed in unknown[:_MOST_WORDS]
+        for typed in unknown[:_MOST_CORRECTED]
     }
     return {typed: meant for typed, meant in meanings.items() if meant}
 
@@ -98,7 +108,7 @@ def missing_words(query: str, index: KeywordIndex) -> tuple[str, ...]:
     return tuple(word for word in words if occurring.isdisjoint(terms[word]))
 
 
-def replaced(query: str, by: dict[str, str]) -> str:
+def with_corrections(query: str, by: dict[str, str]) -> str:
     """Return a query with its words corrected."""
     return _WORD.sub(lambda match: by.get(match[0], match[0]), query)
 
@@ -197,8 +207,12 @@ _ELISION = re.compile(r"(?<!\w)['’](?=\w)")
 _GLOSSARY = Path(__file__).with_name("glossary.txt")
 _FEWEST_FOREIGN = 2
 """Words that only a question in another language has, from which on it is one."""
-_LONGEST_SUFFIX, _SHORT_STEM_SUFFIX, _SHORT_STEM = 4, 1, 3
-"""Letters that may follow a stem, and those that may follow one of at most three letters."""
+_LONGEST_SUFFIX = 4
+"""Letters that may follow a stem."""
+_SHORT_STEM_SUFFIX = 1
+"""Letters that may follow a short stem."""
+_SHORT_STEM = 3
+"""Letters of the longest stem that is short."""
 
 
 def in_english(query: str, knows: Callable[[str], bool]) -> tuple[str, dict[str, str]] | None:
@@ -213,16 +227,16 @@ def in_english(query: str, knows: Callable[[str], bool]) -> tuple[str, dict[str,
     if language is None:
         return None
     small = {word: _function_words()[language].get(_without_accents(word)) for word in words}
-    replaced = {
+    technical = {
         word: meant
         for word in words
         if small[word] is None
         and not knows([*text_terms(word)][-1])
         and (meant := _look_up(_without_accents(word), language))
     }
-    by = {word: english for word, english in small.items() if english is not None} | replaced
+    by = {word: english for word, english in small.items() if english is not None} | technical
     english = _WORD_OF_ANY.sub(lambda match: by.get(match[0], match[0]), query)
-    return " ".join(_ELISION.sub("", english).split()), replaced
+    return " ".join(_ELISION.sub("", english).split()), technical
 
 
 def _language_of(words: list[str]) -> str | None:

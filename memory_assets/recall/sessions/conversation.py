@@ -13,8 +13,8 @@ from typing import Any
 from memory_assets.chunking.digest import error_head
 from memory_assets.errors import NotFound
 from memory_assets.models import PLAN, RedactedRecord, Turn
-from memory_assets.recall.names import Named, id_named, row_of_id
-from memory_assets.recall.rows import answering_models, iso, one_line, plain, rows_of
+from memory_assets.recall.names import ResolvedId, resolve_id, row_of_id
+from memory_assets.recall.rows import answering_models, iso_time, one_line, rows_of, with_iso_times
 from memory_assets.recall.sessions.records import as_diff, session_turns
 from memory_assets.recall.sessions.session import Item, session_items
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
@@ -112,7 +112,7 @@ class Conversations:
             ConfigurationError: it looks like no id.
             NotFound: it is not in memory, or has no turns.
         """
-        named = id_named(self._stores, any_id)
+        named = resolve_id(self._stores, any_id)
         project, session_id = named.project, named.parts.session_id
         turns = self.turns(project, session_id)
         wanted = turn if turn is not None else self._turn_of(named)
@@ -133,7 +133,7 @@ class Conversations:
             project,
             session_id,
             turns[0].records[0].agent,
-            plain(summaries[0]) if summaries else {},
+            with_iso_times(summaries[0]) if summaries else {},
             facts.get("copied_from", ()),
             facts.get("copied_prompts", 0),
             [self._show_turn(exchange, beside.get(exchange.turn_index, [])) for exchange in chosen],
@@ -180,7 +180,7 @@ class Conversations:
         Raises:
             NotFound: there is no such record.
         """
-        named = id_named(self._stores, any_id)
+        named = resolve_id(self._stores, any_id)
         for turn in self.turns(named.project, named.parts.session_id):
             for record in turn.records:
                 if (record.seq, record.agent_id) == (seq, agent_id):
@@ -216,9 +216,9 @@ class Conversations:
             planned = entry.subject if entry.kind == "prompt" else ""
             if planned and self._stores.catalog.products.project_of(planned) is None:
                 entry.subject = ""
-        return TurnShown(turn.id, turn.turn_index, iso(next(times, None)), entries, beside)
+        return TurnShown(turn.id, turn.turn_index, iso_time(next(times, None)), entries, beside)
 
-    def _turn_of(self, named: Named) -> int | None:
+    def _turn_of(self, named: ResolvedId) -> int | None:
         if not named.has_row:
             return named.parts.turn_index
         row = row_of_id(self._stores.lake, named)
@@ -240,7 +240,7 @@ def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
     calls: dict[str, Entry] = {}
     for record in ordered:
         if record.agent_id not in by_agent:
-            entry = Entry("subagent", record.seq, record.agent_id, iso(record.timestamp), "")
+            entry = Entry("subagent", record.seq, record.agent_id, iso_time(record.timestamp), "")
             by_agent.get(parents.get(str(record.agent_id)), by_agent[None]).append(entry)
             by_agent[record.agent_id] = entry.entries
         call = calls.get(record.tool_use_id) if record.kind in _CALL_KINDS else None
@@ -258,7 +258,7 @@ def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
 
 def _entry(record: RedactedRecord) -> Entry:
     entry = Entry(
-        record.kind, record.seq, record.agent_id, iso(record.timestamp), "", record.subtype
+        record.kind, record.seq, record.agent_id, iso_time(record.timestamp), "", record.subtype
     )
     if record.kind == "tool_use":
         _set_call(entry, record)

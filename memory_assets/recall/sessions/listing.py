@@ -8,9 +8,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.chunking import touched_by
-from memory_assets.recall.names import listed_projects, session_named, short_id
+from memory_assets.recall.names import listed_projects, resolve_session, short_id
 from memory_assets.recall.pins import pin_key, pins_by_session
-from memory_assets.recall.rows import UNTIMED, answering_models, goes_on_within, plain, rows_of
+from memory_assets.recall.rows import (
+    UNTIMED,
+    answering_models,
+    goes_on_within,
+    rows_of,
+    with_iso_times,
+)
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import SessionsRequest
 from memory_assets.stores.catalog.session_counts import (
@@ -49,7 +55,7 @@ def list_sessions(memory: Searchable, request: SessionsRequest) -> dict[str, Any
     """
     projects = memory.projects_with_worktrees(request.project)
     if request.session is not None:
-        project, session_id = session_named(memory, request.session)
+        project, session_id = resolve_session(memory, request.session)
         projects = [project]
         request = replace(request, session=session_id, machine=True, hidden=True)
     pinned = pins_by_session(memory)
@@ -106,7 +112,7 @@ def _read_newest(memory: Searchable, most: int) -> tuple[list[dict[str, Any]], i
     of_persons = sessions_of_persons(memory.catalog) - memory.hidden.all()
     listed = [span for span in spans if span[:2] in of_persons]
     newest = [(*span[:2], _parse_moment(span[2]), _parse_moment(span[3])) for span in listed[:most]]
-    return [plain(_summary_row(memory, span)) for span in newest], len(listed)
+    return [with_iso_times(_summary_row(memory, span)) for span in newest], len(listed)
 
 
 def _rows(
@@ -190,7 +196,7 @@ def _session_as_json(memory: Searchable, listed: Mapping[str, Any]) -> dict[str,
     times = listed["started_at"], listed["ended_at"]
     row = _summary_row(memory, (listed["project"], session_id, *times))
     records = rows_of(memory.lake, REDACTED_RECORDS, row["project"], session_id, ["model"])
-    described = plain(row) | {
+    described = with_iso_times(row) | {
         "short_id": short_id(memory, session_id),
         "models": answering_models(record["model"] for record in records),
         "usage": session_usage(memory.lake, row["project"], session_id),

@@ -18,7 +18,7 @@ from typing import Any
 
 from memory_assets.errors import NotFound
 from memory_assets.recall.names import short_id, with_worktrees, worktrees_of
-from memory_assets.recall.rows import UNTIMED, iso, one_line, rows_of
+from memory_assets.recall.rows import UNTIMED, iso_time, one_line, rows_of
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.open_ends import open_ends, standing_instructions
 from memory_assets.stores.catalog.session_counts import sessions_of_persons
@@ -31,15 +31,23 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.stores import Stores
 
-_SUMMARIES_READ, _SESSIONS_READ = 12, 30
-"""Newest sessions whose summaries are read, and whose prompts are searched for instructions."""
-_SESSIONS, _INSTRUCTIONS, _OPEN_ENDS = 3, 3, 3
+_SUMMARIES_READ = 12
+"""Newest sessions whose summaries are read."""
+_SESSIONS_READ = 30
+"""Newest sessions whose prompts are searched for instructions."""
+_MOST_SESSIONS = 3
+_MOST_INSTRUCTIONS = 3
+_MOST_OPEN_ENDS = 3
 _FEWEST_PROMPTS = 3
 """Prompts of a session without a result that gets a line if no session has a result."""
 _MOST_ENDS_A_SESSION = 2
 """Open ends of one session."""
-_TITLE, _DONE, _QUOTED = 90, 130, 200
-"""Characters of a title, of what was done, and of what is quoted."""
+_TITLE_LIMIT = 90
+"""Characters of a title."""
+_DONE_LIMIT = 130
+"""Characters of what was done."""
+_QUOTED_LIMIT = 200
+"""Characters of what is quoted."""
 _SHORTEST = 20
 """Characters of a sentence that tells what was done."""
 _FEWEST_CALLS = 3
@@ -217,7 +225,9 @@ def _lines_in_turn(stores: Stores, sessions: Sequence[_Session]) -> Iterator[_Li
     ]
     worthwhile = worthwhile or [session for session in sessions if session.has_topic]
     kinds = {
-        _SESSIONS_HEADING: (_session_line(session, sessions) for session in worthwhile[:_SESSIONS]),
+        _SESSIONS_HEADING: (
+            _session_line(session, sessions) for session in worthwhile[:_MOST_SESSIONS]
+        ),
         _OPEN_HEADING: _open_end_lines(sessions),
         _FAILING_HEADING: _failing_checks(sessions),
         _INSTRUCTIONS_HEADING: _instructions(stores, sessions),
@@ -274,13 +284,13 @@ def _session_line(session: _Session, sessions: Sequence[_Session]) -> str:
 
 def _topic(row: Mapping[str, Any]) -> str:
     """Return the title, or the request if the title is a commit's subject, which is shown too."""
-    title = one_line(row["title"], _TITLE)
+    title = one_line(row["title"], _TITLE_LIMIT)
     if not any(str(commit).endswith(str(row["title"])) for commit in row["commits"]):
         return title
     request = str(row["request"])
     if request.startswith("/"):  # a command of the agent
         request = request.partition(" Then: ")[2]
-    return one_line(request, _TITLE) or title
+    return one_line(request, _TITLE_LIMIT) or title
 
 
 def _completed_sentence(session: _Session) -> str:
@@ -294,9 +304,9 @@ def _completed_sentence(session: _Session) -> str:
         for sentence in re.split(r"(?<=[.!])\s+(?=[A-Z])", row["completed"])
         if len(sentence) >= _SHORTEST and sentence[0].isupper() and sentence[:8] != "Changed "
     ]
-    fitting = [sentence for sentence in sentences if len(sentence) <= _DONE]
+    fitting = [sentence for sentence in sentences if len(sentence) <= _DONE_LIMIT]
     best = max(fitting or sentences, key=lambda text: len(words & _word_stems(text)), default="")
-    return one_line(best, _DONE) if session.files or words & _word_stems(best) else ""
+    return one_line(best, _DONE_LIMIT) if session.files or words & _word_stems(best) else ""
 
 
 def _changed_files(session: _Session, sessions: Sequence[_Session]) -> str:
@@ -328,7 +338,7 @@ def _commit_line(session: _Session, sessions: Sequence[_Session]) -> str:
     many = f"{count} commits, the last" if count > 1 else "Commit"
     if not timed:
         subject = str(session.row["commits"][-1]).partition(" ")[2]
-        return f'{many} "{one_line(subject, _TITLE)}"'
+        return f'{many} "{one_line(subject, _TITLE_LIMIT)}"'
     last = timed[-1]
     later = sessions[: sessions.index(session)]
     state = ""
@@ -340,7 +350,7 @@ def _commit_line(session: _Session, sessions: Sequence[_Session]) -> str:
         state = "pushed later"
     elif session.ended.closing is not None and not session.ended.may_have_pushed:
         state = "not pushed in it"  # else its record may break off before
-    return f'{many} "{one_line(last["subject"], _TITLE)}"{f" ({state})" if state else ""}'
+    return f'{many} "{one_line(last["subject"], _TITLE_LIMIT)}"{f" ({state})" if state else ""}'
 
 
 def left_open(stores: Stores, projects: Sequence[str]) -> list[dict[str, Any]]:
@@ -351,7 +361,7 @@ def left_open(stores: Stores, projects: Sequence[str]) -> list[dict[str, Any]]:
         {
             "project": project,
             "text": text,
-            "ended_at": iso(session.row["ended_at"]),
+            "ended_at": iso_time(session.row["ended_at"]),
             "turn": session.last_turn,
         }
         for project, names in worktrees_of(stores.catalog, projects).items()
@@ -368,14 +378,14 @@ def _open_end_lines(sessions: Sequence[_Session]) -> Iterator[str]:
 def _open_ends(sessions: Sequence[_Session]) -> Iterator[tuple[_Session, str]]:
     """Yield the open ends of the newest sessions that no later one may have resolved."""
     count = 0
-    for place, session in enumerate(sessions[: 2 * _SESSIONS]):
+    for place, session in enumerate(sessions[: 2 * _MOST_SESSIONS]):
         later = sessions[:place]
-        if count == _OPEN_ENDS or any(newer.goes_on_with(session) for newer in later):
+        if count == _MOST_OPEN_ENDS or any(newer.goes_on_with(session) for newer in later):
             continue
         left = [end for end in _ends_of(session) if not any(newer.is_about(end) for newer in later)]
-        for text in left[:_MOST_ENDS_A_SESSION][: _OPEN_ENDS - count]:
+        for text in left[:_MOST_ENDS_A_SESSION][: _MOST_OPEN_ENDS - count]:
             count += 1
-            yield session, one_line(text, _QUOTED)
+            yield session, one_line(text, _QUOTED_LIMIT)
 
 
 def _ends_of(session: _Session) -> list[str]:
@@ -402,7 +412,7 @@ def _failing_checks(sessions: Sequence[_Session]) -> Iterator[str]:
             is_open = error["outcome"] == "unresolved" and turn >= from_turn
             if is_open and _CHECKING.search(command):
                 met = f"{session.short}:{turn}"
-                yield f"- {_date_of(session.row)} {one_line(error['text'], _QUOTED)} [{met}]"
+                yield f"- {_date_of(session.row)} {one_line(error['text'], _QUOTED_LIMIT)} [{met}]"
                 break
 
 
@@ -427,7 +437,7 @@ def _instructions(stores: Stores, sessions: Sequence[_Session]) -> Iterator[str]
                 when = f"{at.astimezone():%Y-%m-%d} " if at else ""
                 yield f'- {when}"{words}" [{session.short}:{turn}]'
                 count += 1
-                if count == _INSTRUCTIONS:
+                if count == _MOST_INSTRUCTIONS:
                     return
 
 

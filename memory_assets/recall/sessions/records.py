@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from memory_assets.chunking import build_turns
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.recall.names import id_named, row_of_id
-from memory_assets.recall.rows import iso
+from memory_assets.recall.names import resolve_id, row_of_id
+from memory_assets.recall.rows import iso_time
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis import session_turns as analysed
@@ -112,7 +112,7 @@ def records_behind(
         ConfigurationError: it does not look like an id, or no turn is behind it.
         NotFound: nothing of that id is in memory.
     """
-    named = id_named(stores, any_id)
+    named = resolve_id(stores, any_id)
     turns = session_turns(stores, named.project, named.parts.session_id, recalled=True)
     if named.parts.turn_index is not None:
         middle = named.parts.turn_index
@@ -168,7 +168,7 @@ def _record_as_json(turn_id: str, record: RedactedRecord) -> dict[str, Any]:
         "agent_id": record.agent_id,
         "kind": record.kind,
         "subtype": record.subtype,
-        "time": iso(record.timestamp),
+        "time": iso_time(record.timestamp),
         "tool": str(record.tool_name),
         "is_error": record.is_error,
         "paths": [str(path) for path in record.paths],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.agents import AGENTS, CLAUDE_CODE
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import is_gone, on_this_machine, project_of
-from memory_assets.recall.names import session_named
+from memory_assets.recall.names import resolve_session
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import COMPRESSED, is_compressed, plain_name
@@ -35,7 +35,7 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
         ConfigurationError: its agent has no command to resume a session.
         NotFound: there is no such session.
     """
-    project, session_id = session_named(memory, session)
+    project, session_id = resolve_session(memory, session)
     sources = [
         row
         for row in memory.catalog.sources.rows(project)

@@ -10,16 +10,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.commits.attribution import SURE
-from memory_assets.recall.names import session_named
+from memory_assets.recall.names import resolve_session
 from memory_assets.recall.rows import (
     LINE_CHARACTERS,
     UNTIMED,
-    iso,
+    iso_time,
     not_in_memory,
     one_line,
-    plain,
     rows_of,
     summary_text,
+    with_iso_times,
 )
 from memory_assets.recall.sessions.usage import session_usage
 from memory_assets.requests.questions import ITEM_KINDS
@@ -86,7 +86,7 @@ class Item:
             "id": self.id,
             "kind": self.kind.rstrip("s") if self.kind != "summaries" else "summary",
             "turn_id": self.turn_id or None,
-            "time": iso(self.time),
+            "time": iso_time(self.time),
             "text": self.text,
         }
 
@@ -116,7 +116,7 @@ def sessions_of_same_files(
     def first(others: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
         for row in others:
             if files := sorted(own.intersection(row["files_modified"])):
-                return {**plain(row), "files": files}
+                return {**with_iso_times(row), "files": files}
         return None
 
     return first(reversed(rows[:at])), first(rows[at + 1 :])
@@ -282,12 +282,12 @@ def session_overview(memory: Stores, session: str) -> dict[str, Any]:
     Raises:
         NotFound: there is no such session.
     """
-    project, session_id = session_named(memory, session)
+    project, session_id = resolve_session(memory, session)
     items = session_items(memory.lake, project, session_id, _LISTED, full=False)
     rows = rows_of(memory.lake, SESSION_SUMMARIES, project, session_id)
     summary = None
     if rows:
-        shown = plain(rows[0]).items()
+        shown = with_iso_times(rows[0]).items()
         summary = {name: value for name, value in shown if name not in _HIDDEN}
     if summary is None and not items:
         silent = f"session {session_id} has no turns: nobody says anything in it"

@@ -15,8 +15,13 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.names import id_named, rows_of_commit, session_beginning, with_worktrees
-from memory_assets.recall.rows import UNTIMED, iso, not_in_memory
+from memory_assets.recall.names import (
+    resolve_id,
+    rows_of_commit,
+    session_with_prefix,
+    with_worktrees,
+)
+from memory_assets.recall.rows import UNTIMED, iso_time, not_in_memory
 from memory_assets.recall.sessions.session import Item, missing_kinds, session_items, session_title
 from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach, parse_time
@@ -66,7 +71,7 @@ class Timeline:
                 "given": self.anchor.given,
                 "kind": self.anchor.kind,
                 "id": self.anchor_id,
-                "time": iso(self.anchor_time),
+                "time": iso_time(self.anchor_time),
                 "also": list(self.anchor.also),
             },
             "project": self.anchor.project,
@@ -320,7 +325,7 @@ def anchor_of_id(memory: Stores, text: str) -> Anchor:
         ConfigurationError: it is no id, or several sessions begin so.
         NotFound: its session is not in memory.
     """
-    named = id_named(memory, text)
+    named = resolve_id(memory, text)
     parts = named.parts
     kind = "commit" if parts.kind == "link" else parts.kind
     items = {
@@ -333,7 +338,7 @@ def anchor_of_id(memory: Stores, text: str) -> Anchor:
 
 def _session_anchor(memory: Stores, text: str, project: str | None) -> Anchor | None:
     try:
-        of_project, session_id = session_beginning(memory, text)
+        of_project, session_id = session_with_prefix(memory, text)
     except NotFound:
         return None
     return Anchor(text, "session", of_project, session_id)
@@ -397,7 +402,7 @@ def _file_anchor(memory: Searchable, text: str, project: str | None) -> Anchor |
     hits = memory.search(file=text, project=project, n=1 + _MOST_OTHERS).hits
     if not hits:
         return None
-    newest = id_named(memory, hits[0].turn_id)
+    newest = resolve_id(memory, hits[0].turn_id)
     also = tuple(hit.turn_id for hit in hits[1:])
     session_id = newest.parts.session_id
     return Anchor(text, "file", newest.project, session_id, newest.id, also=also)

@@ -1,4 +1,4 @@
-"""`how`: the commands of a tool that worked in earlier sessions, and what failed before them."""
+"""The commands of a tool that worked in earlier sessions, and what failed before them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.recall.names import listed_projects
-from memory_assets.recall.rows import UNTIMED, iso, one_line
+from memory_assets.recall.rows import UNTIMED, iso_time, one_line
 from memory_assets.recall.sessions.records import calls_and_prompts, whole_session
 from memory_assets.requests.questions import HowRequest
 from memory_assets.session_analysis.failures import Run, all_runs
@@ -62,7 +62,7 @@ class Worked:
     before: list[Failure] = field(default_factory=list)
 
 
-def how(memory: Searchable, request: HowRequest) -> dict[str, Any]:
+def successful_runs(memory: Searchable, request: HowRequest) -> dict[str, Any]:
     """Return the commands of a tool that worked, most used and then newest first, those of one
     project together; what failed and did not work later in its session (`failed`, newest first);
     and how many sessions were read, of how many that name the tool.
@@ -168,7 +168,7 @@ class _ToolRun:
 
     @property
     def time(self) -> str | None:
-        return iso(self.run.record.timestamp)
+        return iso_time(self.run.record.timestamp)
 
     @property
     def failure(self) -> Failure:

@@ -32,9 +32,9 @@ from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.pages.search_page import newest_listed
 from memory_assets.status import (
     chroma_notes,
+    duration_text,
     in_words,
     last_checks,
-    lasting,
     redactions_by_rule,
     sizes_by_day,
     totals,
@@ -197,7 +197,7 @@ def health_page(memory: Memory, request: Request) -> Response:
         "agents_wait": waiting_for_ingest(memory),
         "covered": list(in_words(current["coverage"])),
         "chroma": list(chroma_notes(current)),
-        "lag": lasting(current["freshness"]["lag_seconds"]),
+        "lag": duration_text(current["freshness"]["lag_seconds"]),
         "rules": redactions_by_rule(memory.catalog),
         "checked": last_checks(memory.data_dir),
         "grown": {

@@ -45,7 +45,7 @@ from memory_assets.serving.pages.prose import (
     without_dagster_links,
 )
 from memory_assets.serving.visible_text import Frame, visible, without_markdown, without_tool_names
-from memory_assets.status import lasting
+from memory_assets.status import duration_text
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -106,7 +106,7 @@ def day_named(moment: datetime) -> str:
 def _seconds(seconds: float) -> str:
     """Return how long a call took, in seconds, a short one to the tenth; a long one in words."""
     if seconds >= _LONG_SECONDS:
-        return lasting(seconds)
+        return duration_text(seconds)
     return f"{seconds:.{int(seconds < _SHORT_SECONDS)}f}\N{NO-BREAK SPACE}s"
 
 
@@ -128,7 +128,7 @@ def _environment() -> Environment:
         "dollars": dollars_in_words,
         "short_count": short_count,
         "diff_lines": diff_lines,
-        "lasting": lasting,
+        "lasting": duration_text,
         "seconds": _seconds,
         "day": lambda time: day_named(datetime.fromisoformat(time)),
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",

@@ -120,7 +120,7 @@ def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]
     titles = memory.titles(
         (row["metadata"]["project"], row["metadata"]["session_id"]) for row in answer["hits"]
     )
-    return [_shown(memory, hit, answer["query"], titles) for hit in answer["hits"]]
+    return [_hit_values(memory, hit, answer["query"], titles) for hit in answer["hits"]]
 
 
 def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -142,7 +142,7 @@ def newest_listed(memory: Memory) -> dict[str, Any]:
     return {"newest": newest, "of_persons": of_persons}
 
 
-def _shown(
+def _hit_values(
     memory: Memory, hit: Mapping[str, Any], query: str, titles: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return a hit with its title, its address, what it is, and the stretch that answers."""

@@ -60,7 +60,7 @@ def session_page(memory: Memory, request: Request) -> Response:
     values["usage"] = _usage(memory, conversation)
     values["writes"] = request.app.state.writes
     values["short"] = short_id(memory, conversation.session_id)
-    values |= _beside(memory, conversation)
+    values |= _side_facts(memory, conversation)
     return page(
         request, "session.html", session=conversation, **values, **_links(memory, conversation)
     )
@@ -79,7 +79,7 @@ def live_turns(memory: Memory, request: Request) -> Response:
     return _turns_alone(memory, request, conversation, going_down=True)
 
 
-def _beside(memory: Memory, conversation: Conversation) -> dict[str, Any]:
+def _side_facts(memory: Memory, conversation: Conversation) -> dict[str, Any]:
     """Return what stands beside a session: its turns, models, commits, how to resume it, the
     sessions before and after it that changed the same files, and how often to ask for further
     turns, in seconds (`follow`; None: not at all)."""

@@ -13,12 +13,12 @@ SUMMARY_HEAD = "history-summary::"
 
 
 def partition_of(project: str) -> str:
-    """Return the partition key of what agents wrote about a project ("": about none)."""
+    """Return the partition key of agents' memory about a project ("" for no project)."""
     return f"{AGENT}:{project}" if project else AGENT
 
 
 def is_agent_memory(partition: str) -> bool:
-    """Whether a partition key is that of what agents wrote themselves."""
+    """Return True if a partition key is one of agents' memory."""
     return partition.split(":", 1)[0] == AGENT
 
 

@@ -59,7 +59,7 @@ class Catalog:
         return {str(row[0]) for row in self._connection.rows(_PROJECTS)}
 
     def spoken_projects(self) -> dict[str, str]:
-        """Return by project what people and agents are told, and what means it alone."""
+        """Return by project the name that people and agents see, which names no other project."""
         return spoken_names(dict.fromkeys(self.projects(), "") | self.sources.project_roots())
 
     def require_key(self, recognised_by: int) -> None:

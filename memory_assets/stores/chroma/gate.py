@@ -54,7 +54,7 @@ class RustServer:
         self._free: queue.SimpleQueue[http.client.HTTPConnection] = queue.SimpleQueue()
         self._alive = 0
         self.last_use = time.time()
-        """When the last request but for the heartbeat was answered, in seconds since 1970."""
+        """When the last request, other than the heartbeat, was answered, in seconds since 1970."""
 
     def connect(self, seconds: float) -> None:
         """Wait until the Rust server listens, connect to it, and close its port.

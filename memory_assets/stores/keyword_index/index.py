@@ -364,7 +364,7 @@ def _add_block(
     rows: Sequence[KeywordRow],
     embedder_id: str,
 ) -> list[tuple[str, int, bytes]]:
-    """Write a block but for its postings, and return these."""
+    """Write a block without its postings, and return the postings."""
     block = connection.execute(
         "INSERT INTO blocks (kind, project, session_id, agent, place, rows, columns)"
         " VALUES (?,?,?,?,?,?,?)",

@@ -31,18 +31,18 @@ from memory_assets.stores.lake.partition import (
     NAME,
     SEGMENT_BYTES,
     Partition,
-    encoded,
+    encoded_name,
     reading,
 )
 from memory_assets.stores.lake.rows import (
     ArrowRows,
     FileFacts,
     arrow_rows,
-    conformed,
     redacted_columns,
     rows_from_arrow,
     texts_from_arrow,
     texts_of,
+    with_schema,
 )
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, TABLES, Table
 from memory_assets.stores.lake.segments import HASHED, SegmentCache
@@ -84,11 +84,11 @@ class Lake:
 
     def partition_dir(self, table: Table, project: str) -> Path:
         """Return the directory of a project's files of one table."""
-        return self.root / table.name / f"{_PARTITION_PREFIX}{encoded(project)}"
+        return self.root / table.name / f"{_PARTITION_PREFIX}{encoded_name(project)}"
 
     def lock_path(self, project: str) -> Path:
         """Return the file whose lock a writer of this project holds."""
-        return self.root / "locks" / f"{encoded(project)}.lock"
+        return self.root / "locks" / f"{encoded_name(project)}.lock"
 
     def projects(self, table: Table) -> list[str]:
         """Return the projects that have a directory in this table, sorted."""
@@ -224,7 +224,7 @@ class Lake:
         if columns is not None:
             schema = pa.schema([table.schema.field(name) for name in columns])
         try:
-            alike = [conformed(part, schema).cast(schema) for part in parts]
+            alike = [with_schema(part, schema).cast(schema) for part in parts]
         except (pa.ArrowException, ValueError) as error:
             raise _columns_error(table, project) from error
         return pa.concat_tables(alike) if alike else schema.empty_table()
@@ -291,7 +291,7 @@ class Lake:
         self.lock_path(project).unlink(missing_ok=True)
 
     def _directories_of(self, project: str) -> list[Path]:
-        return sorted(self.root.glob(f"*/{glob.escape(_PARTITION_PREFIX + encoded(project))}"))
+        return sorted(self.root.glob(f"*/{glob.escape(_PARTITION_PREFIX + encoded_name(project))}"))
 
     def _partitions_of(self, project: str) -> Iterator[Partition]:
         """Yield the partitions of a project for removal, also those of unknown tables."""

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memory_assets.stores.lake.parquet_files import bare, footer_of
+from memory_assets.stores.lake.parquet_files import footer_of, without_metadata
 from memory_assets.stores.lake.partition import Partition, reading
 from memory_assets.stores.lake.rows import OUTPUT_HASH
 from memory_assets.stores.lake.segments import SEGMENT, Packed
@@ -64,4 +64,4 @@ def _read_session(path: Path) -> Packed:
 def _read_file(path: Path) -> tuple[pa.Table, dict[str, str]]:
     with pa.OSFile(str(path), "rb") as opened:
         file = pq.ParquetFile(opened, page_checksum_verification=True)
-        return bare(file.read(use_threads=False)), footer_of(file.metadata)
+        return without_metadata(file.read(use_threads=False)), footer_of(file.metadata)

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memory_assets.stores.lake.rows import FileFacts, conformed, regrouped
+from memory_assets.stores.lake.rows import FileFacts, in_batches, with_schema
 
 STAGING = re.compile(r"\.?(?P<of>.+\.parquet)\.\d+\.staging")
 """A file that is being written. Programs that read a directory of Parquet files skip names that
@@ -80,7 +80,7 @@ class SessionRows:
 
 
 @contextmanager
-def staged(path: Path) -> Iterator[Path]:
+def staged_file(path: Path) -> Iterator[Path]:
     """Yield the name of a file to write before it replaces `path`; it is removed afterwards."""
     staging = path.with_name(f".{path.name}.{os.getpid()}.staging")
     try:
@@ -94,7 +94,7 @@ def write_file(
 ) -> None:
     """Write rows to a Parquet file, down to the disk."""
     with pq.ParquetWriter(path, schema, **_encoding(schema)) as writer:
-        for part in regrouped(conformed(part, schema) for part in parts):
+        for part in in_batches(with_schema(part, schema) for part in parts):
             writer.write_table(part)
         writer.add_key_value_metadata(dict(footer))
     with path.open("rb") as file:
@@ -148,7 +148,7 @@ def group_rows(metadata: pq.FileMetaData) -> list[int]:
     return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
 
-def bare(table: pa.Table) -> pa.Table:
+def without_metadata(table: pa.Table) -> pa.Table:
     """Return a table without the metadata of its file."""
     return table.replace_schema_metadata(None)
 

@@ -384,7 +384,7 @@ def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:
     return DamagedFile(f"{path} is damaged ({type(error).__name__}). {mended_by}")
 
 
-def encoded(name: str) -> str:
+def encoded_name(name: str) -> str:
     """Return a name for a directory or file: percent-encoded where needed; if it is too long, its
     beginning, `@` (which others have encoded) and a hash. It neither begins nor ends with a dot,
     and is no device name of Windows."""

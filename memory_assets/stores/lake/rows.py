@@ -70,7 +70,7 @@ def arrow_rows(
     """
     content = blake2b(digest_size=16)
     parts: list[pa.Table] = []
-    for part in regrouped(_arrow_parts(table, rows, extra or {})):
+    for part in in_batches(_arrow_parts(table, rows, extra or {})):
         whole = part.combine_chunks()  # equal rows give equal bytes, however they came here
         _add_content(content, table, whole)
         parts.append(whole)
@@ -106,7 +106,7 @@ def _arrow_parts(
         yield converted()
 
 
-def regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def in_batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Yield the rows of these tables in tables of `BATCH_ROWS`, one for each row group."""
     waiting: list[pa.Table] = []
     waiting_rows = 0
@@ -144,7 +144,7 @@ def _times(column: pa.ChunkedArray[Any]) -> list[datetime | None]:
     return [at and at.replace(tzinfo=UTC) for at in naive]
 
 
-def conformed(part: pa.Table, schema: pa.Schema) -> pa.Table:
+def with_schema(part: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return rows with the columns of a schema. Rows of an earlier version lack some: they get
     empty values until they are made again."""
     if part.column_names == schema.names:
@@ -165,7 +165,9 @@ def _empty(field: pa.Field[Any]) -> Any:
         return None
     if pa.types.is_boolean(kind):
         return False
-    return [] if pa.types.is_list(kind) else "" if pa.types.is_string(kind) else 0
+    if pa.types.is_list(kind):
+        return []
+    return "" if pa.types.is_string(kind) else 0
 
 
 def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:

@@ -30,12 +30,12 @@ import pyarrow.parquet as pq
 from memory_assets.stores.lake.parquet_files import (
     Extent,
     SessionRows,
-    bare,
     column_names,
     footer_of,
     group_rows,
     names_in,
-    staged,
+    staged_file,
+    without_metadata,
     write_file,
 )
 from memory_assets.stores.lake.rows import OUTPUT_HASH, FileFacts
@@ -192,7 +192,7 @@ class SegmentCache:
                     known = self._groups[key]
                     return known if columns is None else known.select(columns)
         opened = pq.ParquetFile(file, metadata=segment.metadata, page_checksum_verification=True)
-        group = bare(opened.read_row_group(number, columns=columns, use_threads=False))
+        group = without_metadata(opened.read_row_group(number, columns=columns, use_threads=False))
         with self._lock:
             if key not in self._groups:
                 self._groups[key] = group
@@ -274,7 +274,7 @@ def _write(
 ) -> None:
     """Replace the segment at `path` by one of these rows."""
     written = time.time_ns()
-    with staged(path) as staging:
+    with staged_file(path) as staging:
         about = {_WRITTEN: str(written), _SESSIONS: json.dumps(directory)}
         about[_CHECKSUM] = _checksum(about, column_names(schema))
         write_file(staging, schema, parts, about)

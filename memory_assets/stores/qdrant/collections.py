@@ -80,7 +80,7 @@ class QdrantStore(VectorStore):
         """Return what a request to the client returns.
 
         Raises:
-            StoreError: it fails; quotes nothing of what was sent.
+            StoreError: it fails; the message quotes nothing that was sent.
         """
         with qdrant_errors(self.url), self._lock:
             return ask(self._client)

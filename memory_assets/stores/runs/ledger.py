@@ -189,7 +189,7 @@ class RunLedger(SqliteStore):
         """Note the command line's runs whose process is gone as failed."""
         for run in self.begun():
             if not run.history and not run.is_under_way:
-                self.note_ended(ended(run, FAILURE))
+                self.note_ended(ended_now(run, FAILURE))
 
     def note_made(
         self,
@@ -379,7 +379,7 @@ class RunLedger(SqliteStore):
 _RUN_COLUMNS = "run_id, job, status, started_at, ended_at, partition, history"
 
 
-def ended(run: BegunRun, status: str) -> EndedRun:
+def ended_now(run: BegunRun, status: str) -> EndedRun:
     """Return a run that has ended now."""
     partition = run.partitions[0] if len(run.partitions) == 1 else ""
     now = iso_time(time.time())

@@ -55,7 +55,7 @@ def script_in(item: JsonObject) -> str:
     return given if isinstance(given, str) and is_script else ""
 
 
-def opened(script: str, call_id: str, frame: Frame) -> Script:
+def script_effects(script: str, call_id: str, frame: Frame) -> Script:
     """Return what a script does, as far as its text tells."""
     commands, paths, patches = list[str](), list[str](), list[str]()
     for called in tool_calls(script):
@@ -102,7 +102,7 @@ def changes_of(event: JsonObject) -> dict[str, JsonObject]:
     return {path: change for path, change in changes.items() if isinstance(change, dict) and path}
 
 
-def applied(patches: Iterable[str], changes: Iterable[str]) -> str:
+def patch_of_changes(patches: Iterable[str], changes: Iterable[str]) -> str:
     """Return the first of the patches that can have made the changes of some files, or ""."""
     changed = [path.replace("\\", "/") for path in changes]
     for patch in patches:
@@ -116,7 +116,7 @@ def _ends_with(path: str, name: str) -> bool:
     return path == name or path.endswith(f"/{name.lstrip('/')}")
 
 
-def rendered(changes: dict[str, JsonObject]) -> str:
+def changes_as_patch(changes: dict[str, JsonObject]) -> str:
     """Return the changes of an event as the patch that makes them."""
     lines = [_BEGIN]
     for path, change in changes.items():

@@ -52,15 +52,15 @@ def text(node: Node | None) -> str:
 
 def name_of(node: Node | None) -> str:
     """Return the name that an expression is, or ""."""
-    return text(node) if kind(node) in _NAMES else ""
+    return text(node) if node_type(node) in _NAMES else ""
 
 
-def part(node: Node | None, name: str) -> Node | None:
+def named_child(node: Node | None, name: str) -> Node | None:
     """Return the child that has a name in the grammar."""
     return node.child_by_field_name(name) if node is not None else None
 
 
-def kind(node: Node | None) -> str:
+def node_type(node: Node | None) -> str:
     """Return the type that a node has in the grammar, or ""."""
     return node.type if node is not None else ""
 
@@ -72,13 +72,13 @@ def items(node: Node | None) -> list[Node]:
 
 def code_in(template: Node) -> list[Node]:
     """Return the `${...}` of a template."""
-    return [part for part in template.named_children if part.type == "template_substitution"]
+    return [child for child in template.named_children if child.type == "template_substitution"]
 
 
 def parameters_of(function: Node) -> list[Node]:
     """Return the parameters of a function, names and patterns."""
-    alone = part(function, "parameter")
-    return [alone] if alone else items(part(function, "parameters"))[:MOST_PARAMETERS]
+    alone = named_child(function, "parameter")
+    return [alone] if alone else items(named_child(function, "parameters"))[:MOST_PARAMETERS]
 
 
 def parts_of(pattern: Node) -> Iterator[tuple[str, Node | None]]:
@@ -88,9 +88,9 @@ def parts_of(pattern: Node) -> Iterator[tuple[str, Node | None]]:
     for child in pattern.children if pattern.type in _PATTERNS else ():
         place += child.type == ","
         if child.type == "pair_pattern":
-            yield key_of(part(child, "key")), part(child, "value")
+            yield key_of(named_child(child, "key")), named_child(child, "value")
         elif child.is_named:
-            key = name_of(part(child, "left") or child)
+            key = name_of(named_child(child, "left") or child)
             yield str(place) if pattern.type == "array_pattern" else key, child
 
 

@@ -29,13 +29,13 @@ from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.fields import (
     IMAGE,
     block_text,
-    clean,
     content_text,
     count_field,
     object_field,
     patch_paths,
     paths_in,
     render_input,
+    storable,
     text_field,
     type_name,
 )
@@ -225,7 +225,7 @@ def parse_arguments(value: Any) -> Any:
     if not isinstance(parsed, dict):
         return value
     if "\\u0000" in value:
-        return value if exceeds_depth(parsed, MAX_DEPTH) else clean(parsed)
+        return value if exceeds_depth(parsed, MAX_DEPTH) else storable(parsed)
     return parsed
 
 
@@ -342,7 +342,7 @@ def _json(text: str) -> Any:
         return None
     if exceeds_depth(value, MAX_DEPTH):
         return None
-    return clean(value) if "\\u0000" in text else value
+    return storable(value) if "\\u0000" in text else value
 
 
 def answer_tokens(usage: JsonObject) -> Tokens:

@@ -19,12 +19,12 @@ from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.codex.code_mode import (
     PATCH,
     Script,
-    applied,
+    changes_as_patch,
     changes_of,
     end_of,
     ends_by_command,
-    opened,
-    rendered,
+    patch_of_changes,
+    script_effects,
     script_in,
 )
 from memory_assets.transcripts.codex.doubles import Doubles, RecentTexts
@@ -92,7 +92,7 @@ class CodexSession(Session):
         self._known_calls: set[int] = set()
         self._scripts: dict[str, Script] = {}
         self._named = _NO_FILES
-        """The files that were named above the request which is told next, and their paths."""
+        """The files that were named above the next request, and their paths."""
 
     # --- lines -------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class CodexSession(Session):
         call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
         self._known_calls.add(text_hash(call_id))
         if code := script_in(item):
-            script = opened(code, call_id, frame)
+            script = script_effects(code, call_id, frame)
             self._scripts[call_id] = script
             if len(self._scripts) > MAX_OPEN_CALLS:
                 self._scripts.pop(next(iter(self._scripts)))
@@ -281,9 +281,9 @@ class CodexSession(Session):
             failed = bool(event.get("exit_code"))
         else:
             changes = changes_of(event)
-            given = rendered(changes)
+            given = changes_as_patch(changes)
             for script in self._scripts.values():
-                if patch := applied(script.patches, changes):
+                if patch := patch_of_changes(script.patches, changes):
                     script.patches.remove(patch)
                     given = patch
                     break

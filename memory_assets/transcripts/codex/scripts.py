@@ -133,7 +133,7 @@ class _Reading:
     def _value(self, node: Node | None) -> Value:
         """Go through a piece of code; return the value that it has."""
         self._spend()
-        while js.kind(node) in _WRAPPERS and (inside := js.items(node)):
+        while js.node_type(node) in _WRAPPERS and (inside := js.items(node)):
             node = inside[0]
         if node is None:
             return Opaque("")
@@ -166,27 +166,29 @@ class _Reading:
         if kind == "binary_expression":
             return self._sum(node)
         if kind in ("member_expression", "subscript_expression"):
-            return _member(self._value(js.part(node, "object")), self._key(node))
+            return _member(self._value(js.named_child(node, "object")), self._key(node))
         if kind == "call_expression":
             return self._called(node)
         if kind in js.FUNCTIONS:
             self._functions.append(_Function(node, self._names))
             return self._functions[-1]
         if kind == "variable_declarator":
-            self._assign(js.part(node, "name"), js.part(node, "value"), declares=True)
+            self._assign(js.named_child(node, "name"), js.named_child(node, "value"), declares=True)
         elif kind == "assignment_expression":
-            self._assign(js.part(node, "left"), js.part(node, "right"), declares=False)
-        elif kind == "for_in_statement" and js.text(js.part(node, "operator")) == "of":
-            values = self._value(js.part(node, "right"))
-            declares = js.part(node, "kind") is not None
+            self._assign(
+                js.named_child(node, "left"), js.named_child(node, "right"), declares=False
+            )
+        elif kind == "for_in_statement" and js.text(js.named_child(node, "operator")) == "of":
+            values = self._value(js.named_child(node, "right"))
+            declares = js.named_child(node, "kind") is not None
             for value in values if isinstance(values, list) else [_MISSING]:
-                self._bind(js.part(node, "left"), value, declares=declares)
-                self._value(js.part(node, "body"))
+                self._bind(js.named_child(node, "left"), value, declares=declares)
+                self._value(js.named_child(node, "body"))
         else:
             for child in js.items(node):
                 if child.type == "function_declaration":  # it may be called above where it stands
                     function = _Function(child, self._names)
-                    self._names[js.text(js.part(child, "name"))] = function
+                    self._names[js.text(js.named_child(child, "name"))] = function
             for child in js.items(node):
                 self._value(child)
         return None
@@ -207,9 +209,9 @@ class _Reading:
         self._spend()
         self._depth += 1
         if target.type in _DEFAULTS:
-            if value == _MISSING and (default := js.part(target, "right")) is not None:
+            if value == _MISSING and (default := js.named_child(target, "right")) is not None:
                 value = self._value(default)
-            self._bind(js.part(target, "left"), value, declares=declares)
+            self._bind(js.named_child(target, "left"), value, declares=declares)
         elif name := js.name_of(target):
             scopes = self._names.maps
             having = scopes[:1] if declares else [*filter(lambda s: name in s, scopes), scopes[-1]]
@@ -229,16 +231,19 @@ class _Reading:
         around, self._names = self._names, function.names.new_child()
         for place, parameter in enumerate(js.parameters_of(function.node)):
             self._bind(parameter, given[place] if place < len(given) else _MISSING)
-        self._value(js.part(function.node, "body"))
+        self._value(js.named_child(function.node, "body"))
         self._names = around
         self._inside.remove(start)
 
     # --- calls -------------------------------------------------------------------------
 
     def _called(self, call: Node) -> Value | None:
-        function, arguments = js.part(call, "function"), js.part(call, "arguments")
-        of, method = js.part(function, "object"), js.text(js.part(function, "property"))
-        if js.kind(arguments) == "template_string" and arguments is not None:
+        function, arguments = js.named_child(call, "function"), js.named_child(call, "arguments")
+        of, method = (
+            js.named_child(function, "object"),
+            js.text(js.named_child(function, "property")),
+        )
+        if js.node_type(arguments) == "template_string" and arguments is not None:
             is_raw = (js.name_of(of), method) == ("String", "raw")
             return self._filled(arguments, raw=True) if is_raw else None
         whole = self._value(of)
@@ -278,12 +283,12 @@ class _Reading:
 
     def _key(self, member: Node | None) -> str:
         """Return the key of a member."""
-        index = js.part(member, "index")
-        key = js.text(js.part(member, "property")) if index is None else self._value(index)
+        index = js.named_child(member, "index")
+        key = js.text(js.named_child(member, "property")) if index is None else self._value(index)
         return key if isinstance(key, str) else ""
 
     def _filled(self, template: Node, *, raw: bool) -> Value:
-        """Return a template's text, with what its code stands for where that is known."""
+        """Return a template's text, with the values of its expressions where they are known."""
         parts, at = list[Value](), template.start_byte + 1
         for code in [*js.code_in(template), None]:
             end = code.start_byte if code is not None else template.end_byte - 1
@@ -299,9 +304,9 @@ class _Reading:
         parts, is_sum = list[Value](), True
         left: Node | None = node
         while left is not None and left.type == "binary_expression":
-            is_sum = is_sum and js.text(js.part(left, "operator")) == "+"
-            parts.append(self._value(js.part(left, "right")))
-            left = js.part(left, "left")
+            is_sum = is_sum and js.text(js.named_child(left, "operator")) == "+"
+            parts.append(self._value(js.named_child(left, "right")))
+            left = js.named_child(left, "left")
         parts.append(self._value(left))
         is_text = is_sum and any(isinstance(part, str) for part in parts)
         return self._joined("", reversed(parts)) if is_text else None
@@ -310,7 +315,9 @@ class _Reading:
         members = dict[str, Value]()
         for item in js.items(node):
             if item.type == "pair":
-                members[js.key_of(js.part(item, "key"))] = self._value(js.part(item, "value"))
+                members[js.key_of(js.named_child(item, "key"))] = self._value(
+                    js.named_child(item, "value")
+                )
             elif item.type == "shorthand_property_identifier":
                 members[js.text(item)] = self._value(item)
             else:  # code that may call a tool

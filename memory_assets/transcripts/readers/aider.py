@@ -187,15 +187,19 @@ def _blocks_of(text: str) -> list[_Block]:
     written = text.split("\n")
     user = _TYPED if _TYPED.match(next(filter(_USER.match, written), "")) else _USER
     for line in written:
-        own = "user" if user.match(line) else "output" if _OUTPUT.match(line) else "answer"
-        if own == "answer" and not line.strip() and kind != "answer":
+        line_kind, content = "answer", line
+        if user.match(line):
+            line_kind, content = "user", line[5:].rstrip()
+        elif _OUTPUT.match(line):
+            line_kind, content = "output", line[2:]
+        if line_kind == "answer" and not line.strip() and kind != "answer":
             if kind == "user":
                 end_block()
             continue
-        if own != kind:
+        if line_kind != kind:
             end_block()
-        kind = own
-        lines.append(line[5:].rstrip() if own == "user" else line[2:] if own == "output" else line)
+        kind = line_kind
+        lines.append(content)
     end_block()
     return blocks
 

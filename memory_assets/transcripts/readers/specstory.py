@@ -4,7 +4,7 @@ project below a directory that the user names. It is written anew as the session
 `_**User (<time>)**_` and `_**Agent (<model> <time>)**_` head a block; a user's ends with `---`. In
 an agent's, `<think>` and `<tool-use>` frame thoughts and calls; texts of 2025 have `Tool use:
 **<name>**` and `Result:` instead, and no times. The first of them, of Cursor, have neither: what
-was said and called stands between rules, and a call is told by how it looks. A person can have
+was said and called stands between rules, and a call is recognised by its form. A person can have
 written such lines, too: where a block ends is a guess. The session's id is the agent's own.
 
 A text renders to its facts, and a line for each block; the last may still grow.
