@@ -10,7 +10,7 @@ from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.ports import Redaction
 from memory_assets.pipeline.agent_memory.gateway import limits_of, open_gateway, redaction_to_wait
 from memory_assets.pipeline.stage.engines import Engines
-from memory_assets.serving.agent_memory import framed_under
+from memory_assets.serving.agent_memory import keyed_framer
 from memory_assets.stores.agents.waiting import Waiting
 from memory_assets.stores.chroma_mcp.adapter import ChromaMcpVectorStoreAdapter
 from memory_assets.stores.chroma_mcp.session import McpSession
@@ -45,6 +45,6 @@ def open_memory(engines: Engines) -> MemoryGateway:
 
 def open_builder(engines: Engines, gateway: MemoryGateway) -> ContextBuilder:
     """Return the builder over a gateway."""
-    framed = framed_under(engines.install_key)
+    framed = keyed_framer(engines.install_key)
     limits = limits_of(engines.settings)
     return ContextBuilder(gateway, engines.tokens.count_tokens, framed, limits)

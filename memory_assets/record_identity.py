@@ -20,7 +20,7 @@ _DERIVED_ID = re.compile(r"x-[0-9a-f]{32}")
 _STORED_ID = re.compile(r"k-[0-9a-f]{32}")
 
 
-def mark(text: str) -> int:
+def text_hash(text: str) -> int:
     """Return a 64-bit hash of `text`, for memory only: equal in every process and unkeyed, so it
     must never be written."""
     return int.from_bytes(_mark(text), "little")

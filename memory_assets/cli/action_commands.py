@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memory_assets.cli.asking import exit_unless_found, print_answer
-from memory_assets.cli.commands import takes
+from memory_assets.cli.asking import ask_and_print, exit_unless_found
+from memory_assets.cli.commands import request_command
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import (
@@ -24,37 +24,37 @@ from memory_assets.serving.answer_lines import how_notes, project_notes, restore
 from memory_assets.serving.views import friction_view, how_view
 
 
-@takes(HowRequest, "memory how git push --project .")
-def how(asked: HowRequest, as_json: bool) -> None:
+@request_command(HowRequest, "memory how git push --project .")
+def how(request: HowRequest, as_json: bool) -> None:
     """Show how a tool was used with success.
 
     Lists its commands that worked, by project, the most used first, each with what had failed
     before it in the same session; then what failed and did not work later.
     """
-    answer = print_answer(asked, as_json, how_notes, view=how_view)
+    answer = ask_and_print(request, as_json, how_notes, view=how_view)
     exit_unless_found(answer["commands"], answer["failed"])
 
 
-@takes(FrictionRequest, "memory friction --project . -n 5")
-def friction(asked: FrictionRequest, as_json: bool) -> None:
+@request_command(FrictionRequest, "memory friction --project . -n 5")
+def friction(request: FrictionRequest, as_json: bool) -> None:
     """Show errors that keep coming back.
 
     Lists the errors met in several sessions, and in which way each ended. Errors that differ in
     paths, numbers and quoted texts alone are one.
     """
-    exit_unless_found(print_answer(asked, as_json, project_notes, view=friction_view)["errors"])
+    exit_unless_found(ask_and_print(request, as_json, project_notes, view=friction_view)["errors"])
 
 
-@takes(ResumeRequest, "memory resume --last --run")
-def resume(asked: ResumeRequest, as_json: bool) -> None:
+@request_command(ResumeRequest, "memory resume --last --run")
+def resume(request: ResumeRequest, as_json: bool) -> None:
     """Print how to resume a session.
 
     The command of the session's own agent, with the directory to run it in, as a line for a shell.
     """
     from memory_assets.recall import open_memory
 
-    answer = open_memory().ask(asked)
-    if asked.run:
+    answer = open_memory().ask(request)
+    if request.run:
         _run(answer)
     missing = (f"note: {why}" for why in (*answer["missing"], *answer["notes"]))
     if as_json:
@@ -79,8 +79,8 @@ def _run(answer: Mapping[str, Any]) -> None:
     os.execv(program, answer["command"])
 
 
-@takes(RestoreRequest, "memory restore src/app.py --at yesterday")
-def restore(asked: RestoreRequest, as_json: bool) -> None:
+@request_command(RestoreRequest, "memory restore src/app.py --at yesterday")
+def restore(request: RestoreRequest, as_json: bool) -> None:
     """Print a file as sessions left it.
 
     Its contents are put together from what sessions wrote, read and edited. What is not on record
@@ -88,18 +88,18 @@ def restore(asked: RestoreRequest, as_json: bool) -> None:
     """
     from memory_assets.recall import open_memory
 
-    target = _writable(asked)
-    answer = open_memory().ask(asked)
+    target = _writable(request)
+    answer = open_memory().ask(request)
     if target is not None:
-        with target.open("w" if asked.force else "x", encoding="utf-8", newline="") as file:
+        with target.open("w" if request.force else "x", encoding="utf-8", newline="") as file:
             file.write(answer["text"])
-    said = [*restore_notes(answer), *([f"written to {target}"] if target is not None else [])]
+    notes = [*restore_notes(answer), *([f"written to {target}"] if target is not None else [])]
     lines = [] if target is not None else answer["text"].removesuffix("\n").split("\n")
-    rendering.print_answer(answer, as_json, lines, said)
+    rendering.print_answer(answer, as_json, lines, notes)
 
 
-@takes(ExportRequest, "memory export --project . --format html --output sessions.html")
-def export(asked: ExportRequest, as_json: bool) -> None:
+@request_command(ExportRequest, "memory export --project . --format html --output sessions.html")
+def export(request: ExportRequest, as_json: bool) -> None:
     """Write sessions for other programs.
 
     The list of them as CSV or JSON, with tokens, price, files and commits; or all that is said and
@@ -108,27 +108,27 @@ def export(asked: ExportRequest, as_json: bool) -> None:
     from memory_assets.recall import open_memory
     from memory_assets.serving.exports import export_pieces
 
-    target = _writable(asked)
-    pieces = export_pieces(open_memory(), asked.sessions, "json" if as_json else asked.format)
+    target = _writable(request)
+    pieces = export_pieces(open_memory(), request.sessions, "json" if as_json else request.format)
     if target is None:
         sys.stdout.writelines(pieces)
         return
-    with target.open("w" if asked.force else "x", encoding="utf-8", newline="") as file:
+    with target.open("w" if request.force else "x", encoding="utf-8", newline="") as file:
         file.writelines(pieces)
     rendering.print_lines([f"written to {target}"], stderr=True)
 
 
-def _writable(asked: RestoreRequest | ExportRequest) -> Path | None:
+def _writable(request: RestoreRequest | ExportRequest) -> Path | None:
     """Return the file to write to, if one is asked for.
 
     Raises:
         ConfigurationError: it exists and may not be replaced, or its directory does not exist.
     """
-    if asked.output is None:
+    if request.output is None:
         return None
-    target = Path(asked.output).expanduser()
+    target = Path(request.output).expanduser()
     if target.is_dir() or not target.parent.is_dir():
         raise ConfigurationError(f"{target} cannot be a file; give --output a path of a file")
-    if os.path.lexists(target) and not asked.force:
+    if os.path.lexists(target) and not request.force:
         raise ConfigurationError(f"{target} exists; use --force to write over it")
     return target

@@ -1,5 +1,5 @@
-"""What the commands that ask have in common: an answer that is printed, and an exit code if nothing
-is found."""
+"""Ask the memory and print its answer, for the commands that ask; and their exit code if nothing is
+found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
 from memory_assets.requests.arguments import Arguments
-from memory_assets.serving.answer_lines import as_spoken
+from memory_assets.serving.answer_lines import with_spoken_names
 from memory_assets.serving.views import Terminal, View
 
 if TYPE_CHECKING:
@@ -20,33 +20,36 @@ if TYPE_CHECKING:
 Lines = Callable[[dict[str, Any]], Iterable[str]]
 
 
-def print_answer(
-    asked: Arguments,
+def ask_and_print(
+    request: Arguments,
     as_json: bool,
     notes: Lines = lambda answer: (),
     *,
     view: View | None = None,
     lines: Lines = lambda answer: (),
 ) -> dict[str, Any]:
-    """Ask the memory, print the answer, and return it: as its `view`, on a terminal by the pager if
-    `asked` says so, or if it has none as its `lines`."""
+    """Ask the memory, print the answer, and return it.
+
+    It is printed by its `view`, on a terminal through the pager unless the request turns that off,
+    or, without a view, as `lines`; `notes` follow on standard error.
+    """
     from memory_assets.recall import open_memory
 
-    gc.disable()  # records by the ten thousand hold no cycles; looking for some takes a tenth
+    gc.disable()  # records by the ten thousand have no cycles; looking for some takes a tenth
     try:
         memory = open_memory()
-        with rendering.said_if_long():
-            answer = memory.ask(asked)
+        with rendering.notice_if_slow():
+            answer = memory.ask(request)
     finally:
-        gc.freeze()  # nor is any of it looked at again before the process ends
+        gc.freeze()  # nothing of them needs to be collected before the process ends
         gc.enable()
-    told = notes(as_spoken(answer, memory.catalog.spoken_projects))
+    spoken = with_spoken_names(answer, memory.catalog.spoken_projects)
     if view is not None and not as_json:
-        full, paged = getattr(asked, "full", False), getattr(asked, "pager", True)
-        print_view(view, memory, answer, full=full, paged=paged)
-        rendering.print_lines(told, stderr=True)
+        full = getattr(request, "full", False)
+        print_view(view, memory, answer, full=full, paged=getattr(request, "pager", True))
+        rendering.print_lines(notes(spoken), stderr=True)
     else:
-        rendering.print_recalled(answer, as_json, lines(answer), told)
+        rendering.print_recalled(answer, as_json, lines(answer), notes(spoken))
     return answer
 
 
@@ -63,6 +66,6 @@ def print_view(
 
 
 def exit_unless_found(*sections: object) -> None:
-    """Exit with the code for "nothing found" unless there is something."""
+    """Exit with the code for "nothing found" if all sections are empty."""
     if not any(sections):
         sys.exit(exit_codes.NOTHING_FOUND)

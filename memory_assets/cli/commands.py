@@ -1,5 +1,5 @@
-"""How a command is declared: the options of one that asks are made from the arguments of its
-request, those of other commands are click's own."""
+"""Declaring commands. A command that asks gets its options from the arguments of its request; other
+commands declare click's own."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PROJECTS = click.option("--project", multiple=True, help="Only this project; rep
 
 
 def command(example: str = "") -> Callable[[Callable[..., object]], click.Command]:
-    """Return a decorator that makes a command of a function, which has its name and its docstring
-    as help. The help ends with an example: unless one is given, the command alone."""
+    """Return a decorator that makes a command of a function, with the function's name, and its
+    docstring as help. The help ends with the example, by default the command alone."""
 
     def declare(function: Callable[..., object]) -> click.Command:
         name = function.__name__.replace("_", "-")
@@ -31,48 +31,55 @@ def command(example: str = "") -> Callable[[Callable[..., object]], click.Comman
     return declare
 
 
-def takes(
+def request_command(
     request: type[R], example: str = ""
 ) -> Callable[[Callable[[R, bool], object]], click.Command]:
-    """Return a decorator that makes a command of a function that gets a request, and whether to
-    print JSON. The request checks the values, so that errors are those of MCP and HTTP, too."""
+    """Return a decorator that makes a command of a function of a request and of whether to print
+    JSON. The request checks the values, so errors are the same as those of MCP and HTTP."""
     arguments = [spec for spec in declared(request) if spec.name_at("cli") is not None]
 
     def declare(function: Callable[[R, bool], object]) -> click.Command:
         def run(json: bool, **given: Any) -> None:
-            given |= _placed(arguments, given)
+            given |= _shifted_positionals(arguments, given)
             values = {name: given[key] for name, key in keys.items() if given[key] != ()}
             for name in OF_WORDS & values.keys():
                 values[name] = " ".join(values[name])
             function(request.given("cli", values), json)
 
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
-        asking = command(example)(JSON(run))
-        asking.params[:0] = [option for spec in arguments for option in _options(spec)]
-        return asking
+        run.__name__ = function.__name__
+        run.__doc__ = function.__doc__
+        click_command = command(example)(JSON(run))
+        click_command.params[:0] = [option for spec in arguments for option in _options(spec)]
+        return click_command
 
     keys = {str(spec.name_at("cli")): spec.name for spec in arguments}
     keys |= {alias: alias for spec in arguments for alias in spec.aliases}
     return declare
 
 
-def _placed(arguments: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the positional arguments where some are given by their earlier names: words without
-    dashes are the others."""
-    at = [spec for spec in arguments if not str(spec.name_at("cli")).startswith("-")]
-    free = [spec.name for spec in at if all(given[alias] is None for alias in spec.aliases)]
-    words = [given[spec.name] for spec in at if given[spec.name] is not None]
-    fits = len(words) <= len(free) < len(at)
-    return {spec.name: None for spec in at} | dict(zip(free, words, strict=False)) if fits else {}
+def _shifted_positionals(arguments: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the positional arguments if some of them are given as options, by their
+    earlier names: the words without dashes then belong to the others, in order. Empty if the
+    words are as many as click expects."""
+    positionals = [spec for spec in arguments if not str(spec.name_at("cli")).startswith("-")]
+    free = [
+        spec.name for spec in positionals if all(given[alias] is None for alias in spec.aliases)
+    ]
+    words = [given[spec.name] for spec in positionals if given[spec.name] is not None]
+    if not len(words) <= len(free) < len(positionals):
+        return {}
+    return {spec.name: None for spec in positionals} | dict(zip(free, words, strict=False))
 
 
 def _options(argument: Argument) -> Iterator[click.Parameter]:
-    """Yield an argument as click takes it, and the names that it had in earlier memories, which no
-    help lists. None has a default, so that what was not given is None, or empty."""
+    """Yield click's parameter for an argument, and hidden ones for its names in earlier versions.
+    They have no defaults, so that what was not given is None or empty."""
     for alias in argument.aliases:
         spellings = {f"--{alias}", f"--{alias.replace('_', '-')}"}
         yield click.Option([alias, *spellings], hidden=True)
-    key, name, text = argument.name, str(argument.name_at("cli")), argument.description
+    key = argument.name
+    name = str(argument.name_at("cli"))
+    text = argument.description
     if argument.choices and argument.flag is None:
         text += f" One of {', '.join(argument.choices)}."
     if not name.startswith("-"):
@@ -87,8 +94,9 @@ def _options(argument: Argument) -> Iterator[click.Parameter]:
     elif argument.repeatable:
         yield click.Option([key, name], multiple=True, help=f"{text} Repeatable.")
     else:
-        limits, default = argument.limits, argument.default
+        limits = argument.limits
         metavar = f"<{limits['ge']}-{limits['le']}>" if argument.type is int else None
+        default = argument.default
         standard = default[0] if isinstance(default, tuple) else default
         text += "" if standard is None else f" [default: {standard}]"
         yield click.Option([key, name], metavar=metavar, help=text)

@@ -1,5 +1,5 @@
-"""`memory --install-completion` and `--show-completion`: click completes what is typed in bash, zsh
-or fish, once a line in their configuration says so."""
+"""`memory --install-completion` and `--show-completion`: a line in the configuration of bash, zsh
+or fish that lets click complete what is typed."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ _LINES = {
 """By shell, the line that belongs into its configuration."""
 
 
-def complete(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+def complete(ctx: click.Context, option: click.Parameter, is_given: bool) -> None:
     """Print the line for the user's shell, or add it to the shell's configuration unless it is
     there, and end the command.
 
     Raises:
         ConfigurationError: no completion is known for this shell.
     """
-    if not wanted:
+    if not is_given:
         return
     shell = Path(os.environ.get("SHELL", "")).name
     if shell not in _LINES:
         raise ConfigurationError(f"SHELL is {shell!r}; completion is for {', '.join(_LINES)}")
-    line, file = _LINES[shell], _configuration(shell)
+    line = _LINES[shell]
+    file = _configuration(shell)
     if option.name == "show_completion":
         click.echo(line)
         ctx.exit()
@@ -46,12 +47,12 @@ def complete(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
 
 
 def without_completion() -> Iterator[tuple[Path, bytes]]:
-    """Yield the files of shells that have the line, with their contents without it, empty if only
-    white space is left."""
+    """Yield the configuration files that have the line, and their contents without it, empty if
+    only white space is left."""
     for shell, line in _LINES.items():
         file = _configuration(shell)
         lines = file.read_bytes().splitlines(keepends=True) if file.is_file() else []
-        others = [each for each in lines if each.rstrip(b"\r\n") != line]
+        others = [existing for existing in lines if existing.rstrip(b"\r\n") != line]
         if others != lines:
             rest = b"".join(others)
             yield file, rest if rest.strip() else b""

@@ -12,18 +12,22 @@ import click
 from memory_assets.cli import INTERRUPTED
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
 
-FINE, ERROR, USAGE, NOTHING_FOUND, CHECK_FAILED = range(5)
+FINE = 0
+ERROR = 1
+USAGE = 2
+NOTHING_FOUND = 3
+CHECK_FAILED = 4
 
 
 def run_reporting_errors(command: Callable[[], object]) -> None:
     """Run a command; print an exception as one line on stderr, which quotes no transcript, and exit
-    with its code. An interrupt (Ctrl-C) is one line, too: its own, where it says what to do."""
+    with its code. An interrupt (Ctrl-C) prints its own message, or "Stopped."."""
     try:
         command()
     except MemoryAssetsError as error:
         codes = {ConfigurationError: USAGE, NotFound: NOTHING_FOUND}
         matching = (code for kind, code in codes.items() if isinstance(error, kind))
-        _fail(_with_project_names(str(error)), next(matching, ERROR))
+        _fail(_with_spoken_projects(str(error)), next(matching, ERROR))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -33,8 +37,8 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
         _fail(str(unexpected(error)), ERROR)
 
 
-def _with_project_names(message: str) -> str:
-    """Return a message whose commands have projects by the names that readers are told."""
+def _with_spoken_projects(message: str) -> str:
+    """Return a message in whose commands projects have their spoken names."""
     if "--project=" not in message:
         return message
     from memory_assets.project_names import with_spoken_projects

@@ -1,5 +1,5 @@
 """`memory remember`, `memories`, `upkeep`, for agents; `pin`, `hide`, `forget`, `retain`, for
-people. What the last two do is imported when it is done, because that takes a second."""
+people. The last two import `removal` when they run, because that takes a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.asking import print_view
-from memory_assets.cli.commands import JSON, command, flag, takes
+from memory_assets.cli.commands import JSON, command, flag, request_command
 from memory_assets.cli.printing import rendering
 from memory_assets.recall.names import short_form
 from memory_assets.requests.agent_memory import (
@@ -29,50 +29,50 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport
 
 
-@takes(RememberRequest, "memory remember Deploys need the VPN. --project .")
-def remember(asked: RememberRequest, as_json: bool) -> None:
+@request_command(RememberRequest, "memory remember Deploys need the VPN. --project .")
+def remember(request: RememberRequest, as_json: bool) -> None:
     """Store a memory for agents.
 
     The text is redacted. It is refused if its confidence is too low or too many were stored just
     now; a memory that is there is renewed. `memory context` shows it at once, and `memory search
     --in memory` finds it by its words; by meaning after an ingest.
     """
-    written = AgentMemory(load_settings()).answer(asked)
+    written = AgentMemory(load_settings()).answer(request)
     rendering.print_answer(written, as_json, _written_lines(written))
     if written["outcome"] == "refused":
         sys.exit(exit_codes.ERROR)
 
 
-@takes(PinRequest, "memory pin 3d0f6a52:2 the fix is here")
-def pin(asked: PinRequest, as_json: bool) -> None:
+@request_command(PinRequest, "memory pin 3d0f6a52:2 the fix is here")
+def pin(request: PinRequest, as_json: bool) -> None:
     """Pin a session or a turn.
 
     With a note, if one is given; once more replaces it. Pins are listed by `memory sessions
     --pinned`, told in contexts, searched with --in memory, and forgotten with their session.
     """
-    if asked.text == "-":
-        asked = replace(asked, text=sys.stdin.read())
-    pinned = AgentMemory(load_settings()).answer(asked)
+    if request.text == "-":
+        request = replace(request, text=sys.stdin.read())
+    pinned = AgentMemory(load_settings()).answer(request)
     shown_id = short_form(pinned["id"])
-    done = f"pinned {shown_id}: {pinned['text']}"
-    lines = [done if pinned["pinned"] else f"{shown_id} is not pinned any more"]
+    pinned_line = f"pinned {shown_id}: {pinned['text']}"
+    lines = [pinned_line if pinned["pinned"] else f"{shown_id} is not pinned any more"]
     rendering.print_answer(pinned, as_json, lines)
 
 
-@takes(HideRequest, "memory hide 3d0f6a52")
-def hide(asked: HideRequest, as_json: bool) -> None:
+@request_command(HideRequest, "memory hide 3d0f6a52")
+def hide(request: HideRequest, as_json: bool) -> None:
     """Keep a session out of lists and searches.
 
     It stays in memory, and whoever names it, or asks for --hidden, sees it. What must not stay is
     forgotten instead.
     """
-    hidden = AgentMemory(load_settings()).answer(asked)
+    hidden = AgentMemory(load_settings()).answer(request)
     state = "hidden" if hidden["hidden"] else "shown again"
     rendering.print_answer(hidden, as_json, [f"{hidden['session_id']} is {state}"])
 
 
-@takes(MemoriesRequest, "memory memories --project . --sort confidence")
-def memories(asked: MemoriesRequest, as_json: bool) -> None:
+@request_command(MemoriesRequest, "memory memories --project . --sort confidence")
+def memories(request: MemoriesRequest, as_json: bool) -> None:
     """List what agents remember.
 
     The newest first, each with the id that `memory forget` takes.
@@ -80,7 +80,7 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
     from memory_assets.recall import Memory
 
     settings = load_settings()
-    listing = AgentMemory(settings).answer(asked)
+    listing = AgentMemory(settings).answer(request)
     if as_json:
         rendering.print_recalled(listing, as_json, ())
     else:
@@ -89,8 +89,8 @@ def memories(asked: MemoriesRequest, as_json: bool) -> None:
         sys.exit(exit_codes.NOTHING_FOUND)
 
 
-@takes(ForgetRequest, "memory forget --project app --before 90d --dry-run")
-def forget(asked: ForgetRequest, as_json: bool) -> None:
+@request_command(ForgetRequest, "memory forget --project app --before 90d --dry-run")
+def forget(request: ForgetRequest, as_json: bool) -> None:
     """Delete sessions, documents of workspaces, or memories of agents for good.
 
     What is deleted matches all options that are given. It is not ingested again, unless it is a
@@ -98,7 +98,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     """
     from memory_assets.cli import removal
 
-    removal.forget(asked, as_json)
+    removal.forget(request, as_json)
 
 
 @command("memory retain --dry-run")
@@ -134,12 +134,14 @@ def upkeep(promote: bool, json: bool) -> None:
     require_writable(settings.data_dir, "Upkeep writes there.")
     AgentMemory(settings).send_waiting()
     report = keep_up(Components(settings))
-    rendering.print_answer(report.to_dict(), json, [_kept_up(report, settings.promote == "on")])
+    rendering.print_answer(report.to_dict(), json, [_upkeep_line(report, settings.promote == "on")])
 
 
-def _kept_up(report: UpkeepReport, promotes: bool) -> str:
-    of_users, of_sessions = report.promoted, report.promoted_from_sessions
-    promoted = f"{of_users} promoted of what users said, {of_sessions} of what sessions show"
+def _upkeep_line(report: UpkeepReport, promotes: bool) -> str:
+    promoted = (
+        f"{report.promoted} promoted of what users said, "
+        f"{report.promoted_from_sessions} of what sessions show"
+    )
     return (
         f"{report.faded} faded and were archived, {report.merged} merged, "
         f"{promoted if promotes else 'none promoted (MEMORY_PROMOTE is off)'}. Of "

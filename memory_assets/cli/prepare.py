@@ -1,4 +1,4 @@
-"""What comes before each command."""
+"""What every command does first."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def prepare(settings: Settings) -> None:
 
 
 def _take_over(settings: Settings, path: Path, copies: Sequence[Path]) -> None:
-    """Note in the tombstones what their copies have besides, and in `excluded.txt` what they name
-    of it, or all that is known of one that is gone. What cannot be used is told by what cannot do
-    without it."""
+    """Add to the tombstones what only their copies have, and to `excluded.txt` the sources that
+    these entries exclude; all excluded sources, if that file is gone. A `StoreError` is ignored
+    here: commands that need the tombstones raise it again."""
     from memory_assets.install_key import load_install_key
     from memory_assets.status.excluded import FILE_NAME, add_lines
     from memory_assets.stores.files.shared import is_writable
     from memory_assets.stores.tombstones import Tombstones
 
     with suppress(StoreError):
-        known = Tombstones(path, load_install_key())
+        tombstones = Tombstones(path, load_install_key())
         if not is_writable(path.parent):
             return
         is_there = (settings.data_dir / FILE_NAME).exists()
-        before = set(known.excluded()) if is_there else set()
-        taken = [known.take_over(copy) for copy in copies]
-        lines = known.excluded() if any(taken) or not is_there else []
+        before = set(tombstones.excluded()) if is_there else set()
+        has_news = [tombstones.take_over(copy) for copy in copies]
+        lines = tombstones.excluded() if any(has_news) or not is_there else []
         if new := [line for line in lines if line not in before]:
             add_lines(settings.data_dir, new)

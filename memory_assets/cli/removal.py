@@ -1,5 +1,5 @@
-"""What `memory forget` and `memory retain` do: list the sessions that are meant, ask, remove what
-is to be removed, and report."""
+"""`memory forget` and `memory retain`: list the sessions concerned, ask for confirmation, remove,
+and report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.console import Console
 from memory_assets.cli import exit_codes
 from memory_assets.cli.ingesting.index_runs import index_partition
 from memory_assets.cli.ingesting.ingest import IngestResult, apply_retention, run_plans
-from memory_assets.cli.ingesting.ingest_progress import shown_progress
+from memory_assets.cli.ingesting.ingest_progress import progress_line
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.run_traces import erase_traces, require_idle
 from memory_assets.cli.shard_commands import push_forgotten
@@ -65,17 +65,17 @@ _WHOLE = (
 )
 
 
-def forget(asked: ForgetRequest, as_json: bool) -> None:
+def forget(request: ForgetRequest, as_json: bool) -> None:
     """Forget what is asked for, or cut a text out of it."""
     settings = load_settings()
-    text = _text_to_forget() if asked.containing else None
-    if not asked.dry_run:
+    text = _text_to_forget() if request.containing else None
+    if not request.dry_run:
         require_own(settings.data_dir)
         require_writable(settings.data_dir, "Forgetting deletes there; --dry-run only lists.")
         AgentMemory(settings).send_waiting()  # or it would be stored when it is forgotten
     components = Components(settings)
-    selection, part = _selection(components, asked, text)
-    sessions = _matching_sessions(settings, components, asked, selection, text)
+    selection, part = _selection(components, request, text)
+    sessions = _sessions_to_forget(settings, components, request, selection, text)
     console = rendering.open_console(stderr=as_json)
     rows = [_as_json(session) for session in sessions]
     if text:  # what is printed is kept by terminals, and by the transcript of an agent that asks
@@ -83,22 +83,22 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     answer: dict[str, Any] = {"sessions": rows, "forgotten": False}
     if not as_json:
         spoken = components.catalog.spoken_projects()
-        rendering.print_lines(_selected(answer["sessions"], spoken, cut=asked.cut))
+        rendering.print_lines(_selection_lines(answer["sessions"], spoken, cut=request.cut))
         rendering.print_lines([_WHOLE.format(part)] if part else ())
-    if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
+    if request.dry_run or not (request.yes or _confirmed(console, as_json)):
         rendering.print_answer(answer, as_json, ["Nothing was removed."])
-        sys.exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
+        sys.exit(exit_codes.FINE if request.dry_run else exit_codes.USAGE)
     require_idle(settings, {session.project for session in sessions})
     if text:
         _drop_waiting(settings, text)
-    if asked.cut and text:
+    if request.cut and text:
         answer |= _cut_text(settings, components, text)
-        rendering.print_answer(answer, as_json, _was_cut(answer))
+        rendering.print_answer(answer, as_json, _cut_lines(answer))
         push_forgotten(settings)
         if answer["failed"] or answer["stays"]["still_holding"] or answer["stays"]["unreadable"]:
             sys.exit(exit_codes.ERROR)
         return
-    if asked.exclude and selection.project is not None:
+    if request.exclude and selection.project is not None:
         _exclude(components, selection.project)
     with rendering.progress_bar(console) as bar:
         task = bar.add_task("forgetting", total=None)
@@ -107,55 +107,60 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
             sessions,
             erase_traces=partial(erase_traces, settings),
             progress=lambda step: bar.update(task, description=rendering.escaped(step)),
-            leaving=bool(asked.workspace and asked.file is None),
+            leaving=bool(request.workspace and request.file is None),
         )
-    answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, sessions))
+    answer.update(
+        forgotten=True, removed=report.to_dict(), stays=_remaining_traces(settings, sessions)
+    )
     answer["stays"] |= _still_holding(settings, text) if text else {"still_holding": []}
-    rendering.print_answer(answer, as_json, _removed(answer["sessions"], report, answer["stays"]))
+    rendering.print_answer(
+        answer, as_json, _removed_lines(answer["sessions"], report, answer["stays"])
+    )
     push_forgotten(settings)
 
 
 def _selection(
-    components: Components, asked: ForgetRequest, text: str | None
+    components: Components, request: ForgetRequest, text: str | None
 ) -> tuple[Selection, str]:
-    """Return what is asked for, and what part of its session the id means: "" for all of it."""
-    session, part = _session(asked.session)
+    """Return the selection, and the kind of part of a session that its id names ("" if it names
+    a whole session)."""
+    session, part = _session_and_part(request.session)
     selection = Selection(
         session=session,
-        project=_project(components, asked.project)
-        if asked.workspace is None
-        else Workspace(asked.workspace, Path()).partition,
-        directory=spelled(asked.project) if asked.project and "/" in asked.project else None,
-        file=asked.file,
-        tag=asked.containing_tag,
+        project=_project(components, request.project)
+        if request.workspace is None
+        else Workspace(request.workspace, Path()).partition,
+        directory=spelled(request.project) if request.project and "/" in request.project else None,
+        file=request.file,
+        tag=request.containing_tag,
         text=text,
-        before=asked.before,
-        conversation=asked.conversation,
+        before=request.before,
+        conversation=request.conversation,
     )
     return selection, part
 
 
-def _matching_sessions(
+def _sessions_to_forget(
     settings: Settings,
     components: Components,
-    asked: ForgetRequest,
+    request: ForgetRequest,
     selection: Selection,
     text: str | None,
 ) -> list[SessionOnRecord]:
-    """Return the sessions that meet a selection; none where only what waits held the text, or an
-    interrupted cut left it.
+    """Return the sessions that meet a selection. The list is empty if only entries that wait to be
+    stored held the text, or if it is noted by an interrupted cut.
 
     Raises:
-        NotFound: there are none; if files hold a text that is all that was asked for, it names
-            them.
+        NotFound: no session meets the selection. If the text was its only condition, the message
+            names the files that hold it.
     """
     try:
         return select(components, selection)
     except NotFound:
         if text is None:
             raise
-        noted = asked.cut and forgetting.is_noted(components, text)
-        if noted or (asked.yes and not asked.dry_run and _drop_waiting(settings, text)):
+        noted = request.cut and forgetting.is_noted(components, text)
+        if noted or (request.yes and not request.dry_run and _drop_waiting(settings, text)):
             return []
         if selection != Selection(text=text):
             raise NotFound("no session that meets the other options holds the text") from None
@@ -176,13 +181,13 @@ def _text_to_forget() -> str:
         from getpass import getpass
 
         try:
-            given = getpass("Text to forget (not shown): ")
+            typed = getpass("Text to forget (not shown): ")
         except EOFError:  # Ctrl-D, which leaves the cursor behind the question
-            given = ""
+            typed = ""
             rendering.print_lines([""], stderr=True)
     else:
-        given = sys.stdin.read()
-    text = given.rstrip("\r\n")
+        typed = sys.stdin.read()
+    text = typed.rstrip("\r\n")
     if not text.strip():
         raise ConfigurationError("no text was given: pipe it to this command, or type it")
     return text
@@ -195,7 +200,7 @@ def _row_without_text(text: str, row: dict[str, Any]) -> dict[str, Any]:
     def shown(value: Any) -> Any:
         for spelling in forms if isinstance(value, str) else ():
             value = value.replace(spelling, "[...]")
-        return [shown(one) for one in value] if isinstance(value, list) else value
+        return [shown(item) for item in value] if isinstance(value, list) else value
 
     return {name: shown(value) for name, value in row.items()}
 
@@ -233,9 +238,9 @@ def _exclude(components: Components, project: str) -> None:
     forgetting.exclude(components, [project, *sorted({row.directory or project for row in rows})])
 
 
-def _session(any_id: str | None) -> tuple[str | None, str]:
-    """Return the session of an id, or the hash of a memory's, and what part of its session the id
-    means: "" for all of it."""
+def _session_and_part(any_id: str | None) -> tuple[str | None, str]:
+    """Return the session of an id (of an agent's memory its hash), and the kind of part of the
+    session that the id names ("" if it names a whole session)."""
     if any_id is None or any_id.startswith(MEMORY_HEAD):
         return any_id and any_id.removeprefix(MEMORY_HEAD), ""
     parsed = parse_id(any_id)
@@ -302,16 +307,16 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
     }
 
 
-def _selected(
+def _selection_lines(
     sessions: Sequence[dict[str, Any]], spoken: Mapping[str, str], *, cut: bool
 ) -> Iterator[str]:
     rows = sum(sum(session["rows"].values()) for session in sessions)
-    what = "The text would be cut out of" if cut else "To be forgotten:"
-    yield f"{what} {_in_words(sessions)}, {counted(rows, 'row')}."
-    yield from first_lines(_in_lines(session, spoken) for session in sessions)
+    heading = "The text would be cut out of" if cut else "To be forgotten:"
+    yield f"{heading} {_counts_in_words(sessions)}, {counted(rows, 'row')}."
+    yield from first_lines(_session_lines(session, spoken) for session in sessions)
 
 
-def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
+def _counts_in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
     """Return how many sessions, conversations, memories and documents there are, as words."""
     numbers = Counter(session["kind"] for session in sessions)
     parts = [
@@ -322,20 +327,21 @@ def _in_words(sessions: Sequence[Mapping[str, Any]]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
-def _in_lines(session: Mapping[str, Any], spoken: Mapping[str, str]) -> str:
-    rows, project = session["rows"], session["project"]
+def _session_lines(session: Mapping[str, Any], spoken: Mapping[str, str]) -> str:
+    rows = session["rows"]
+    project = session["project"]
     if (kind := session["kind"]) in ("conversation", "memory"):
         size = counted(rows.get("agent_history", 0), "turn") if kind == "conversation" else kind
     else:
-        records, chunks = rows.get("redacted_records", 0), rows.get("turn_chunks", 0)
-        size = f"{counted(records, 'record')}, {counted(chunks, 'chunk')}"
+        records = counted(rows.get("redacted_records", 0), "record")
+        size = f"{records}, {counted(rows.get('turn_chunks', 0), 'chunk')}"
     start = f"  {session['session_id']}  {snippet(session['title'], _TITLE)}".rstrip()
     return (
         f"{start}\n    {clock(session['last_record_at'])}  {size}, {spoken.get(project, project)}"
     )
 
 
-def _what_stays(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict[str, Any]:
+def _remaining_traces(settings: Settings, sessions: Sequence[SessionOnRecord]) -> dict[str, Any]:
     files = sorted(
         {str(path) for session in sessions for path in session.files if not is_gone(path)}
     )
@@ -365,7 +371,7 @@ def _redact_again(settings: Settings, components: Components, console: Console) 
     texts = forgetting.texts_to_cut(components)
     projects = forgetting.projects_to_redact(components)
     components.catalog.close()
-    done = _brought_up_to_date(settings, projects, console, limit=None)
+    done = _update_projects(settings, projects, console, limit=None)
     with rendering.progress_bar(console) as bar:
         task = bar.add_task("rewriting files", total=None)
         forgetting.rewrite_stores(
@@ -376,12 +382,12 @@ def _redact_again(settings: Settings, components: Components, console: Console) 
     return done
 
 
-def _was_cut(answer: Mapping[str, Any]) -> Iterator[str]:
+def _cut_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["cut"]:
-        yield f"The text was cut out of {_in_words(answer['sessions'])}, which stay."
+        yield f"The text was cut out of {_counts_in_words(answer['sessions'])}, which stay."
     yield from _failed(answer["failed"])
     yield "The agents' own files were not changed; what is read of them is without it from now on."
-    yield from _left(answer["stays"])
+    yield from _remaining_notes(answer["stays"])
 
 
 def _failed(failed: Mapping[str, str]) -> Iterator[str]:
@@ -390,11 +396,11 @@ def _failed(failed: Mapping[str, str]) -> Iterator[str]:
     yield from (f"{name} failed: {reason}" for name, reason in failed.items())
 
 
-def _removed(
+def _removed_lines(
     sessions: Sequence[Mapping[str, Any]], report: ForgetReport, stays: dict[str, Any]
 ) -> Iterator[str]:
     yield (
-        f"Forgotten: {_in_words(sessions)} "
+        f"Forgotten: {_counts_in_words(sessions)} "
         f"({counted(report.lake_files, 'file')} of the lake, "
         f"{counted(report.collection_rows, 'row')} of the collections, "
         f"{report.catalog_rows} of the catalogue, "
@@ -406,10 +412,10 @@ def _removed(
             "which will not be ingested again:"
         )
         yield from first_lines(f"  {path}" for path in files)
-    yield from _left(stays)
+    yield from _remaining_notes(stays)
 
 
-def _left(stays: Mapping[str, Any]) -> Iterator[str]:
+def _remaining_notes(stays: Mapping[str, Any]) -> Iterator[str]:
     if holding := stays["still_holding"]:
         yield f"The text is still in {counted(len(holding), 'file')} of the data directory:"
         yield from first_lines(f"  {path}" for path in holding)
@@ -447,7 +453,7 @@ def retain(*, dry_run: bool, as_json: bool) -> None:
         {"project": session[0], "session_id": session[1]} for session in sorted(due.sessions)
     ]
     if dry_run:
-        lines = _due(answer, components.catalog.spoken_projects())
+        lines = _due_lines(answer, components.catalog.spoken_projects())
         rendering.print_answer(answer, as_json, lines)
         return
     components.catalog.close()
@@ -470,11 +476,11 @@ def _apply_retention(settings: Settings, console: Console) -> dict[str, Any]:
         bar.add_task("removing the records of old sessions", total=None)
         removed = apply_retention(settings)
     touched = set(str(removed["projects"]).split(", "))
-    result = _brought_up_to_date(settings, touched, console, limit=0)
+    result = _update_projects(settings, touched, console, limit=0)
     return {"removed": removed, **asdict(result)}
 
 
-def _brought_up_to_date(
+def _update_projects(
     settings: Settings, projects: Set[str], console: Console, *, limit: int | None
 ) -> IngestResult:
     """Run what these projects, workspaces and agents' memories have to do; `limit` as in
@@ -483,7 +489,7 @@ def _brought_up_to_date(
     sources = on_disk.find_sources(components)
     works = [work for work in plan.plan(components, sources) if work.project in projects]
     names = [work.project for work in works]
-    with shown_progress(components, sources, names, console) as (note, advance):
+    with progress_line(components, sources, names, console) as (note, advance):
         result = run_plans(settings, works, limit=limit, progress=note, advance=advance)
     components.catalog.close()
     components = Components(settings)
@@ -493,7 +499,7 @@ def _brought_up_to_date(
     return result
 
 
-def _due(answer: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
+def _due_lines(answer: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
     sessions = answer["sessions"]
     yield (
         f"{counted(len(sessions), 'session')} older than {counted(answer['days'], 'day')} "

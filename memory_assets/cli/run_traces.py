@@ -1,5 +1,5 @@
-"""What a forgetting does about runs: those under way, and those of Dagster that have the names,
-if it ever ran here; else it is not imported (2 s)."""
+"""Runs during a forgetting: refuse while one is under way, and erase names from those of Dagster.
+Dagster, whose import takes 2 s, is imported only if it ever ran here."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def require_idle(settings: Settings, projects: Set[str]) -> None:
     with closing(ledger_of(settings.data_dir)) as ledger:
         for run in ledger.begun():
             if run.is_under_way and not projects.isdisjoint(run.partitions):
-                of = " and ".join(run.partitions)
+                partitions = " and ".join(run.partitions)
                 raise StoreBusy(
-                    f"run {run.run_id[:8]} of {of} is under way; wait until it has ended"
+                    f"run {run.run_id[:8]} of {partitions} is under way; wait until it has ended"
                 )
     if _has_instance(settings):
         from memory_assets.cli.dagster import traces

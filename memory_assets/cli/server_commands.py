@@ -28,7 +28,7 @@ from memory_assets.stores.stores import require_memory
 _F = TypeVar("_F", bound=Callable[..., object])
 _LOOPBACK = "127.0.0.1"
 _STOPPED = "memory: stopped"
-"""What a server says that a signal ends, which is how it ends: its exit code is 0."""
+"""Printed when a signal ends a server. That is its normal end, so the exit code is 0."""
 _HOST = click.option(
     "--host",
     default=_LOOPBACK,
@@ -145,9 +145,9 @@ def open(port: int) -> None:
     bound = bind(_LOOPBACK, port if running is None else 0)
     site = build_site(settings, hosts=(_LOOPBACK,), token=settings.http_token)
 
-    def started(at: str) -> None:
-        _say("page at {0}, API at {0}/openapi.json", at)
-        webbrowser.open(at)
+    def started(address: str) -> None:
+        _say("page at {0}, API at {0}/openapi.json", address)
+        webbrowser.open(address)
 
     serve(site, bound, lifespan=False, started=started)
     _say_stopped()
@@ -158,8 +158,8 @@ def _say_stopped() -> None:
         click.echo(_STOPPED, err=True)
 
 
-def _say(what: str, url: str) -> None:
-    click.echo(f"memory: listening, {what.format(url)}", err=True)
+def _say(template: str, url: str) -> None:
+    click.echo(f"memory: listening, {template.format(url)}", err=True)
 
 
 @command()

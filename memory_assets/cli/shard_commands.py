@@ -41,7 +41,7 @@ def push(replace: bool, json: bool) -> None:
     it. Transcripts and keys stay here.
     """
     pushed = _push(load_settings(), replace_other=replace)
-    rendering.print_answer({"pushed": asdict(pushed)}, json, _sent(pushed))
+    rendering.print_answer({"pushed": asdict(pushed)}, json, _pushed_lines(pushed))
 
 
 @command("memory pull s3://company/team")
@@ -61,7 +61,7 @@ def pull(addresses: Sequence[str], json: bool) -> None:
         for address in addresses or [_address(settings)]
         for outcome in _pull(settings, load_settings(shard=address).shard or address)
     ]
-    rendering.print_answer({"pulled": [*map(asdict, pulled)]}, json, _brought(pulled))
+    rendering.print_answer({"pulled": [*map(asdict, pulled)]}, json, _pulled_lines(pulled))
     _exit(pulled)
 
 
@@ -77,18 +77,18 @@ def sync(json: bool) -> None:
     pulled = _pull(settings, _address(settings))
     pushed = _push(settings)
     answer = {"pulled": [*map(asdict, pulled)], "pushed": asdict(pushed)}
-    rendering.print_answer(answer, json, [*_brought(pulled), *_sent(pushed)])
+    rendering.print_answer(answer, json, [*_pulled_lines(pulled), *_pushed_lines(pushed)])
     _exit(pulled)
 
 
 def pull_before(settings: Settings) -> None:
     """Pull before an ingest, where MEMORY_SHARD is set; what fails is said, and stops nothing."""
-    _try(settings, lambda: _brought(_pull(settings, _address(settings))))
+    _report_sharing(settings, lambda: _pulled_lines(_pull(settings, _address(settings))))
 
 
 def push_after(settings: Settings) -> None:
     """Push after an ingest or a forgetting, where MEMORY_SHARD is set; what fails is said."""
-    _try(settings, lambda: _sent(_push(settings)))
+    _report_sharing(settings, lambda: _pushed_lines(_push(settings)))
 
 
 def push_forgotten(settings: Settings) -> None:
@@ -108,7 +108,7 @@ def push_forgotten(settings: Settings) -> None:
         rendering.print_lines(lines, stderr=True)
 
 
-def _try(settings: Settings, share: Callable[[], Iterator[str]]) -> None:
+def _report_sharing(settings: Settings, share: Callable[[], Iterator[str]]) -> None:
     if settings.shard is None:
         return
     try:
@@ -160,10 +160,10 @@ def _pull(settings: Settings, address: str) -> list[Pulled]:
     from memory_assets.stores.shard.objects import open_objects
 
     own = own_shard(settings)[1].url if settings.shard else ""
-    return pull_shards(settings, open_objects(address), but=own)
+    return pull_shards(settings, open_objects(address), own_url=own)
 
 
-def _sent(pushed: Pushed) -> Iterator[str]:
+def _pushed_lines(pushed: Pushed) -> Iterator[str]:
     if pushed.forgotten:
         sessions = counted(pushed.forgotten, "session")
         yield f"{sessions} forgotten here, too, as on another machine."
@@ -173,7 +173,7 @@ def _sent(pushed: Pushed) -> Iterator[str]:
     yield f"{pushed.url}: {_amount(pushed)} sent, {counted(pushed.swept, 'object')} deleted."
 
 
-def _brought(pulled: list[Pulled]) -> Iterator[str]:
+def _pulled_lines(pulled: list[Pulled]) -> Iterator[str]:
     if not pulled:
         yield (
             "No other shards. A memory's own is left out, and is named after the machine; "
@@ -183,8 +183,8 @@ def _brought(pulled: list[Pulled]) -> Iterator[str]:
         if shard.failed:
             yield f"warning: {shard.url} was not pulled: {shard.failed}"
             continue
-        what = f"{_amount(shard)} fetched" if shard.projects else "as it was"
-        yield f"{shard.url}: {'deleted, here too' if shard.gone else what}."
+        change = f"{_amount(shard)} fetched" if shard.projects else "as it was"
+        yield f"{shard.url}: {'deleted, here too' if shard.gone else change}."
 
 
 def _exit(pulled: list[Pulled]) -> None:

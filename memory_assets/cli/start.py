@@ -1,5 +1,5 @@
-"""The entry point of the console script: what Ctrl-C does before and after a command, and standard
-streams that whoever starts it has closed."""
+"""The entry point of the console script: Ctrl-C before and after a command, and standard streams
+that are closed at the start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main() -> None:
     traceback while the interpreter stops."""
     _open_closed_streams()
     signal.signal(signal.SIGINT, _end_at_once)
-    gc.disable()  # what is imported stays
+    gc.disable()  # imported modules are never garbage
     from memory_assets.cli.cli import main as run
 
     gc.freeze()

@@ -12,7 +12,7 @@ from memory_assets import status as overview
 from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.rendering import layout_of_output
-from memory_assets.serving.answer_lines import LISTED, clock, told_apart
+from memory_assets.serving.answer_lines import LISTED, clock, distinct_project_names
 from memory_assets.settings import load_settings
 from memory_assets.status import (
     chroma_notes,
@@ -42,7 +42,8 @@ def status(json: bool) -> None:
     require_memory(settings.data_dir)
     current = overview.status(settings)
     with closing(catalog_of(settings.data_dir)) as catalog:
-        roots, spoken = catalog.sources.project_roots(), catalog.spoken_projects()
+        roots = catalog.sources.project_roots()
+        spoken = catalog.spoken_projects()
     rendering.print_answer(current, json, _lines(current, roots, spoken))
 
 
@@ -86,10 +87,12 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
     if follower := current["workspaces_watcher"]:
         yield f"Workspaces: watched by process {follower['pid']} since {clock(follower['since'])}."
     yield from named_documents(current["stages"].get("workspace_chunks", {}).get("by_name") or 0)
-    chroma, sizes = current["chroma"], current["sizes"]
+    chroma = current["chroma"]
     yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)
-    yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items() if size)
+    yield "MB: " + ", ".join(
+        f"{name} {size / 1e6:.1f}" for name, size in current["sizes"].items() if size
+    )
     versions = current["versions"]
     if version := versions.get("memory_assets"):  # not before the first ingest has ended
         model = str(versions.get("embedder") or "no vectors").partition("/")[0]
@@ -105,9 +108,10 @@ def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     pending = fresh["pending_files"]
     unread = f"{unlisted} files or directories cannot be read" if unlisted else "all ingested"
     behind = f"{pending} changed and not yet ingested, {duration_text(fresh['lag_seconds'])} behind"
-    at, source = fresh["newest_indexed_at"], fresh["newest_source_at"]
-    written = clock(source) if source else "never"
-    indexed = f"newest indexed {clock(at)}" if at else "nothing indexed yet"
+    indexed_at = fresh["newest_indexed_at"]
+    written_at = fresh["newest_source_at"]
+    written = clock(written_at) if written_at else "never"
+    indexed = f"newest indexed {clock(indexed_at)}" if indexed_at else "nothing indexed yet"
     yield (
         f"Files: {fresh['files']} on disk, {behind if pending else unread}; newest written "
         f"{written}, {indexed}."
@@ -123,8 +127,8 @@ def _runs(runs: dict[str, Any]) -> Iterator[str]:
             f"{runs['failed_in_7_days']} failed in 7 days, {runs['under_way']} running."
         )
     for run in runs.get("failed", ()):
-        of = run["project"] or "several projects"
-        yield f"failed: run {run['run_id'][:8]} of {of} at {clock(run['ended_at'])}"
+        project = run["project"] or "several projects"
+        yield f"failed: run {run['run_id'][:8]} of {project} at {clock(run['ended_at'])}"
 
 
 def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
@@ -149,7 +153,9 @@ def _projects(
 ) -> Iterator[tuple[object, ...]]:
     """Yield a row for each project, the one with most bytes first."""
     order = sorted(projects, key=lambda name: -projects[name]["bytes"])
-    names = told_apart([{"project": name, "project_root": roots.get(name, "")} for name in order])
+    names = distinct_project_names(
+        [{"project": name, "project_root": roots.get(name, "")} for name in order]
+    )
     for key, name in zip(order, names, strict=True):
         project = projects[key]
         yield (

@@ -72,23 +72,25 @@ def verify_memory(
     require_memory(settings.data_dir)
     require_writable(settings.data_dir, _WRITES)
     components = Components(settings)
-    known = projects_on_record(components)
-    canaries = _canary_files(canary_file) if deep else []
+    all_projects = projects_on_record(components)
+    standing = user_config_dir() / CANARIES_FILE
+    given = [canary_file] if canary_file is not None else []
+    canaries = [*given, *([standing] if standing.exists() else [])] if deep else []
     values = read_canaries(canaries)
-    wanted = [
+    checked_projects = [
         name
         for project in projects
-        for name in resolve_projects(components.catalog, project, known)
-    ] or known
+        for name in resolve_projects(components.catalog, project, all_projects)
+    ] or all_projects
     if not as_json:
-        of = counted(len(wanted), "project")
-        rendering.print_lines([f"Checking {of}, then reading their transcripts again."])
-    verified = _verify_projects(components, wanted, console)
+        projects_text = counted(len(checked_projects), "project")
+        rendering.print_lines([f"Checking {projects_text}, then reading their transcripts again."])
+    verified = _verify_projects(components, checked_projects, console)
     with rendering.progress_bar(console) as bar:
         task = bar.add_task("reading the agents' files again", total=None)
         sources = count_sources(
             components,
-            wanted,
+            checked_projects,
             lambda size, total: bar.update(task, advance=size, total=total),
         )
     scan = _scan(settings, components, values, canaries, console) if deep else None
@@ -97,8 +99,10 @@ def verify_memory(
     answer = _as_json(verified, sources, scan, passed)
     spoken = components.catalog.spoken_projects()
     layout = layout_of_output()
-    lines = (layout.wrapped(line) for line in _lines(verified, sources, scan, spoken))
-    rendering.print_answer(answer, as_json, chain.from_iterable(lines))
+    scanned = _scanned(scan) if scan is not None else ()
+    report = chain(_checked(verified, spoken), _counted(sources, spoken), scanned)
+    lines = chain.from_iterable(layout.wrapped(line) for line in report)
+    rendering.print_answer(answer, as_json, lines)
     return exit_codes.FINE if passed else exit_codes.CHECK_FAILED
 
 
@@ -122,7 +126,8 @@ def _scan(
     canaries: Sequence[Path],
     console: Console,
 ) -> DeepScan:
-    roots = [settings.data_dir, _dagster_home(settings), user_cache_dir(), user_config_dir()]
+    dagster_home = Path(os.environ.get("DAGSTER_HOME") or settings.dagster_dir)
+    roots = [settings.data_dir, dagster_home, user_cache_dir(), user_config_dir()]
     excluded = [
         user_config_dir() / KEY_FILE,
         *canaries,
@@ -142,28 +147,6 @@ def _scan(
         )
 
 
-def _canary_files(given: Path | None) -> list[Path]:
-    standing = user_config_dir() / CANARIES_FILE
-    return [path for path in (given, standing if standing.exists() else None) if path is not None]
-
-
-def _dagster_home(settings: Settings) -> Path:
-    home = os.environ.get("DAGSTER_HOME")
-    return Path(home) if home else settings.dagster_dir
-
-
-def _lines(
-    verified: Sequence[Verified],
-    sources: SourceCount,
-    scan: DeepScan | None,
-    spoken: Mapping[str, str],
-) -> Iterator[str]:
-    yield from _checked(verified, spoken)
-    yield from _counted(sources, spoken)
-    if scan is not None:
-        yield from _scanned(scan)
-
-
 def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[Verified]] = {}
     for check in verified:
@@ -171,7 +154,9 @@ def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterato
     for (subject, name), group in groups.items():
         failing = [check for check in group if not check.verdict.passed]
         broken = any(check.failed for check in failing)
-        mark = "fails" if broken else "warns" if failing else "ok"
+        mark = "ok"
+        if failing:
+            mark = "fails" if broken else "warns"
         totals: Counter[str] = Counter()
         for check in group:
             counts = check.verdict.counts.items()
@@ -179,9 +164,10 @@ def _checked(verified: Sequence[Verified], spoken: Mapping[str, str]) -> Iterato
         yield f"{mark:<5} {subject}.{name} {_counts(totals)}".rstrip()
     for check in verified:
         if not check.verdict.passed:
-            mark, numbers = "fails" if check.failed else "warns", _counts(check.verdict.counts)
-            of = spoken.get(check.project, check.project)
-            yield f"{mark} {of}: {check.subject}.{check.name} {numbers}"
+            mark = "fails" if check.failed else "warns"
+            numbers = _counts(check.verdict.counts)
+            project = spoken.get(check.project, check.project)
+            yield f"{mark} {project}: {check.subject}.{check.name} {numbers}"
             yield f"  {with_spoken_projects(check.verdict.remedy, spoken)}"
     failed = sum(check.failed for check in verified)
     projects = counted(len({check.project for check in verified}), "project")
@@ -229,11 +215,11 @@ def _counted(sources: SourceCount, spoken: Mapping[str, str]) -> Iterator[str]:
         unit = "sessions" if name == "summaries" else "turns"
         yield f"  {name}: {count.at_source} {unit} at the source; {present}"
     for gap in sources.gaps:
-        missing = ", ".join(f"{number} missing in {where}" for where, number in gap.missing.items())
+        missing = ", ".join(f"{number} missing in {place}" for place, number in gap.missing.items())
         extra = f"{gap.extra} extra" if gap.extra else ""
         line = "; ".join(part for part in (missing, extra, gap.reason) if part)
-        of = spoken.get(gap.project, gap.project)
-        yield f"{'warns' if gap.reason else 'fails'} {gap.session_id} {of}: {line}"
+        project = spoken.get(gap.project, gap.project)
+        yield f"{'warns' if gap.reason else 'fails'} {gap.session_id} {project}: {line}"
     for path in sources.unlisted:
         yield f"cannot be read: {path.path} ({path.agent}): {path.reason}; to do: {path.remedy}"
     if any(gap.missing["file"] for gap in sources.gaps) or sources.unlisted:

@@ -38,22 +38,22 @@ def partitions_of(asset: str) -> dg.DynamicPartitionsDefinition:
 def new_keys(
     instance: dg.DagsterInstance,
     names: Iterable[str],
-    of: dg.DynamicPartitionsDefinition = projects,
+    definition: dg.DynamicPartitionsDefinition = projects,
 ) -> list[str]:
     """Return the valid partition keys among `names` that the instance lacks, sorted."""
-    existing = set(instance.get_dynamic_partitions(str(of.name)))
+    existing = set(instance.get_dynamic_partitions(str(definition.name)))
     return sorted(key for key in set(names) - existing if is_valid_key(key))
 
 
 def add_keys(
     instance: dg.DagsterInstance,
     names: Iterable[str],
-    of: dg.DynamicPartitionsDefinition = projects,
+    definition: dg.DynamicPartitionsDefinition = projects,
 ) -> list[str]:
     """Add the valid partition keys among `names` that the instance lacks, and return them."""
-    keys = new_keys(instance, names, of)
+    keys = new_keys(instance, names, definition)
     for start in range(0, len(keys), _ADD_BATCH):
-        instance.add_dynamic_partitions(str(of.name), keys[start : start + _ADD_BATCH])
+        instance.add_dynamic_partitions(str(definition.name), keys[start : start + _ADD_BATCH])
     return keys
 
 
@@ -68,13 +68,17 @@ def requests_to_add(instance: dg.DagsterInstance, names: Iterable[str]) -> list[
 
 
 def requests_to_remove(
-    instance: dg.DagsterInstance, of: dg.DynamicPartitionsDefinition, existing: Container[str]
+    instance: dg.DagsterInstance,
+    definition: dg.DynamicPartitionsDefinition,
+    existing: Container[str],
 ) -> list[PartitionsRequest]:
     """Return a sensor's requests to remove partitions that are not among the `existing` ones, those
     with anything on disk or on record, and that no run is working on."""
-    gone = {key for key in instance.get_dynamic_partitions(str(of.name)) if key not in existing}
+    gone = {
+        key for key in instance.get_dynamic_partitions(str(definition.name)) if key not in existing
+    }
     gone -= busy_partitions(instance) if gone else set()
-    return [of.build_delete_request(sorted(gone))] if gone else []
+    return [definition.build_delete_request(sorted(gone))] if gone else []
 
 
 def _definition_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A sensor's last request for a partition: work that stays undone is requested again, after waits
+"""A sensor's last request for a partition. Work that stays undone is requested again, after waits
 that double."""
 
 from __future__ import annotations

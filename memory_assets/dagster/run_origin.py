@@ -1,5 +1,5 @@
-"""The imports of the fork server from which the code server forks runs: all that a run needs and
-that a fork can share.
+"""Imports for the fork server, from which the code server forks runs: what runs need and forks can
+share.
 
 `memory dev` ends its children by SIGTERM, on which a run ends in order. The fork server, which
 tells the code server how each run ended, must outlive the runs: it ignores the signal, and ends

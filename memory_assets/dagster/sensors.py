@@ -105,9 +105,11 @@ def projects_directory_sensor(
             break
     else:
         state.after = ""
-    known = transcripts.sources.keys() | components.catalog.projects()
-    state.forget((examined - plans.keys()) | (state.requested.keys() - known))
-    gone = [] if transcripts.unlisted else requests_to_remove(context.instance, projects, known)
+    present = transcripts.sources.keys() | components.catalog.projects()
+    state.forget((examined - plans.keys()) | (state.requested.keys() - present))
+    removals = (
+        [] if transcripts.unlisted else requests_to_remove(context.instance, projects, present)
+    )
     now = time.time()
     busy = busy_partitions(context.instance) | components.runs.busy_partitions()
     due = [
@@ -117,15 +119,15 @@ def projects_directory_sensor(
     due = due[: settings.sensor_projects_per_tick]
     alone = len(due) == 1 and _is_small(components, due[0], transcripts)
     runs = [state.request(due, now, alone=alone)] if due else []
-    search = None if runs or busy else _search_for_secrets(components, context.instance)
-    if search is not None:
-        runs = [search]
+    search_request = None if runs or busy else _search_for_secrets(components, context.instance)
+    if search_request is not None:
+        runs = [search_request]
     skipped = None if runs else _skip_reason(len(plans), len(transcripts.unlisted))
     added = requests_to_add(context.instance, [plan.project for plan in due])
     return dg.SensorResult(
         run_requests=runs,
         skip_reason=skipped,
-        dynamic_partitions_requests=[*added, *gone],
+        dynamic_partitions_requests=[*added, *removals],
         cursor=state.to_cursor(),
     )
 

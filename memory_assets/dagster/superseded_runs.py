@@ -62,7 +62,8 @@ def ended_and_superseded(instance: dg.DagsterInstance, keep: int) -> Iterator[tu
     kept = Counter[str]()
     began: dict[str, float] = {}
     for record in ended_runs(instance):
-        run, created = record.dagster_run, record.create_timestamp.timestamp()
+        run = record.dagster_run
+        created = record.create_timestamp.timestamp()
         partitions = _partitions(instance, run)
         full = [name for name in partitions if kept[name] >= keep]
         if _is_whole(run):
@@ -115,15 +116,14 @@ def _is_in_backfill(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
 @no_text_in_errors()
 def delete_superseded_runs(context: dg.OpExecutionContext, memory: MemoryParam) -> None:
     """Delete the superseded runs of every project, and those of this job."""
-    keep, instance, components = memory.settings.runs_kept, context.instance, memory.components()
+    keep = memory.settings.runs_kept
+    instance = context.instance
+    components = memory.components()
     note_run_ends(components, partial(runs_by_id, instance))
     superseded: list[str] = []
     if keep is not None:
-        superseded = [
-            run_id
-            for run_id, is_superseded in ended_and_superseded(instance, keep)
-            if is_superseded
-        ]
+        pairs = ended_and_superseded(instance, keep)
+        superseded = [run_id for run_id, is_superseded in pairs if is_superseded]
     for run_id in superseded:
         delete_run(instance, components.runs, run_id)
     context.add_output_metadata({"runs_deleted": len(superseded)})
@@ -154,7 +154,8 @@ def superseded_runs_schedule(
     Every ten minutes, if a run is superseded, or there are too many runs to look at in the time
     that a tick may take.
     """
-    settings, instance = memory.settings, context.instance
+    settings = memory.settings
+    instance = context.instance
     if settings.runs_kept is None:
         return dg.SkipReason("MEMORY_RUNS_KEPT=all: every run is kept")
     if runs_under_way(instance, PRUNE_JOB):

@@ -47,7 +47,8 @@ from memory_assets.stores.shard.shard import Shard, shards_below
 
 TENANTS = "tenants"
 ASSET = "derived_shards"
-JOB, OP = "derive_tenants", "derive_batch"
+JOB = "derive_tenants"
+OP = "derive_batch"
 _HEADS_AT_ONCE = 16
 _BATCH = 50
 """Tenants of one run."""
@@ -202,11 +203,12 @@ def shard_heads_sensor(
     due = dict[str, LastRequest]()
     for tenant, marks in sorted(expected.items()):
         last = requested.get(tenant, LastRequest())
-        mark, now = input_hash(*sorted(marks.values())), time.time()
+        mark = input_hash(*sorted(marks.values()))
+        now = time.time()
         if tenant in busy or last.still_covers(mark, now, _MOST_SECONDS):
             continue
         if last.fingerprint == mark and marks and _has_marks(target, marks):
-            requested[tenant] = last._replace(attempt=0)  # which is enough for good
+            requested[tenant] = last._replace(attempt=0)  # done: later ticks skip it
         else:
             requested[tenant] = due[tenant] = last.again(mark, now)
     gone = existing - expected.keys()

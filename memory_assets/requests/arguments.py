@@ -159,12 +159,12 @@ class Argument:
         if origin is Literal:
             return self._choice(value, get_args(kind))
         if origin is tuple:
-            given = value.split(",") if isinstance(value, str) else value
-            if not isinstance(given, Sequence) or not given:
+            members = value.split(",") if isinstance(value, str) else value
+            if not isinstance(members, Sequence) or not members:
                 raise self._wrong("give a list of one or more", value)
-            if len(given) > self.limits.get("max_length", len(given)):
-                raise self._wrong(f"give at most {self.limits['max_length']}", len(given))
-            return tuple(self._checked(member, get_args(kind)[0]) for member in given)
+            if len(members) > self.limits.get("max_length", len(members)):
+                raise self._wrong(f"give at most {self.limits['max_length']}", len(members))
+            return tuple(self._checked(member, get_args(kind)[0]) for member in members)
         read = {int: self._integer, float: self._number, bool: self._truth, str: self._text}[kind]
         return read(value)
 
@@ -195,9 +195,10 @@ class Argument:
         return number
 
     def _within(self, number: float) -> bool:
-        limits, infinite = self.limits, math.inf
-        least, above = limits.get("ge", -infinite), limits.get("gt", -infinite)
-        return bool(least <= number <= limits.get("le", infinite) and above < number < infinite)
+        least = self.limits.get("ge", -math.inf)
+        above = self.limits.get("gt", -math.inf)
+        most = self.limits.get("le", math.inf)
+        return bool(least <= number <= most and above < number < math.inf)
 
     @property
     def _bounds(self) -> str:
@@ -269,38 +270,40 @@ class Arguments:
         """
         named = {name: spec for spec in declared(cls) if (name := spec.name_at(door)) is not None}
         aliases = {alias: name for name, spec in named.items() for alias in spec.aliases}
-        at = {spec.name: name for name, spec in named.items()}
+        names_given = {spec.name: name for name, spec in named.items()}
         read = dict(defaults)
         for name, value in values.items():
-            known = named.get(aliases.get(name, name))
-            if known is None:
+            spec = named.get(aliases.get(name, name))
+            if spec is None:
                 raise BadArgument(
                     f"there is no such argument; known are: {', '.join(named) or 'none'}", name
                 )
             if value is None:
                 continue
             if name in aliases:
-                at[known.name] = f"--{name.replace('_', '-')}" if door == "cli" else name
+                names_given[spec.name] = f"--{name.replace('_', '-')}" if door == "cli" else name
                 if values.get(aliases[name]) is not None:
                     remedy = f"is another name of {aliases[name]}; give one of them"
-                    raise BadArgument(remedy, at[known.name])
-            if known.flag is not None and door != "http" and name not in aliases:
-                value = known.flag[1] if known._truth(value) else known.default
-            read[known.name] = value
+                    raise BadArgument(remedy, names_given[spec.name])
+            if spec.flag is not None and door != "http" and name not in aliases:
+                value = spec.flag[1] if spec._truth(value) else spec.default
+            read[spec.name] = value
         for name, argument in named.items():
             if argument.is_required_at(door) and argument.name not in read:
                 raise BadArgument(f"is missing; give {argument.expected}", name)
         try:
             return cls(**read)
         except BadArgument as error:
-            raise error.named(at.get(error.argument, error.argument)) from None
+            raise error.named(names_given.get(error.argument, error.argument)) from None
 
 
 def chosen(value: object, choices: Sequence[str]) -> str | None:
     """Return the choice that a text names, in any case and with spaces for dashes; `claude` stands
     for `claude-code`. None if there is none."""
-    said = "-".join(str(value).lower().split()) if isinstance(value, str) else ""
-    return next((choice for choice in choices if said in (choice, choice.partition("-")[0])), None)
+    normalized = "-".join(str(value).lower().split()) if isinstance(value, str) else ""
+    return next(
+        (choice for choice in choices if normalized in (choice, choice.partition("-")[0])), None
+    )
 
 
 def declared(request: type[Arguments]) -> tuple[Argument, ...]:
@@ -321,7 +324,7 @@ def _not_none(kind: Any) -> Any:
     """Return a type without None."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
-    return next(get_arg for get_arg in get_args(kind) if get_arg is not NoneType)
+    return next(member for member in get_args(kind) if member is not NoneType)
 
 
 def _shown(value: object) -> str:

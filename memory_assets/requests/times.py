@@ -35,19 +35,19 @@ def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
     Raises:
         ConfigurationError: it is none of these.
     """
-    said = str(text).strip().lower()
+    normalized = str(text).strip().lower()
     present = now or datetime.now(UTC)
-    if said == "now":
+    if normalized == "now":
         return present
-    if ago := _AGO.fullmatch(said):
+    if ago := _AGO.fullmatch(normalized):
         return present - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     try:
         if isinstance(text, datetime):
             moment = text
-        elif (days := days_named(said, present)) is not None:
+        elif (days := days_named(normalized, present)) is not None:
             moment = datetime.combine(days[0], time())
         else:
-            moment = datetime.fromisoformat(said.upper())
+            moment = datetime.fromisoformat(normalized.upper())
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise ConfigurationError(
@@ -60,29 +60,30 @@ def days_named(text: str, now: datetime | None = None) -> tuple[date, date] | No
     """Return the first of the local days that a text names and the day after the last, or None if
     it names no whole days: `today`, `last monday`, `last week`, `last month`, `2026-11-01`,
     `2026-11`, `2026`."""
-    said = " ".join(text.lower().split())
+    normalized = " ".join(text.lower().split())
     today = (now or datetime.now(UTC)).astimezone().date()
     monday = today - timedelta(days=today.weekday())
-    if said in ("this week", "last week"):
-        first = monday - timedelta(days=7 * (said == "last week"))
+    if normalized in ("this week", "last week"):
+        first = monday - timedelta(days=7 * (normalized == "last week"))
         return first, first + timedelta(days=7)
-    if said in ("this month", "last month"):
-        first, after = today.replace(day=1), (today.replace(day=1) + timedelta(days=31))
-        before = (first - timedelta(days=1)).replace(day=1)
-        return (before, first) if said == "last month" else (first, after.replace(day=1))
-    if said in _DAYS:
-        day = today - timedelta(days=_DAYS[said])
-    elif (weekday := said.removeprefix("last ")) in _WEEKDAYS:
+    if normalized in ("this month", "last month"):
+        first = today.replace(day=1)
+        if normalized == "last month":
+            return (first - timedelta(days=1)).replace(day=1), first
+        return first, (first + timedelta(days=31)).replace(day=1)
+    if normalized in _DAYS:
+        day = today - timedelta(days=_DAYS[normalized])
+    elif (weekday := normalized.removeprefix("last ")) in _WEEKDAYS:
         day = monday + timedelta(days=_WEEKDAYS.index(weekday))
         day -= timedelta(days=7 * (day >= today))
     else:
         try:
-            if many := _MONTH_OR_YEAR.fullmatch(said):
+            if many := _MONTH_OR_YEAR.fullmatch(normalized):
                 first = date(int(many[1]), int(many[2] or 1), 1)
                 if many[2] is None:
                     return first, first.replace(year=first.year + 1)
                 return first, (first + timedelta(days=31)).replace(day=1)
-            day = date.fromisoformat(said)
+            day = date.fromisoformat(normalized)
         except (ValueError, OverflowError):
             return None
     return day, day + timedelta(days=1)

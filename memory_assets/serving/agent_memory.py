@@ -1,5 +1,5 @@
-"""Answer the requests of agents to their own memory from the journal: for MCP, HTTP and the command
-line."""
+"""Answer the requests of agents to their own memory from the journal, and link sessions to commits:
+for MCP, HTTP and the command line."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,13 @@ from memory_assets.requests.agent_memory import (
     RememberRequest,
 )
 from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.questions import LinkRequest, UnlinkRequest
 from memory_assets.serving.visible_text import Frame
 from memory_assets.settings import Settings
 
 if TYPE_CHECKING:
     from memory_assets.pipeline.agent_memory.calls import AgentCalls
+    from memory_assets.recall import Memory
 
 _LOG = logging.getLogger(__name__)
 _WORK_TOKENS = 300
@@ -35,19 +38,22 @@ _WAITS_NOTE = "It waits, and is stored with the next that can be"
 _ANSWERING_TURNS = 3
 """Turns that answer the latest message."""
 _EXCERPT = 200
-"""Characters of each."""
+"""Characters of each of them."""
 
 
 class AgentMemory:
     """Answers the requests of agents, one at a time. Stores and redactor are opened when they are
-    first needed; `busy_seconds` is how long a lock of another process is awaited, `ends` whether
-    the process ends with its answer."""
+    first needed.
+
+    `busy_seconds` is how long to wait for a lock of another process. `exits_after` says that the
+    process exits after its answer, so that what only later answers use is not imported.
+    """
 
     def __init__(
-        self, settings: Settings, *, busy_seconds: float = 30.0, ends: bool = False
+        self, settings: Settings, *, busy_seconds: float = 30.0, exits_after: bool = False
     ) -> None:
         self._settings = settings
-        self._ends = ends
+        self._exits_after = exits_after
         self._busy_seconds = busy_seconds
         self._opened: AgentCalls | None = None
         self._lock = Lock()
@@ -56,8 +62,8 @@ class AgentMemory:
         """Return the answer to a request.
 
         Raises:
-            MemoryAssetsError: it cannot be answered; nothing was stored, or the message says that
-                this is not known.
+            MemoryAssetsError: the request cannot be answered. Nothing was stored, unless the
+                message says that this is not known.
         """
         with self._lock:
             match request:
@@ -90,10 +96,11 @@ class AgentMemory:
 
     def send_waiting(self) -> int:
         """Store turns and memories that came while the memory was locked, and return their number.
-        What is refused now, since another turn has its place, say, is dropped, and the log says so.
+        An entry that is refused now, for example because another turn has its index, is dropped
+        with a warning in the log.
 
         Raises:
-            StoreError: it still cannot be written; what is left waits.
+            StoreError: the memory still cannot be written; the remaining entries wait.
         """
         from memory_assets.pipeline.agent_memory.calls import send_waiting
 
@@ -148,20 +155,20 @@ class AgentMemory:
         from memory_assets.recall.pins import usual_note
 
         engines = self._calls.engines
-        of = resolve_id(engines, request.id)
-        session_id, place = of.parts.session_id, of.place
-        memory = self._calls.gateway(of.project)
+        target = resolve_id(engines, request.id)
+        place = target.place
+        memory = self._calls.gateway(target.project)
         memory_id = memory.pin_id(place)
-        done = {"pinned": not request.remove, "id": place, "memory_id": memory_id}
+        answer = {"pinned": not request.remove, "id": place, "memory_id": memory_id}
         if request.remove:
             if not engines.journal.delete_memories([memory_id]):
                 raise NotFound(f"{place} is not pinned")
-            return {**done, "text": ""}
-        note = usual_note(engines, of)
+            return {**answer, "text": ""}
+        note = usual_note(engines, target)
         for earlier in engines.journal.memories({"memory_id": memory_id}):
             note = earlier.text
-        pinned = memory.pin(place, session_id, request.text.strip() or note)
-        return {**done, "text": str(pinned.text)}
+        pinned = memory.pin(place, target.parts.session_id, request.text.strip() or note)
+        return {**answer, "text": str(pinned.text)}
 
     def _hide(self, request: HideRequest) -> dict[str, Any]:
         from memory_assets.recall.pins import hide_session
@@ -191,33 +198,35 @@ class AgentMemory:
 
         settings = self._settings
         budget = request.budget or settings.context_token_budget
-        nothing = {"text": "", "tokens": 0, "dropped": [], "cut": False, "budget": budget}
+        empty_answer = {"text": "", "tokens": 0, "dropped": [], "cut": False, "budget": budget}
         if settings.context == "off":
-            return nothing
+            return empty_answer
         engines = self._calls.engines
-        remembers = has_memory(settings)
-        about: list[str] = []
-        if request.project and (remembers or engines.has_catalog):
+        has_memories = has_memory(settings)
+        projects: list[str] = []
+        if request.project and (has_memories or engines.has_catalog):
             from memory_assets.recall.names import projects_read_about
 
-            about = projects_read_about(engines, request.project)
-        with_sessions = [project for project in about if has_sessions(engines, project)]
+            projects = projects_read_about(engines, request.project)
+        with_sessions = [project for project in projects if has_sessions(engines, project)]
         work: list[str] = []
         if with_sessions and not request.conversation:
             work = self._recent_work_lines(with_sessions, (request.latest or "").strip())
-        if not (work or remembers):
-            return nothing
-        if len(about) > 1:
-            from memory_assets.serving.answer_lines import as_spoken, project_notes
+        if not (work or has_memories):
+            return empty_answer
+        if len(projects) > 1:
+            from memory_assets.serving.answer_lines import project_notes, with_spoken_names
 
-            of = as_spoken({"project": ", ".join(about)}, engines.catalog.spoken_projects)
-            work = [*project_notes(of), *work]
+            spoken = with_spoken_names(
+                {"project": ", ".join(projects)}, engines.catalog.spoken_projects
+            )
+            work = [*project_notes(spoken), *work]
         return self._calls.context(
-            about,
+            projects,
             request.conversation or "",
             request.latest or "",
             request.budget,
-            framed_under(engines.install_key),
+            keyed_framer(engines.install_key),
             work,
             self._short,
         )
@@ -229,9 +238,9 @@ class AgentMemory:
         return shortest_id(self._calls.engines, any_id, parse_id(any_id).session_id)
 
     def _recent_work_lines(self, projects: Sequence[str], latest: str) -> list[str]:
-        """Return lines on the last sessions of projects, within `_WORK_TOKENS`: the turns that
-        answer the latest message first, if there is one."""
-        if self._ends and not latest:
+        """Return lines on the last sessions of projects, within `_WORK_TOKENS`; the turns that
+        answer the latest message come first."""
+        if self._exits_after and not latest:
             from memory_assets.recall.rows import import_arrow_alone
 
             import_arrow_alone()
@@ -250,8 +259,8 @@ class AgentMemory:
         )
 
     def _answering_turns(self, projects: Sequence[str], latest: str) -> list[str]:
-        """Return lines with the turns of projects' sessions that probably answer a message; none
-        where nothing can be searched."""
+        """Return lines with the turns of projects' sessions that probably answer a message; none if
+        nothing can be searched."""
         from memory_assets.recall import Memory
         from memory_assets.recall.names import shortest_id
         from memory_assets.recall.search.excerpts import excerpt
@@ -276,25 +285,25 @@ class AgentMemory:
         for hit in hits:
             short = shortest_id(memory, hit.turn_id, str(hit.metadata["session_id"]))
             day = str(hit.metadata.get("timestamp") or "")[:10]
-            said = excerpt(str(hit.text), latest, _EXCERPT, hit.prompt_length)
-            lines.append(f"- {day} {said} [{short}]")
+            text = excerpt(str(hit.text), latest, _EXCERPT, hit.prompt_length)
+            lines.append(f"- {day} {text} [{short}]")
             if hit.later is not None:
                 lines.append(f"  {hit.later.how} later: {hit.later.text}")
         return ["On this message, from earlier sessions:", *lines] if lines else []
 
 
-def framed_under(key: bytes) -> Callable[[Sequence[str]], str]:
+def keyed_framer(key: bytes) -> Callable[[Sequence[str]], str]:
     """Return a function that puts lines into a frame whose number is a keyed hash of them: the same
     for the same lines, and unknown to the author of the lines."""
 
-    def framed(lines: Sequence[str]) -> str:
-        said = "\n".join(lines).encode("utf-8", "surrogatepass")
-        return Frame(blake2b(said, key=key, digest_size=8).hexdigest()).lines(lines)
+    def frame(lines: Sequence[str]) -> str:
+        content = "\n".join(lines).encode("utf-8", "surrogatepass")
+        return Frame(blake2b(content, key=key, digest_size=8).hexdigest()).lines(lines)
 
-    return framed
+    return frame
 
 
-def in_words(name: str, answer: Mapping[str, Any]) -> str:
+def answer_in_words(name: str, answer: Mapping[str, Any]) -> str:
     """Return the answer of a tool (`remember`, `append_history`, `context`) as text."""
     if name == "context":
         return answer["text"] or "Nothing is remembered yet."
@@ -309,3 +318,39 @@ def in_words(name: str, answer: Mapping[str, Any]) -> str:
     others = zip(answer["contradicts"], answer["differences"], strict=True)
     notes = (f" It says otherwise than {other}, which stays: {why}." for other, why in others)
     return f"{answer['outcome'].capitalize()}: {answer['memory_id']}.{''.join(notes)}"
+
+
+def link_to_commit(memory: Memory, request: LinkRequest) -> dict[str, Any]:
+    """Link a session to a commit of the repository of the current directory, or of the session's
+    own, and return the link.
+
+    Raises:
+        ConfigurationError, NotFound: the session or the commit is not known, or not unique.
+    """
+    from memory_assets.pipeline.tables.commit_links import link_commit
+
+    return _changed_link(memory, request, partial(link_commit, force=request.force))
+
+
+def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]:
+    """Remove the link between a session and a commit, and return what was removed.
+
+    Raises:
+        ConfigurationError, NotFound: the session or the link is not known, or not unique.
+    """
+    from memory_assets.pipeline.tables.commit_links import unlink_commit
+
+    return _changed_link(memory, request, unlink_commit)
+
+
+def _changed_link(
+    memory: Memory, request: LinkRequest | UnlinkRequest, change: Callable[..., Any]
+) -> dict[str, Any]:
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.recall.files.names import directory_of
+    from memory_assets.recall.names import resolve_session
+
+    _, session_id = resolve_session(memory, request.session)
+    components = Components(memory.settings)
+    link = change(components, session_id, request.commit, directory_of(request.commit))
+    return {name: getattr(link, name) for name in LinkRequest.answers}

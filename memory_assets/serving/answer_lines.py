@@ -55,7 +55,7 @@ def project_name(row: Mapping[str, Any]) -> str:
     return short_name(str(row["project"]), str(row.get("project_root") or ""))
 
 
-def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def distinct_project_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the name of each row's project, with its directory where others have that name."""
     names = [project_name(row) for row in rows]
     times = Counter(names)
@@ -65,23 +65,23 @@ def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def first_lines(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
+def first_lines(lines: Iterable[str]) -> Iterator[str]:
     """Yield the first lines, and how many more there are."""
-    left = iter(lines)
-    yield from islice(left, most)
-    if more := sum(1 for _ in left):
+    rest = iter(lines)
+    yield from islice(rest, LISTED)
+    if more := sum(1 for _ in rest):
         yield f"... and {more} more (--json lists all)"
 
 
-def unsure(missing: Sequence[str]) -> str:
+def unsure_note(missing: Sequence[str]) -> str:
     """Return the note above hits that are all weak, with the query's words that occur nowhere."""
-    said = NOT_SURE.capitalize()
+    note = NOT_SURE.capitalize()
     if not missing:
-        return f"{said}; nearest:"
+        return f"{note}; nearest:"
     words = [f"'{word}'" for word in missing[:_MOST_MISSING]]
     if len(words) == 1:
-        return f"{said}: {words[0]} is nowhere in memory. Nearest:"
-    return f"{said}: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
+        return f"{note}: {words[0]} is nowhere in memory. Nearest:"
+    return f"{note}: {', '.join(words[:-1])} and {words[-1]} are nowhere in memory. Nearest:"
 
 
 def hit_lines(
@@ -97,7 +97,7 @@ def hit_lines(
     words that are `missing`. If it shall be `brief`, weak ones after the third are named by their
     ids alone: of 264 questions with an answer 2 have it there alone."""
     if weak:
-        yield unsure(missing)
+        yield unsure_note(missing)
     named: list[str] = []
     for rank, hit in enumerate(hits, start=first):
         if brief and hit["weak"] and rank > _MOST_WEAK:
@@ -118,17 +118,17 @@ def later_lines(hit: Mapping[str, Any]) -> Iterator[str]:
     if later := hit.get("later"):
         session, _, number = later["turn_id"].removeprefix("session::").rpartition("::turn::")
         own = session.startswith(hit["id"].removeprefix("session::").split(":")[0])
-        where = f"turn {number}" if own else later["turn_id"]
-        yield f"{later['how'].capitalize()} in {where}: {later['text']}"
+        place = f"turn {number}" if own else later["turn_id"]
+        yield f"{later['how'].capitalize()} in {place}: {later['text']}"
 
 
-def answered_in(hit: Mapping[str, Any]) -> str:
+def answering_turn_id(hit: Mapping[str, Any]) -> str:
     """Return the id of the turn that answers a hit's question; "" if none is known."""
     later = hit.get("later") or {"how": ""}
     return str(later["turn_id"]) if later["how"] == "answered" else ""
 
 
-def next_after(
+def next_calls(
     hits: Sequence[Mapping[str, Any]], n: int | None, answering: Sequence[str] = ()
 ) -> str:
     """Return the calls that go on from hits with short ids: the full text of the first one and of
@@ -147,7 +147,7 @@ def next_after(
     return f"Next: get(ids=[{ids}]) for the full text; {around}{more}."
 
 
-def also_there(metadata: Mapping[str, Any]) -> str:
+def copies_note(metadata: Mapping[str, Any]) -> str:
     """Return the ids of the first copies of a document's hit in words; "" if it has none."""
     copies = metadata.get("copies", ())
     more = f" and {len(copies) - _MOST_COPIES} more" if len(copies) > _MOST_COPIES else ""
@@ -159,18 +159,18 @@ def _place(hit: Mapping[str, Any]) -> str:
     if "file_path" in hit:
         lines = f"{hit['line_start']}-{hit['line_end']}"
         place = f"{hit['file_path']}:{lines}  {hit['section_heading']}".rstrip()
-        return f"{place}  {also_there(hit)}".rstrip()
+        return f"{place}  {copies_note(hit)}".rstrip()
     agent = f"{hit['agent']}  " if "agent" in hit else ""
     turns = f"  turns {hit['first_turn']} to {hit['last_turn']}" if "first_turn" in hit else ""
     place = f"  {place_in_turn(hit)}" if "record" in hit else ""
-    of = f"  in {hit['memory']}" if "memory" in hit else ""
-    return f"{clock(hit['time'])}  {agent}{hit.get('project', '')}{turns}{place}{of}".rstrip()
+    memory = f"  in {hit['memory']}" if "memory" in hit else ""
+    return f"{clock(hit['time'])}  {agent}{hit.get('project', '')}{turns}{place}{memory}".rstrip()
 
 
 def place_in_turn(hit: Mapping[str, Any]) -> str:
     """Return in which record of a turn a line stands that was searched for, and where in that."""
-    of = f" of {hit['tool']}" if hit["tool"] else ""
-    return f"{RECORD_WORDS.get(hit['record'], hit['record'])}{of}, line {hit['line']}"
+    tool = f" of {hit['tool']}" if hit["tool"] else ""
+    return f"{RECORD_WORDS.get(hit['record'], hit['record'])}{tool}, line {hit['line']}"
 
 
 def search_lines(
@@ -207,8 +207,8 @@ def _text_beginning(hit: Mapping[str, Any], most: int | None) -> str:
 def filter_lines(filters: Mapping[str, str]) -> Iterator[str]:
     """Yield one line with the filters of a search, if there are any; times name their zone."""
     if filters:
-        said = {**filters, **{name: clock(filters[name]) for name in _TIMES & filters.keys()}}
-        yield f"Filters: {', '.join(f'{name} {value}' for name, value in said.items())}."
+        shown = {**filters, **{name: clock(filters[name]) for name in _TIMES & filters.keys()}}
+        yield f"Filters: {', '.join(f'{name} {value}' for name, value in shown.items())}."
 
 
 def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -276,30 +276,35 @@ def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def session_lines(
-    answer: Mapping[str, Any], project: str, there: Mapping[str, int]
+    answer: Mapping[str, Any], project: str, total_counts: Mapping[str, int]
 ) -> Iterator[str]:
     """Yield a session's summary in order of use, and the first items of each kind, but for commits
-    that the summary names and the notes of them; `there` is how many there are."""
+    that the summary names and the notes of them; `total_counts` is how many there are."""
     yield f"# {answer['session_id']} {answer['agent']} {project}"
-    named: set[str] = set()
+    named_commits: set[str] = set()
     if summary := answer["summary"]:
         branch = f" on {summary['git_branch']}" if summary["git_branch"] else ""
         took = duration_text(summary["duration_seconds"])
         yield f"ended {clock(summary['ended_at'])} after {took}{branch}"
         yield summary_text(summary)
-        named = {part for line in summary["commits"] for part in (line, line.partition(" ")[2])}
-    if (used := answer.get("usage")) and used["tokens"]:
-        price = dollars_in_words(used)
-        yield f"Usage: {three_digits(used['tokens'])} tokens, {price} dollars by list prices"
+        named_commits = {
+            part for line in summary["commits"] for part in (line, line.partition(" ")[2])
+        }
+    if (usage := answer.get("usage")) and usage["tokens"]:
+        price = dollars_in_words(usage)
+        yield f"Usage: {short_count(usage['tokens'])} tokens, {price} dollars by list prices"
     for kind in ("turns", "observations", "commits"):
         for item in answer[kind]:
-            if item["text"] not in named and item["text"].partition(": ")[2] not in named:
+            if (
+                item["text"] not in named_commits
+                and item["text"].partition(": ")[2] not in named_commits
+            ):
                 yield f"- {item['kind']} {item['id']}: {item['text']}"
-        if there[kind] > len(answer[kind]):
-            yield f"- and {there[kind] - len(answer[kind])} more {kind}"
+        if total_counts[kind] > len(answer[kind]):
+            yield f"- and {total_counts[kind] - len(answer[kind])} more {kind}"
 
 
-def no_title(answer: Mapping[str, Any]) -> str:
+def missing_title(answer: Mapping[str, Any]) -> str:
     """Return what stands for a title in a list of sessions."""
     return "(no title yet)" if answer["ingest"] else "(no title: too little is said in it)"
 
@@ -317,7 +322,7 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'tokens':>9}  {'dollars':>9}  {'time':>11}  {answer['by']}"
     groups = answer["groups"]
     by_project = answer["by"] == "project"
-    names = told_apart(groups) if by_project else [group["name"] for group in groups]
+    names = distinct_project_names(groups) if by_project else [group["name"] for group in groups]
     for group, name in zip(groups, names, strict=True):
         if answer["by"] == "session":
             name = f"{group['short_id']}  {group['title'] or '(no title)'}"
@@ -326,9 +331,9 @@ def usage_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _usage_in_words(entry: Mapping[str, Any], name: str) -> str:
-    tokens = three_digits(entry["tokens"])
-    duration = duration_text(entry["seconds"])
-    return f"{tokens:>9}  {dollars_in_words(entry):>9}  {duration:>11}  {name}"
+    price = dollars_in_words(entry)
+    seconds = duration_text(entry["seconds"])
+    return f"{short_count(entry['tokens']):>9}  {price:>9}  {seconds:>11}  {name}"
 
 
 def dollars_in_words(entry: Mapping[str, Any]) -> str:
@@ -338,7 +343,7 @@ def dollars_in_words(entry: Mapping[str, Any]) -> str:
     return f"{entry['dollars']:,.2f}{'+' if entry['unpriced'] else ''}"
 
 
-def three_digits(count: int) -> str:
+def short_count(count: int) -> str:
     """Return a count in three digits: 950, 12.3 k, 4.56 M, 1.18 B."""
     for size, name in ((10**9, " B"), (10**6, " M"), (10**3, " k")):
         if count >= size:
@@ -346,7 +351,7 @@ def three_digits(count: int) -> str:
     return str(count)
 
 
-def as_spoken(
+def with_spoken_names(
     answer: Mapping[str, Any], spoken_projects: Callable[[], Mapping[str, str]]
 ) -> dict[str, Any]:
     """Return an answer, or its filters, with its projects by the names that readers are told."""
@@ -389,10 +394,10 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted(answer['machine'], 'session')} of programs left out; --machine lists all."
     if answer["hidden"]:
         yield f"{counted(answer['hidden'], 'hidden session')} left out; --hidden lists them."
-    every = SessionCounts(**answer["in_memory"])
-    if shares := every.shares():
-        where = "In memory" if answer["project"] is None else "In all"
-        yield f"{where}: {counted(every.total, 'session')}, {shares}."
+    counts = SessionCounts(**answer["in_memory"])
+    if shares := counts.shares():
+        scope = "In memory" if answer["project"] is None else "In all"
+        yield f"{scope}: {counted(counts.total, 'session')}, {shares}."
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"
@@ -410,17 +415,16 @@ def run_lines(
     """Yield a line for each run behind the stages, once: what it was, with its project as it is
     `named`, and whether its page is still there."""
     for run in {run["run_id"]: run for run in runs if run["run_id"]}.values():
-        where = {
-            "kept": f"{run['page']} (`memory dev`)",
-            "pruned": "run pruned",
-        }.get(run["history"], "")
-        times = " to ".join(map(clock, filter(None, (run["started_at"], run["ended_at"]))))
-        code = run["versions"].get("memory_assets", "")
-        said = (
-            *(run["job"], named(run["partition"]), run["status"].lower(), times),
-            *(f"memory_assets {code}" if code else "", where),
+        history = {"kept": f"{run['page']} (`memory dev`)", "pruned": "run pruned"}.get(
+            run["history"], ""
         )
-        yield f"run {run['run_id']}: {', '.join(filter(None, said))}"
+        times = " to ".join(map(clock, filter(None, (run["started_at"], run["ended_at"]))))
+        version = run["versions"].get("memory_assets", "")
+        parts = (
+            *(run["job"], named(run["partition"]), run["status"].lower(), times),
+            *(f"memory_assets {version}" if version else "", history),
+        )
+        yield f"run {run['run_id']}: {', '.join(filter(None, parts))}"
 
 
 def record_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -430,15 +434,15 @@ def record_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         if record["turn_id"] != turn:
             turn = record["turn_id"]
             yield f"## {turn}"
-        what = [
+        facts = [
             record["kind"],
             record["subtype"],
             record["tool"],
             "failed" if record["is_error"] else "",
         ]
         if record["agent_id"]:
-            what += ["" if record["kind"] == "subagent" else "subagent", record["agent_id"]]
-        head = " ".join(filter(None, what))
+            facts += ["" if record["kind"] == "subagent" else "subagent", record["agent_id"]]
+        head = " ".join(filter(None, facts))
         yield f"[{record['seq']}] {head}  {clock(record['time'])}"
         if record["diff"] is not None:
             yield from (f"--- {path}" for path in record["paths"])
@@ -454,7 +458,7 @@ def page_note(answer: Mapping[str, Any]) -> Iterator[str]:
         yield "Subagents are folded; --subagents prints their records."
 
 
-def uses(worked: Mapping[str, Any]) -> str:
+def uses_in_words(worked: Mapping[str, Any]) -> str:
     """Return in how many sessions a command worked, how often, and in how many wordings."""
     times = f", {worked['times']} times" if worked["times"] > worked["sessions"] else ""
     others = worked["variants"] - 1

@@ -26,7 +26,7 @@ from memory_assets.recall.rows import one_line
 from memory_assets.requests.questions import MAX_SESSIONS, ExportFormat, SessionsRequest
 from memory_assets.serving.answer_lines import clock, project_name
 from memory_assets.serving.pages.prose import without_tag_links
-from memory_assets.serving.pages.rendering import framed, lineage_links, render, static_file
+from memory_assets.serving.pages.rendering import frame_marks, lineage_links, render, static_file
 from memory_assets.serving.visible_text import visible, visible_payload
 from memory_assets.status import counted
 
@@ -47,12 +47,12 @@ _ALL_TURNS = 1_000_000
 
 
 def export_pieces(memory: Memory, request: SessionsRequest, form: ExportFormat) -> Iterator[str]:
-    """Yield the pieces of a file of the sessions that pass the filters; of the forms that are a
-    list, the newest first, of the others, the oldest."""
+    """Yield the pieces of a file with the sessions that pass the filters: CSV and JSON have the
+    newest first, Markdown and HTML the oldest."""
     if form == "markdown":
-        yield from markdown_export(memory, request)
+        yield from markdown_pieces(memory, request)
     elif form == "html":
-        yield one_file(memory, conversations(memory, request))
+        yield html_file(memory, conversations(memory, request))
     elif form == "csv":
         yield sessions_csv(memory.ask(request)["sessions"])
     else:
@@ -86,13 +86,13 @@ def conversations(memory: Memory, request: SessionsRequest) -> Iterator[Conversa
         yield memory.conversations.window(session["session_id"], _ALL_TURNS, first=0)
 
 
-def markdown_export(memory: Memory, request: SessionsRequest) -> Iterator[str]:
+def markdown_pieces(memory: Memory, request: SessionsRequest) -> Iterator[str]:
     """Yield sessions as Markdown, one after the other; nothing in it acts where it is shown."""
     for conversation in conversations(memory, request):
         yield visible("\n".join(session_lines(conversation, session_title(conversation)))) + "\n"
 
 
-def one_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
+def html_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
     """Return sessions as one HTML file that needs nothing else and runs nothing."""
     from memory_assets.recall.sessions.usage import session_usage
 
@@ -114,7 +114,7 @@ def one_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
         title=titles[0] if len(titles) == 1 else counted(len(titles), "session"),
         style=Markup(style),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
-        frame=framed(),
+        frame=frame_marks(),
         **{"up": False, "down": False, "whole": True, "query": "", "most": 0},
         **lineage_links(memory),
     )
@@ -143,10 +143,13 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def inert(text: str) -> str:
-    """Return Markdown that shows the same, but for HTML, images and links that run something, which
-    are shown as they are written. Whatever stands before and after it, from its first column on:
-    it leaves no block of code open, and defines no links for other texts."""
+def inert_markdown(text: str) -> str:
+    """Return Markdown that looks the same, except that HTML, images and links to anything but web
+    addresses appear as they are written.
+
+    The result is inert between any other texts, if it begins in their first column: it leaves no
+    block of code open, and defines no links for them.
+    """
     return _close_code_block(_without_active_markup("\n".join(text.splitlines())))
 
 
@@ -160,26 +163,29 @@ def _without_active_markup(text: str) -> str:
     if not _has_active_markup(text):
         return text
     lines = text.split("\n")
-    pieces, at = [], 0
+    pieces = []
+    next_line = 0
     for start, end in (*_code_lines(text), (len(lines), len(lines))):
-        if start > at:
-            pieces.append(_escaped("\n".join(lines[at:start]), spare_code=True))
+        if start > next_line:
+            pieces.append(_escaped("\n".join(lines[next_line:start]), spare_code=True))
         if end > start:
             pieces.append("\n".join(lines[start:end]))
-        at = end
+        next_line = end
     result = "\n".join(pieces)
     return result if not _has_active_markup(result) else _escaped(text, spare_code=False)
 
 
 def _escaped(text: str, *, spare_code: bool) -> str:
-    """Return text whose elements, images and links are text; code spans are left alone if told."""
+    """Return text whose elements, images and links are escaped; with `spare_code` code spans stay
+    as they are."""
     if not spare_code:
         return _escape_prose(text)
-    pieces, at = [], 0
+    pieces = []
+    next_character = 0
     for span in _CODE_SPAN.finditer(text):
-        pieces += [_escape_prose(text[at : span.start()]), span.group()]
-        at = span.end()
-    return "".join([*pieces, _escape_prose(text[at:])])
+        pieces += [_escape_prose(text[next_character : span.start()]), span.group()]
+        next_character = span.end()
+    return "".join([*pieces, _escape_prose(text[next_character:])])
 
 
 def _escape_prose(text: str) -> str:
@@ -189,7 +195,7 @@ def _escape_prose(text: str) -> str:
 
 
 def _code_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the lines of each block of code, the first and the one behind the last."""
+    """Yield first line and end (exclusive) of each block of code."""
     for token in _parser().parse(text):
         if token.type in _CODE and token.map and not token.level:
             yield token.map[0], token.map[1]
@@ -207,8 +213,8 @@ def _has_active_markup(text: str) -> bool:
 def _is_active(token: Token) -> bool:
     if token.type in ("html_block", "html_inline", "image"):
         return True
-    leads = str(token.attrGet("href") or "") if token.type == "link_open" else ""
-    return _SCHEME.match(leads) is not None or any(map(_is_active, token.children or ()))
+    address = str(token.attrGet("href") or "") if token.type == "link_open" else ""
+    return _SCHEME.match(address) is not None or any(map(_is_active, token.children or ()))
 
 
 def session_lines(conversation: Conversation, title: str, only: int | None = None) -> Iterator[str]:
@@ -248,10 +254,12 @@ def _entries_markdown(entries: Iterable[Entry]) -> Iterator[str]:
 
 def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
     if entry.kind == "prompt":
-        text = inert(entry.text.expandtabs(4))  # tabs reach less far behind the mark of a quote
+        text = inert_markdown(
+            entry.text.expandtabs(4)
+        )  # tabs reach less far behind the mark of a quote
         yield "\n".join(f"> {line}" for line in text.splitlines()) + "\n"
     elif entry.kind == "assistant_text":
-        text = inert(entry.text).lstrip("\n")
+        text = inert_markdown(entry.text).lstrip("\n")
         ends = "&nbsp;\n\n" if text.startswith((" ", "\t")) else ""  # what a list before it began
         yield f"{ends}{text}\n"
     elif entry.kind == "call":

@@ -1,6 +1,6 @@
-"""The HTTP API: routes over `recall/`, and, where a token is asked for, two by which agents write
-their memory. Each route is declared once, with its request;
-handlers and OpenAPI document are made from that."""
+"""The HTTP API: routes over `recall/` and, if a token is required, two by which agents write their
+memory. Each route is declared once, with its request; its handler and its part of the OpenAPI
+document follow from that."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.schemas import document, operation, writing
+from memory_assets.serving.schemas import describe_api, get_operation, post_operation
 from memory_assets.serving.visible_text import Frame, visible
 
 if TYPE_CHECKING:
@@ -102,12 +102,11 @@ class _Health(Arguments):
 
 @cache
 def openapi_document(*, writes: bool = False) -> dict[str, Any]:
-    """Return the document that `/openapi.json` answers, with the routes that write where these
-    are served."""
-    routes = {path: operation(*described) for path, described in _QUESTIONS.items()}
+    """Return the document that `/openapi.json` answers; `writes`: with the routes that write."""
+    routes = {path: get_operation(*described) for path, described in _QUESTIONS.items()}
     if writes:
-        routes |= {path: writing(*described) for path, described in _WRITES.items()}
-    return document({**routes, "/healthz": operation("That the server answers", _Health)})
+        routes |= {path: post_operation(*described) for path, described in _WRITES.items()}
+    return describe_api({**routes, "/healthz": get_operation("That the server answers", _Health)})
 
 
 def build_app(
@@ -119,14 +118,18 @@ def build_app(
 ) -> Guard:
     """Return the ASGI application over the memory of these settings, guarded; `opened` is the
     memory where another application shares it."""
-    opened, turns = opened or OpenedMemory(settings), Semaphore(AT_ONCE)
+    memory = opened or OpenedMemory(settings)
+    turns = Semaphore(AT_ONCE)
     agents = AgentMemory(settings)
     fixed: Mapping[str, Callable[[], dict[str, Any]]] = {
         "/healthz": lambda: {"status": "ok"},
         "/openapi.json": partial(openapi_document, writes=bool(token)),
     }
     routes = {
-        **{path: _handler(request, opened, turns) for path, (_, request) in _QUESTIONS.items()},
+        **{
+            path: _question_handler(request, memory, turns)
+            for path, (_, request) in _QUESTIONS.items()
+        },
         **{path: _constant(value) for path, value in fixed.items()},
     }
     app = Starlette(
@@ -135,7 +138,7 @@ def build_app(
             for path, handler in routes.items()
         ]
         + [
-            Route(path, _writer(request, agents), methods=["POST"])
+            Route(path, _write_handler(request, agents), methods=["POST"])
             for path, (_, request) in (_WRITES.items() if token else ())
         ],
         exception_handlers={HTTPException: _http_error},
@@ -146,41 +149,43 @@ def build_app(
 _Handler = Callable[[Request], Response | Awaitable[Response]]
 
 
-def _handler(question: type[Arguments], opened: OpenedMemory, turns: Semaphore) -> _Handler:
+def _question_handler(
+    question: type[Arguments], opened: OpenedMemory, turns: Semaphore
+) -> _Handler:
     """Return the handler of a route, which Starlette runs in a thread; `turns` bounds how many
     questions are answered at a time."""
 
-    def answered(request: Request) -> Response:
-        given = [*request.path_params.items(), *request.query_params.multi_items()]
+    def handle(request: Request) -> Response:
+        parameters = [*request.path_params.items(), *request.query_params.multi_items()]
         with turns:
-            return _response(question, opened, given)
+            return _answer_question(question, opened, parameters)
 
-    return answered
+    return handle
 
 
-def _writer(request: type[Arguments], agents: AgentMemory) -> _Handler:
+def _write_handler(question: type[Arguments], agents: AgentMemory) -> _Handler:
     """Return the handler of a route that writes what the JSON object of a body asks for."""
 
-    async def answered(received: Request) -> Response:
+    async def handle(request: Request) -> Response:
         body = b""
-        async for part in received.stream():
+        async for part in request.stream():
             body += part
             if len(body) > MAX_BODY:
                 return _error(413, "too_large", f"the body has more than {MAX_BODY} bytes")
         try:
-            given = orjson.loads(body)
+            arguments = orjson.loads(body)
         except ValueError:
-            given = None
-        if not isinstance(given, dict):
+            arguments = None
+        if not isinstance(arguments, dict):
             return _error(400, "bad_parameter", "give a JSON object")
         return await run_in_threadpool(
-            _response_of, lambda: _json(agents.answer(request.given("http", given)))
+            _respond, lambda: _json(agents.answer(question.given("http", arguments)))
         )
 
-    return answered
+    return handle
 
 
-def _response_of(answer: Callable[[], Response]) -> Response:
+def _respond(answer: Callable[[], Response]) -> Response:
     """Return a response; an error becomes its status and code, and quotes no transcript."""
     try:
         return answer()
@@ -190,8 +195,8 @@ def _response_of(answer: Callable[[], Response]) -> Response:
         return _error(500, "unexpected", str(unexpected(error)))
 
 
-def _response(
-    question: type[Arguments], opened: OpenedMemory, given: list[tuple[str, str]]
+def _answer_question(
+    question: type[Arguments], opened: OpenedMemory, parameters: list[tuple[str, str]]
 ) -> Response:
     """Return the answer as a response; an error becomes its status and code, and quotes no
     transcript."""
@@ -201,9 +206,9 @@ def _response(
             memory = opened.get()
         except NotFound as error:
             return _error(503, _NO_MEMORY, str(error))
-        return _json(Frame().payload(_answer(memory, _request_of(question, given))))
+        return _json(Frame().payload(_ask(memory, _parse_query(question, parameters))))
 
-    response = _response_of(answer)
+    response = _respond(answer)
     if len(response.body) > MAX_BYTES:
         return _error(413, "too_large", f"the answer has more than {MAX_BYTES} bytes; ask for less")
     return response
@@ -211,28 +216,29 @@ def _response(
 
 def status_of(error: MemoryAssetsError) -> tuple[int, str]:
     """Return the HTTP status of an error, and its code for programs."""
-    known = (code for kind, code in _CODES.items() if isinstance(error, kind))
-    return next(known, (503, "unavailable"))
+    codes = (code for kind, code in _CODES.items() if isinstance(error, kind))
+    return next(codes, (503, "unavailable"))
 
 
-def _request_of(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
+def _parse_query(request: type[Arguments], parameters: list[tuple[str, str]]) -> Arguments:
     """Return the request of a query string; parameters `where.KEY` become entries of its
     `where`."""
     values: dict[str, str] = {}
     where: dict[str, Any] = {}
     has_where = any(spec.name == "where" for spec in declared(request))
-    for name, value in given:
-        into, key = values, name
-        if has_where and name.startswith("where."):
-            into, key = where, name.removeprefix("where.")
-        if key in into:
+    for name, value in parameters:
+        is_where = has_where and name.startswith("where.")
+        target = where if is_where else values
+        key = name.removeprefix("where.") if is_where else name
+        if key in target:
             raise BadArgument(f"{name}: is given twice; give it once")
-        into[key] = value
+        target[key] = value
     return request.given("http", values, **({"where": where} if where else {}))
 
 
-def _answer(memory: Memory, request: Arguments) -> dict[str, Any]:
-    """Return the answer; that nothing is left to search in is no fault of the question."""
+def _ask(memory: Memory, request: Arguments) -> dict[str, Any]:
+    """Return the answer. A search in an empty memory raises `StoreError`, which becomes 503: the
+    question is valid, so 404 would mislead."""
     try:
         return memory.ask(request)
     except NotFound as error:

@@ -1,5 +1,5 @@
-"""Serve an ASGI application on a port until a signal, behind an access check: of the host, the
-origin of a page, the token.
+"""Serve an ASGI application on a port until a signal, behind checks of the request's host, origin
+and token.
 
 A web page can make a browser send requests here, by an address of this machine or by a name of its
 own that resolves to it (DNS rebinding). So the Host must be one of ours, and so must the Origin, if
@@ -91,25 +91,30 @@ class WrongTokens:
 
     FREE = 10
     """So many wrong tokens a minute are answered at once."""
-    WINDOW_SECONDS, PAUSE_SECONDS, MOST_WAITING = 60.0, 1.0, 8
+    WINDOW_SECONDS = 60.0
+    PAUSE_SECONDS = 1.0
+    MOST_WAITING = 8
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._times: deque[float] = deque(maxlen=self.FREE)
         self._counted = self._waiting = 0
-        self._told = float("-inf")
+        self._warned_at = float("-inf")
 
     async def add(self) -> bool:
-        """Count one, wait if there were many, and return whether so many wait already that this one
-        is refused unheard: requests that wait must not be all that may be under way."""
-        now = self._clock()
-        many = len(self._times) == self.FREE and now - self._times[0] < self.WINDOW_SECONDS
-        self._times.append(now)
+        """Count one wrong token, and wait if there were many.
+
+        Returns True, without a wait, if `MOST_WAITING` requests wait already: the caller refuses
+        this one, so that waiting requests never use up all connections.
+        """
+        at = self._clock()
+        many = len(self._times) == self.FREE and at - self._times[0] < self.WINDOW_SECONDS
+        self._times.append(at)
         self._counted += 1
         if not many:
             return False
-        if now - self._told >= self.WINDOW_SECONDS:
-            self._told = now
+        if at - self._warned_at >= self.WINDOW_SECONDS:
+            self._warned_at = at
             _LOG.warning("wrong tokens are being sent: %d since the start", self._counted)
         if self._waiting >= self.MOST_WAITING:
             return True
@@ -174,25 +179,25 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET:
             return Refusal(414, "too_long", f"the address is longer than {MAX_TARGET} bytes")
-        asked = headers.get("host", "")
-        if len(headers.getlist("host")) != 1 or host_of(asked) not in self._hosts:
+        host = headers.get("host", "")
+        if len(headers.getlist("host")) != 1 or host_of(host) not in self._hosts:
             return Refusal(421, "wrong_host", "this server does not answer under that name")
         origin = headers.get("origin")
-        if origin is not None and not self._same_origin(origin, asked):
+        if origin is not None and not self._same_origin(origin, host):
             return Refusal(403, "wrong_origin", "pages of other origins may not ask")
         if _is_from_another_site(scope, headers):
             return Refusal(403, "wrong_site", "pages of other sites may not ask")
         if self._token is not None and scope["path"] not in OPEN_PATHS:
-            given = token_of(headers.get("authorization", ""), basic=self._asks_browsers)
-            if not hmac.compare_digest(given.encode(), self._token.encode()):
+            token = token_of(headers.get("authorization", ""), basic=self._asks_browsers)
+            if not hmac.compare_digest(token.encode(), self._token.encode()):
                 challenge = 'Basic realm="memory"' if self._asks_browsers else "Bearer"
-                how = "send the token: Authorization: Bearer TOKEN"
-                return Refusal(401, "no_token", how, challenge)
+                reason = "send the token: Authorization: Bearer TOKEN"
+                return Refusal(401, "no_token", reason, challenge)
         return None
 
-    def _same_origin(self, origin: str, asked: str) -> bool:
+    def _same_origin(self, origin: str, host: str) -> bool:
         scheme, _, rest = origin.partition("://")
-        return scheme in ("http", "https") and rest.lower() == asked.lower()
+        return scheme in ("http", "https") and rest.lower() == host.lower()
 
 
 class JsonPostOnly:

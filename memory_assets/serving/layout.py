@@ -15,12 +15,15 @@ from memory_assets.serving.visible_text import printable, without_markdown
 
 ANSI = {"red": 31, "yellow": 33, "cyan": 36, "bold": 1, "marked": "1;33"}
 """The codes of the styles in use."""
-NARROWEST, WIDEST = 40, 120
+NARROWEST = 40
+WIDEST = 120
+"""Columns of the narrowest and the widest terminal that lines are laid out for."""
 ENDLESS = 1_000_000
 """The width of a pipe, in which no line is wrapped."""
 _LABEL = 10
 """Cells of the column in which the labels of paragraphs stand."""
 _FOLDED = 5
+"""Items of a list that are shown; one more is shown, too, rather than a note on it."""
 _DOT = " · "
 
 
@@ -136,12 +139,14 @@ def wrapped(text: str, width: int) -> list[str]:
     """Return a line wrapped at blanks, by the cells that its characters take."""
     if len(text) == cells(text) and not any(len(word) > width for word in text.split()):
         return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-    lines, line = [], ""
+    lines = []
+    line = ""
     for word in text.split():
         while cells(word) > width:  # a script without blanks, or a long path
             part = _path_part(word, width - cells(line) - bool(line))
             lines.append(f"{line} {part}".strip() if part else line)
-            word, line = word[len(part) :], ""
+            word = word[len(part) :]
+            line = ""
         if line and cells(line) + 1 + cells(word) > width:
             lines.append(line)
             line = word
@@ -155,11 +160,11 @@ def cut_to_width(text: str, width: int) -> str:
     a blank near."""
     if cells(text) <= width:
         return text
-    kept = begin_within(text, width - 1)
-    whole, blank, part = kept.rpartition(" ")
-    if text[len(kept)] != " " and blank and len(whole) > len(part):
-        kept = whole
-    return f"{kept.rstrip()}…"
+    shown = begin_within(text, width - 1)
+    whole_words, blank, part_of_word = shown.rpartition(" ")
+    if text[len(shown)] != " " and blank and len(whole_words) > len(part_of_word):
+        shown = whole_words
+    return f"{shown.rstrip()}…"
 
 
 def _path_part(word: str, width: int) -> str:

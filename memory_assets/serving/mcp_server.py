@@ -1,6 +1,5 @@
-"""The MCP server: the tools' definitions, the way from a call to an answer or an error, and what it
-offers beside its tools: prompts that a person picks as slash commands, and the sessions as
-resources, which a person adds to a conversation.
+"""The MCP server: definitions of its tools, calls of them, prompts that a person picks as slash
+commands, and sessions as resources that a person adds to a conversation.
 
 Only the SDK, pydantic and the declared requests are imported here; `recall` comes with the
 first list of tools, in the background, so that a client's handshake does not wait for it. The
@@ -52,7 +51,7 @@ from memory_assets.requests.search import (
     SearchRequest,
     WorkspaceSearchRequest,
 )
-from memory_assets.serving.agent_memory import AgentMemory, in_words
+from memory_assets.serving.agent_memory import AgentMemory, answer_in_words
 from memory_assets.serving.answer_lines import clock, project_name
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
@@ -84,7 +83,7 @@ _PROGRESS_SECONDS = 1.0
 """How often a call that takes longer says so to a client that asked for it."""
 _LAST_ANSWERS_SECONDS = 60.0
 """How long requests are answered that came before standard input ended."""
-_NO_OBJECT = re.compile(r'"params"\s*:\s*[^\s{]')
+_PARAMS_NO_OBJECT = re.compile(r'"params"\s*:\s*[^\s{]')
 
 _FEWER: dict[str, dict[str, Any]] = {
     "recall": {"n": FEW_HITS},
@@ -92,7 +91,8 @@ _FEWER: dict[str, dict[str, Any]] = {
     "cross_query": {"n": 5},
     "how": {"n": 5},
 }
-"""Defaults of the tools: an agent pays for what it reads, so it gets less unless it asks."""
+"""Defaults of the tools' arguments that are lower than those of the other interfaces, because an
+agent pays for each token that it reads."""
 
 _TOOLS: dict[str, tuple[type[Arguments], str]] = {
     "recall": (
@@ -167,8 +167,8 @@ _ALIASES: dict[str, tuple[type[Arguments], str, tuple[str, ...]]] = {
         (SearchRequest, "recall", ("observations",)),
     ),
 }
-"""Tools by other names than the answers they stand for, also those of earlier designs: what they
-take, the answer, and the kinds that they search."""
+"""Tools whose name differs from that of their answer, those of earlier designs included: the type
+of their request, the answer (a key of `tool_answers._TOOLS`), and the kinds that they search."""
 
 _NOT_LISTED: dict[str, tuple[str, ...]] = {
     "recall": (*OF_DOCUMENTS, "workspace", "recent"),
@@ -180,10 +180,11 @@ _NOT_LISTED: dict[str, tuple[str, ...]] = {
     ),
     "workspace_search": ("domain", "workspace"),
 }
-"""Arguments that are taken and not listed: hardly any agent needs them, and each costs all."""
+"""Arguments that are accepted but not listed: hardly any agent needs them, and each would cost
+tokens in every conversation."""
 
 
-def tools(
+def tool_definitions(
     *, write: bool = False, agents: Sequence[str] = (), workspaces: bool = False
 ) -> list[types.Tool]:
     """Return the tools' definitions; with `write` also those by which agents write memory, with
@@ -226,7 +227,7 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
             threading.Thread(target=_warm_up, args=(opened,)).start()
         agents = await anyio.to_thread.run_sync(opened.agents_on_record)
         workspaces = await anyio.to_thread.run_sync(opened.has_workspaces)
-        listed = tools(write=write, agents=agents, workspaces=workspaces)
+        listed = tool_definitions(write=write, agents=agents, workspaces=workspaces)
         return types.ListToolsResult(tools=listed)
 
     async def on_call_tool(
@@ -241,21 +242,21 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
         return result
 
     async def on_list_resources(_: Any, __: Any) -> types.ListResourcesResult:
-        return await anyio.to_thread.run_sync(resources, opened, limiter=limiter)
+        return await anyio.to_thread.run_sync(list_resources, opened, limiter=limiter)
 
     async def on_read_resource(
         _: Any, asked: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        return await anyio.to_thread.run_sync(resource, opened, asked.uri, limiter=limiter)
+        return await anyio.to_thread.run_sync(read_resource, opened, asked.uri, limiter=limiter)
 
     async def on_list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
         return TEMPLATES
 
     async def on_list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
-        return prompts()
+        return list_prompts()
 
     async def on_get_prompt(_: Any, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return prompt(asked.name, asked.arguments or {})
+        return get_prompt(asked.name, asked.arguments or {})
 
     return Server(
         SERVER_NAME,
@@ -296,9 +297,9 @@ def call_tool(
     try:
         if name in _AGENT_TOOLS and agents is not None:
             structured = agents.answer(_AGENT_TOOLS[name][0].given("mcp", arguments))
-            text = in_words(name, structured)
+            text = answer_in_words(name, structured)
         else:
-            structured, text = _answered(opened, name, arguments)
+            structured, text = _answer_reading_tool(opened, name, arguments)
     except MemoryAssetsError as error:
         return _failed(str(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
@@ -309,21 +310,23 @@ def call_tool(
     )
 
 
-def _answered(
+def _answer_reading_tool(
     opened: OpenedMemory, name: str, arguments: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
     """Return the answer of a tool that only reads; see `answer_tool`."""
-    request, answer, kinds = _ALIASES.get(name) or (_TOOLS[name][0], name, ())
-    fewer = {} if request is WorkspaceSearchRequest else dict(_FEWER.get(answer, {}))
-    given = request.given("mcp", arguments, **fewer, **({"kinds": kinds} if kinds else {}))
-    asked: Arguments = given
-    if isinstance(given, AskRequest):
-        asked, answer = given.meant(_FEWER), given.verb
-    elif isinstance(given, WorkspaceSearchRequest):
-        asked = given.meant(opened.workspace_here())
+    request_type, answer, kinds = _ALIASES.get(name) or (_TOOLS[name][0], name, ())
+    defaults = {} if request_type is WorkspaceSearchRequest else dict(_FEWER.get(answer, {}))
+    if kinds:
+        defaults["kinds"] = kinds
+    request: Arguments = request_type.given("mcp", arguments, **defaults)
+    if isinstance(request, AskRequest):
+        answer = request.verb
+        request = request.meant(_FEWER)
+    elif isinstance(request, WorkspaceSearchRequest):
+        request = request.meant(opened.workspace_here())
     from memory_assets.serving.tool_answers import answer_tool
 
-    return answer_tool(opened.get(), answer, asked)
+    return answer_tool(opened.get(), answer, request)
 
 
 def _failed(message: str) -> types.CallToolResult:
@@ -340,23 +343,26 @@ def _warm_up(opened: OpenedMemory) -> None:
         memory = opened.get()
         memory.status()
         memory.embedder.embed(["warm up"])
-        del tool_answers
+        del tool_answers  # it was imported for its import alone
 
 
 class _Requests:
-    """The lines of standard input, as requests that the SDK answers: it drops, without a word to
-    the client that waits, those whose parameters are no object or hold half a character. Their
-    end is told when all are answered, because the SDK stops what it is doing then."""
+    """The lines of standard input, repaired so that the SDK answers each request: it silently drops
+    those whose parameters are no object or hold half of a surrogate pair, and the client waits.
+
+    The iteration ends only when all requests are answered, because the SDK cancels what is under
+    way when its input ends.
+    """
 
     def __init__(self) -> None:
-        self._waiting: dict[str | int, None] = {}
+        self._waiting: set[str | int] = set()
         self._answered = anyio.Event()
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Yield the lines."""
+        """Yield the repaired lines."""
         stdin = TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
         async for line in anyio.wrap_file(stdin):
-            request = answerable(line)
+            request = repaired_request(line)
             self._note(request)
             yield request
         with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
@@ -365,23 +371,23 @@ class _Requests:
                 await self._answered.wait()
 
     def _note(self, line: str) -> None:
-        """Note a request that waits for its answer, or that one is not awaited any more."""
+        """Note that a request waits for its answer, or that the client cancelled one."""
         with suppress(ValueError, RecursionError, AttributeError, TypeError):
             message = json.loads(line)
             if message.get("method") == "notifications/cancelled":
                 self.answered(message["params"]["requestId"])
             elif "method" in message and message.get("id") is not None:
-                self._waiting[message["id"]] = None
+                self._waiting.add(message["id"])
 
     def answered(self, request: str | int | None) -> None:
         """Note that a request has its answer."""
         if request is not None:
-            self._waiting.pop(request, None)
+            self._waiting.discard(request)
             self._answered.set()
 
 
 class _Answers:
-    """A stream to the client that tells `requests` which of them it answered."""
+    """The stream to the client; it notes in `requests` which of them were answered."""
 
     def __init__(self, stream: WriteStream[SessionMessage], requests: _Requests) -> None:
         self._stream = stream
@@ -405,10 +411,10 @@ class _Answers:
         await self.aclose()
 
 
-def answerable(line: str) -> str:
-    """Return a JSON-RPC request with parameters that are an object, empty if they were none, and
-    without halves of characters; any other line as it is."""
-    if "\\ud" not in line.lower() and not _NO_OBJECT.search(line):
+def repaired_request(line: str) -> str:
+    """Return a line with a JSON-RPC request repaired: parameters that are no object become an empty
+    one, halves of surrogate pairs become `?`. Any other line is returned as it is."""
+    if "\\ud" not in line.lower() and not _PARAMS_NO_OBJECT.search(line):
         return line
     try:
         request = json.loads(line)
@@ -479,15 +485,15 @@ def _prompts() -> dict[str, _Prompt]:
     by_name = {}
     for path in sorted((PLUGIN_DIR / "commands").glob("*.md")):
         _, head, text = path.read_text("utf-8").split("---\n", 2)
-        said = dict(line.split(": ", 1) for line in head.strip().splitlines())
-        hint = said["argument-hint"].strip('"')
+        fields = dict(line.split(": ", 1) for line in head.strip().splitlines())
+        hint = fields["argument-hint"].strip('"')
         by_name[path.stem] = _Prompt(
-            said["description"], hint.strip("[]"), not hint.startswith("["), text.strip()
+            fields["description"], hint.strip("[]"), not hint.startswith("["), text.strip()
         )
     return by_name
 
 
-def prompts() -> types.ListPromptsResult:
+def list_prompts() -> types.ListPromptsResult:
     """Return the prompts that a client can show."""
     return types.ListPromptsResult(
         prompts=[
@@ -501,25 +507,25 @@ def prompts() -> types.ListPromptsResult:
     )
 
 
-def prompt(name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
+def get_prompt(name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
     """Return the text of a prompt.
 
     Raises:
         MCPError: there is no such prompt, or its argument is missing.
     """
-    asked = _prompts().get(name)
-    if asked is None:
+    offer = _prompts().get(name)
+    if offer is None:
         there_are = ", ".join(_prompts())
         raise MCPError(types.INVALID_PARAMS, visible(f"no prompt {name}; there are: {there_are}"))
-    given = arguments.get(asked.argument, "").strip()
-    if not given and asked.required:
-        raise MCPError(types.INVALID_PARAMS, f"{asked.argument}: is missing")
-    text = asked.text.replace("$ARGUMENTS", visible(given) or "none")
+    argument = arguments.get(offer.argument, "").strip()
+    if not argument and offer.required:
+        raise MCPError(types.INVALID_PARAMS, f"{offer.argument}: is missing")
+    text = offer.text.replace("$ARGUMENTS", visible(argument) or "none")
     message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
-    return types.GetPromptResult(description=asked.description, messages=[message])
+    return types.GetPromptResult(description=offer.description, messages=[message])
 
 
-def resources(opened: OpenedMemory) -> types.ListResourcesResult:
+def list_resources(opened: OpenedMemory) -> types.ListResourcesResult:
     """Return the newest sessions as resources; none before there is a memory."""
     try:
         sessions = opened.get().ask(SessionsRequest(n=_RESOURCES))["sessions"]
@@ -541,7 +547,7 @@ def resources(opened: OpenedMemory) -> types.ListResourcesResult:
     )
 
 
-def resource(opened: OpenedMemory, uri: str) -> types.ReadResourceResult:
+def read_resource(opened: OpenedMemory, uri: str) -> types.ReadResourceResult:
     """Return the session that an address names, as `summarize_session` answers it,
     in its frame.
 

@@ -1,6 +1,6 @@
-"""JSON schemas of declared arguments, by pydantic (short ones for the tools of MCP, because every
-client pays for each word in each conversation), and the HTTP API as an OpenAPI 3.1 document; a test
-holds the API to it."""
+"""JSON schemas of declared arguments, made by pydantic, and the HTTP API as an OpenAPI 3.1
+document, which a test compares with the API. Schemas of MCP tools are short, because a client pays
+for each word in each conversation."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def tool_schema(
     agents: Sequence[str] = (),
     not_listed: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the input schema of a tool, with the tool's own defaults in place of the declared
-    ones. `agents`: those to choose from; `not_listed`: arguments that are taken and cost nothing.
-    Unknown arguments are refused, which the schema does not say."""
+    """Return the input schema of a tool; `defaults` replace the declared ones, `agents` are the
+    choices for an agent; arguments `not_listed` are accepted but left out. Unknown arguments
+    are refused, although the schema does not say so."""
     whole = _schema(request, "mcp", defaults)
     properties = {
         name: _short(schema)
@@ -74,23 +74,24 @@ def query_parameters(request: type[Arguments]) -> list[dict[str, Any]]:
             **({"style": "form", "explode": False} if schema.get("type") == "array" else {}),
             "schema": schema,
         }
-        for name, given in whole["properties"].items()
-        for schema in [_without_null(given)]
+        for name, declared_schema in whole["properties"].items()
+        for schema in [_without_null(declared_schema)]
     ]
 
 
 def _schema(request: type[Arguments], door: Door, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    given: dict[str, Any] = {
+    model_fields: dict[str, Any] = {
         name: _field(argument, door, defaults.get(argument.name, argument.default))
         for argument in declared(request)
         if (name := argument.name_at(door)) is not None
     }
-    schema = create_model(request.__name__, **given).model_json_schema()
+    schema = create_model(request.__name__, **model_fields).model_json_schema()
     return {"properties": {}, **schema}
 
 
 def _field(argument: Argument, door: Door, default: Any) -> tuple[Any, Any]:
-    kind, limits = argument.type, dict(argument.limits)
+    kind = argument.type
+    limits = dict(argument.limits)
     if argument.cut:
         limits.pop("max_length", None)
     if argument.flag is not None and door != "http":
@@ -100,7 +101,8 @@ def _field(argument: Argument, door: Door, default: Any) -> tuple[Any, Any]:
     elif kind in (str, str | None) and "pattern" not in limits:
         limits["pattern"] = _NO_NUL
     if kind == int | str and door == "http":
-        kind, default = str, str(default)
+        kind = str
+        default = str(default)
     if isinstance(default, tuple):
         default = default[0]
     if argument.is_required_at(door):
@@ -113,30 +115,30 @@ def _field(argument: Argument, door: Door, default: Any) -> tuple[Any, Any]:
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a type without null, because an absent argument is left out."""
-    kept = {name: value for name, value in schema.items() if name not in ("title", "anyOf")}
+    result = {name: value for name, value in schema.items() if name not in ("title", "anyOf")}
     for choice in schema.get("anyOf", ()):
         if choice != {"type": "null"}:
-            kept = {**choice, **kept}
-    if kept.get("default", "") is None:
-        del kept["default"]
-    return kept
+            result = {**choice, **result}
+    if result.get("default", "") is None:
+        del result["default"]
+    return result
 
 
 def _short(schema: dict[str, Any]) -> dict[str, Any]:
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
-    kept = {**_without_null(schema)} if len(choices) < 2 else dict(schema)
+    result = {**_without_null(schema)} if len(choices) < 2 else dict(schema)
     if len(choices) > 1:
-        kept["type"] = [choice["type"] for choice in choices]
-    default = kept.get("default")
+        result["type"] = [choice["type"] for choice in choices]
+    default = result.get("default")
     for name in (*_SAID_ELSEWHERE, "anyOf"):
-        kept.pop(name, None)
-    if len(kept.get("enum", ())) > _MOST_CHOICES:
-        del kept["enum"]
-    elif "enum" in kept:
-        kept.pop("type", None)
-    if "items" in kept:
-        kept["items"] = _short(kept["items"])
-    return {**kept, "default": default} if default not in (None, "", False, True) else kept
+        result.pop(name, None)
+    if len(result.get("enum", ())) > _MOST_CHOICES:
+        del result["enum"]
+    elif "enum" in result:
+        result.pop("type", None)
+    if "items" in result:
+        result["items"] = _short(result["items"])
+    return {**result, "default": default} if default not in (None, "", False, True) else result
 
 
 def answer_schema(request: type[Arguments]) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def answer_schema(request: type[Arguments]) -> dict[str, Any]:
     return {"type": "object", **({"required": [*request.answers]} if request.answers else {})}
 
 
-def operation(summary: str, request: type[Arguments]) -> dict[str, Any]:
+def get_operation(summary: str, request: type[Arguments]) -> dict[str, Any]:
     """Return the description of a route for GET."""
     problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     content = {"application/json": {"schema": answer_schema(request)}}
@@ -157,16 +159,16 @@ def operation(summary: str, request: type[Arguments]) -> dict[str, Any]:
     return {"get": {"summary": summary, "parameters": parameters, "responses": responses}}
 
 
-def writing(summary: str, request: type[Arguments]) -> dict[str, Any]:
+def post_operation(summary: str, request: type[Arguments]) -> dict[str, Any]:
     """Return the description of a route for POST, whose arguments are a JSON object."""
-    described = operation(summary, request)["get"]
+    described = get_operation(summary, request)["get"]
     schema = {**_schema(request, "http", {}), "additionalProperties": False}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     responses = described["responses"]
     return {"post": {"summary": summary, "requestBody": body, "responses": responses}}
 
 
-def document(paths: Mapping[str, Any]) -> dict[str, Any]:
+def describe_api(paths: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document that `/openapi.json` answers."""
     return {
         "openapi": "3.1.0",

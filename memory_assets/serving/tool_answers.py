@@ -1,4 +1,5 @@
-"""The answer of each MCP tool: structured, and as framed lines; if cut, with the next call."""
+"""The answer of each MCP tool: structured, and as framed lines; if it was cut, with the call that
+goes on."""
 
 from __future__ import annotations
 
@@ -9,8 +10,7 @@ from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
-from memory_assets.recall.files.names import directory_of
-from memory_assets.recall.names import parse_id, resolve_session, shortest_id
+from memory_assets.recall.names import parse_id, shortest_id
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.sessions.records import records_behind
 from memory_assets.recall.show import whole_text
@@ -26,13 +26,12 @@ from memory_assets.requests.questions import (
     SessionsRequest,
     StatusRequest,
     TimelineRequest,
-    UnlinkRequest,
     UsageRequest,
 )
 from memory_assets.requests.search import FEW_HITS, CrossQueryRequest, SearchRequest
+from memory_assets.serving.agent_memory import link_to_commit
 from memory_assets.serving.answer_lines import (
-    answered_in,
-    as_spoken,
+    answering_turn_id,
     clock,
     correction_lines,
     filter_lines,
@@ -40,7 +39,7 @@ from memory_assets.serving.answer_lines import (
     hit_lines,
     how_notes,
     link_line,
-    next_after,
+    next_calls,
     project_notes,
     record_lines,
     restore_notes,
@@ -48,14 +47,15 @@ from memory_assets.serving.answer_lines import (
     timeline_lines,
     usage_lines,
     usage_notes,
+    with_spoken_names,
 )
 from memory_assets.serving.answer_size import (
     LISTED_TOKENS,
     cut_to_fit,
+    estimate_tokens,
     fit_around,
-    pages,
+    page_slices,
     text_pages,
-    tokens,
 )
 from memory_assets.serving.views import (
     AgentText,
@@ -100,10 +100,10 @@ _MOST_ECHOED = 300
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a tool found, before framing: `structured` and `lines` have equal content, as it was
-    recorded.
+    """The answer of a tool before framing: `structured` and `lines` have the same content, as it
+    was recorded.
 
-    `instead` is the text of an answer without lines; `after` follows the frame.
+    `instead` is the text of an answer without lines; `after` are lines that follow the frame.
     """
 
     structured: dict[str, Any]
@@ -130,7 +130,7 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> tuple[dict[s
 
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     payload = memory.ask(request)
-    asked = " ".join([request.query, *payload["corrected"].values()])
+    query_words = " ".join([request.query, *payload["corrected"].values()])
     hits = [
         {
             "id": hit["id"],
@@ -146,34 +146,26 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
                 for name in (*_DOCUMENT_FIELDS, *_RECORD_FIELDS, "memory")
                 if name in hit["metadata"]
             },
-            "text": visible(hit["text"])
-            if payload["mode"] == "exact"
-            else excerpt(
-                visible(hit["text"]),
-                asked,
-                _DOCUMENT_SNIPPET
-                if "file_path" in hit["metadata"]
-                else _SNIPPETS[min(rank, len(_SNIPPETS) - 1)],
-                len(visible(hit["text"][: hit["prompt_length"]])),
-                visible(hit["beside"]),
-            ),
+            "text": _hit_text(hit, rank, None if payload["mode"] == "exact" else query_words),
         }
         for rank, hit in enumerate(payload["hits"])
     ]
     hits = _with_short_ids(memory, hits)
-    shown = pages([2 * tokens(hit) for hit in hits])
+    shown = page_slices([2 * estimate_tokens(hit) for hit in hits])
     if request.page > len(shown):
         raise ConfigurationError(f"there is no page {request.page}; the last is {len(shown)}")
     more = len(hits) == request.n and request.page == len(shown)
-    here = shown[request.page - 1]
-    hits, project = _without_common_project(hits[here])
-    answering = [_short_turn(memory, turn_id) for turn_id in map(answered_in, hits[:1]) if turn_id]
-    next_call = next_after(hits, request.n if more else None, answering)
+    on_page = shown[request.page - 1]
+    hits, project = _without_common_project(hits[on_page])
+    answering = [
+        _short_turn(memory, turn_id) for turn_id in map(answering_turn_id, hits[:1]) if turn_id
+    ]
+    next_call = next_calls(hits, request.n if more else None, answering)
     if request.page < len(shown):
         next_call += f" Next: recall(..., n={request.n}, page={request.page + 1}) of {len(shown)}."
-    kept = {name: value for name, value in payload.items() if name != "hits"}
+    others = {name: value for name, value in payload.items() if name != "hits"}
     notes = [
-        *filter_lines(as_spoken(payload["filters"], memory.catalog.spoken_projects)),
+        *filter_lines(with_spoken_names(payload["filters"], memory.catalog.spoken_projects)),
         *correction_lines(payload),
         *_notes(payload["coverage"], payload["degraded"]),
     ]
@@ -181,12 +173,29 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
         on_record = workspaces_on_record(memory.settings.data_dir)
         if chunks := sum(workspace["chunks"] for workspace in on_record):
             notes.append(f"{counted(chunks, 'chunk')} of documents: ask kind=workspace.")
-    of = {"project": project} if project else {}
-    structured = {**kept, **of, "hits": hits, "next": next_call}
+    structured = {
+        **others,
+        **({"project": project} if project else {}),
+        "hits": hits,
+        "next": next_call,
+    }
     brief = request.n <= FEW_HITS
-    told = hit_lines(hits, here.start + 1, payload["missing"], weak=payload["weak"], brief=brief)
-    lines = [*(f"Project {project}" for _ in of), *told]
+    lines = [f"Project {project}"] if project else []
+    lines += hit_lines(
+        hits, on_page.start + 1, payload["missing"], weak=payload["weak"], brief=brief
+    )
     return _Answer(structured, lines, after=[*notes, next_call])
+
+
+def _hit_text(hit: Mapping[str, Any], rank: int, query_words: str | None) -> str:
+    """Return the stretch of a hit's text that answers; all of it without `query_words`."""
+    text = visible(hit["text"])
+    if query_words is None:
+        return text
+    is_document = "file_path" in hit["metadata"]
+    room = _DOCUMENT_SNIPPET if is_document else _SNIPPETS[min(rank, len(_SNIPPETS) - 1)]
+    prompt_length = len(visible(hit["text"][: hit["prompt_length"]]))
+    return excerpt(text, query_words, room, prompt_length, visible(hit["beside"]))
 
 
 def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
@@ -225,16 +234,20 @@ def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
 def _keep_nearest(payload: dict[str, Any], items: Sequence[Mapping[str, Any]]) -> None:
     """Leave in a timeline only the items nearest to its anchor that an answer has room for."""
     in_order = sorted(items, key=lambda item: item["time"] or "")
-    at = next((at for at, item in enumerate(in_order) if item["anchor"]), payload["before"])
-    kept = fit_around([2 * tokens(item) for item in in_order], min(at, max(len(items) - 1, 0)))
-    inside = {item["id"] for item in in_order[kept]}
+    anchor_at = next(
+        (anchor_at for anchor_at, item in enumerate(in_order) if item["anchor"]), payload["before"]
+    )
+    nearest = fit_around(
+        [2 * estimate_tokens(item) for item in in_order], min(anchor_at, max(len(items) - 1, 0))
+    )
+    inside = {item["id"] for item in in_order[nearest]}
     for part in payload["sessions"]:
         part["items"] = [item for item in part["items"] if item["id"] in inside]
     payload["sessions"] = [part for part in payload["sessions"] if part["items"]]
-    cut = {"before": kept.start > 0, "after": kept.stop < len(items)}
+    cut = {"before": nearest.start > 0, "after": nearest.stop < len(items)}
     payload["more"] = [side for side in cut if cut[side] or side in payload["more"]]
-    payload["before"] -= kept.start
-    payload["after"] -= len(items) - kept.stop
+    payload["before"] -= nearest.start
+    payload["after"] -= len(items) - nearest.stop
 
 
 def _next_on_timeline(
@@ -252,9 +265,11 @@ def _next_on_timeline(
 
 
 def _get(memory: Memory, request: GetRequest) -> _Answer:
-    """Return one page of full texts: first the `text` of each id, then its `rest` and its calls.
-    Pages are cut from all texts in a row, and so about equal in size."""
-    entries, missing = [], {}
+    """Return one page of full texts. The pages are cut from all texts in a row, so that they have
+    about the same size: first the `text` of each id, then the `rest` of each, which has what was
+    said on the way, and calls."""
+    entries = []
+    missing = {}
     for any_id in dict.fromkeys(request.ids):
         try:
             ask = partial(_full_text, any_id=any_id, request=request)
@@ -263,25 +278,24 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
             missing[any_id] = str(error)
     if not entries:
         raise NotFound("; ".join(missing.values()))
-    sizes: list[list[int]] = []
-    for field in ("text", "rest"):
-        pages = text_pages(
-            "".join(item[field] for item in entries), PAGE_CHARACTERS, LISTED_TOKENS // 2
-        )
-        sizes.append([len(page) for page in pages if page])
-    in_all = len(sizes[0]) + len(sizes[1]) or 1
-    if request.page > in_all:
-        raise ConfigurationError(f"there is no page {request.page}; the last is {in_all}")
-    is_first = request.page <= max(len(sizes[0]), 1)
-    name, page = ("text", request.page) if is_first else ("rest", request.page - len(sizes[0]))
-    here = sizes[0] if is_first else sizes[1]
-    items = _items_on_page(entries, name, sum(here[: page - 1]), sum(here[:page]))
-    ids, next_call = [item["id"] for item in _with_short_ids(memory, entries)], ""
-    if request.page < in_all:
+    text_sizes, rest_sizes = _page_sizes(entries, "text"), _page_sizes(entries, "rest")
+    page_count = len(text_sizes) + len(rest_sizes) or 1
+    if request.page > page_count:
+        raise ConfigurationError(f"there is no page {request.page}; the last is {page_count}")
+    if request.page <= max(len(text_sizes), 1):
+        name, page, own_sizes = "text", request.page, text_sizes
+    else:
+        name, page, own_sizes = "rest", request.page - len(text_sizes), rest_sizes
+    items = _items_on_page(entries, name, sum(own_sizes[: page - 1]), sum(own_sizes[:page]))
+    ids = [item["id"] for item in _with_short_ids(memory, entries)]
+    next_call = ""
+    if request.page < page_count:
         listed = ", ".join(f'"{any_id}"' for any_id in ids)
         form = "".join(f", {name}=true" for name in _FORM_ARGUMENTS if getattr(request, name))
-        what = ": what was said on the way, calls" if request.page >= len(sizes[0]) else ""
-        next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {in_all}{what}."
+        continues = ": what was said on the way, calls" if request.page >= len(text_sizes) else ""
+        next_call = (
+            f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {page_count}{continues}."
+        )
     elif len(ids) == 1 and ids[0].startswith("summary::"):
         next_call = f'Next: summarize_session(session="{ids[0]}") for its turns.'
     shown, project = _without_common_project(_with_short_ids(memory, items))
@@ -293,12 +307,18 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
         "items": shown,
         **({"project": project} if project else {}),
         "page": request.page,
-        "pages": in_all,
+        "pages": page_count,
         "missing": missing,
         "next": next_call,
     }
     absent = (f"Not there: {why}" for why in missing.values())
     return _Answer(structured, lines, after=[*absent, next_call])
+
+
+def _page_sizes(entries: Sequence[Mapping[str, Any]], name: str) -> list[int]:
+    """Return the characters of each page of all texts `name` in a row."""
+    text = "".join(entry[name] for entry in entries)
+    return [len(part) for part in text_pages(text, PAGE_CHARACTERS, LISTED_TOKENS // 2) if part]
 
 
 def _full_text(memory: Memory, any_id: str, request: GetRequest) -> dict[str, Any]:
@@ -313,22 +333,24 @@ def _full_text(memory: Memory, any_id: str, request: GetRequest) -> dict[str, An
 def _items_on_page(
     wholes: Sequence[Mapping[str, Any]], name: str, first: int, last: int
 ) -> list[dict[str, Any]]:
-    """Return the items of which characters `first` to `last` of all texts in a row are, with these
-    and the place at which they begin in the item's `name`."""
-    items, at = [], 0
+    """Return the items with characters `first` to `last` of all texts in a row. Each has those
+    characters as `text`, and in `from_character` where they begin in its own text `name`."""
+    items = []
+    offset = 0
     for item in wholes:
         text = item[name]
-        start, end = max(first - at, 0), min(last - at, len(text))
-        if start < end or (name == "text" and not text and first <= at < max(last, 1)):
+        start = max(first - offset, 0)
+        end = min(last - offset, len(text))
+        if start < end or (name == "text" and not text and first <= offset < max(last, 1)):
             kept = {key: item[key] for key in item if key != "rest"}
             items.append({**kept, "text": text[start:end], "from_character": start})
-        at += len(text)
+        offset += len(text)
     return items
 
 
 def _with_short_ids(memory: Memory, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return hits or items with the shortest ids and projects that every tool takes, without what
-    these ids name besides."""
+    """Return hits or items with the shortest ids and project names that every tool takes, without
+    the fields that these ids contain."""
     spoken = memory.catalog.spoken_projects()
     shortened_rows = []
     for row in rows:
@@ -356,13 +378,13 @@ def _with_short_turns(memory: Memory, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     short: dict[str, Any] = {}
-    for name, inner in value.items():
-        if name == "turn_id" and inner:
-            short[name] = _short_turn(memory, inner)
-        elif name == "turns" and inner and isinstance(inner[0], str):
-            short[name] = [_short_turn(memory, turn_id) for turn_id in inner]
+    for name, part in value.items():
+        if name == "turns" and part and isinstance(part[0], str):
+            short[name] = [_short_turn(memory, turn_id) for turn_id in part]
+        elif name == "turn_id" and part:
+            short[name] = _short_turn(memory, part)
         else:
-            short[name] = _with_short_turns(memory, inner)
+            short[name] = _with_short_turns(memory, part)
     return short
 
 
@@ -371,8 +393,8 @@ def _short_turn(memory: Memory, turn_id: str) -> str:
 
 
 def _without_common_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
-    """Return rows without their project, and that project, if it is the same of all; else the rows
-    as they are, and ""."""
+    """Return rows without their project, and that project, if all have the same; else the rows as
+    they are, and ""."""
     projects = {row.get("project") for row in rows}
     if len(projects) != 1 or not (project := projects.pop()):
         return list(rows), ""
@@ -385,18 +407,18 @@ def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
         payload[name] = snippet(payload[name], _MOST_ECHOED)
     turns = [turn for session in payload["sessions"] for turn in session["turns"]]
     short = [_short_turn(memory, turn["id"]) for turn in turns[:1]]
-    next_call = next_after([{"id": turn_id} for turn_id in short], None)
+    next_call = next_calls([{"id": turn_id} for turn_id in short], None)
     notes = [*_notes(payload["coverage"], payload["degraded"]), *_rest_note(left_out, request.n)]
     lines = list(cross_query_view(AgentText(memory), payload))
-    return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
+    return _with_next(payload, lines, notes, next_call)
 
 
 def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
     payload = memory.ask(request)
     kinds = ("turns", "observations", "commits")
-    of = payload["session_id"]
+    session_id = payload["session_id"]
     listed = {
-        kind: [_short_item(memory, item, of) for item in payload[kind][:_LISTED_ITEMS]]
+        kind: [_short_item(memory, item, session_id) for item in payload[kind][:_LISTED_ITEMS]]
         for kind in kinds
     }
     shown, _ = cut_to_fit({**payload, **listed}, kinds)
@@ -410,31 +432,24 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
         next_call += "."
     project = AgentText(memory).project(shown["project"])
     lines = list(session_lines(shown, project, {kind: len(payload[kind]) for kind in kinds}))
-    return _Answer({**shown, "next": next_call}, lines, after=[next_call])
+    return _with_next(shown, lines, [], next_call)
 
 
 def _how(memory: Memory, request: HowRequest) -> _Answer:
     payload = _with_short_turns(memory, memory.ask(request))
     payload, left_out = cut_to_fit(payload, ("commands", "failed"))
     ids = [command["turn_id"] for command in [*payload["commands"], *payload["failed"]]]
-    next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
     lines = list(how_view(AgentText(memory), payload)) if ids else []
-    notes = [
-        *how_notes(as_spoken(payload, memory.catalog.spoken_projects)),
-        *_rest_note(left_out, request.n),
-        next_call,
-    ]
-    return _Answer({**payload, "next": next_call}, lines, after=notes)
+    notes = [*how_notes(_spoken(memory, payload)), *_rest_note(left_out, request.n)]
+    return _with_next(payload, lines, notes, _whole_turn(ids))
 
 
 def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
     payload, left_out = cut_to_fit(_with_short_turns(memory, memory.ask(request)), ("errors",))
     turns = [error["turns"][0] for error in payload["errors"]]
-    next_call = f'Next: get(ids=["{turns[0]}"], records=true) for all of the turn.' if turns else ""
-    of = project_notes(as_spoken(payload, memory.catalog.spoken_projects))
-    notes = [*of, *_rest_note(left_out, request.n), next_call]
     lines = list(friction_view(AgentText(memory), payload)) if turns else []
-    return _Answer({**payload, "next": next_call}, lines, after=notes)
+    notes = [*project_notes(_spoken(memory, payload)), *_rest_note(left_out, request.n)]
+    return _with_next(payload, lines, notes, _whole_turn(turns))
 
 
 def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
@@ -448,22 +463,16 @@ def _sessions(memory: Memory, request: SessionsRequest) -> _Answer:
     next_call = ""
     if listed:
         next_call = f'Next: summarize_session(session="{listed[0]["short_id"]}") for what was done.'
-    older = payload["total"] - len(listed)
-    notes = [
-        *project_notes(as_spoken(payload, memory.catalog.spoken_projects)),
-        *([f"{counted(older, 'more session')}: ask for more with n, or narrower."] * bool(older)),
-        next_call,
-    ]
+    notes = list(project_notes(_spoken(memory, payload)))
+    if older := payload["total"] - len(listed):
+        notes.append(f"{counted(older, 'more session')}: ask for more with n, or narrower.")
     lines = list(sessions_view(AgentText(memory), payload)) if listed else []
-    return _Answer({**payload, "next": next_call}, lines, after=notes)
+    return _with_next(payload, lines, notes, next_call)
 
 
 def _usage(memory: Memory, request: UsageRequest) -> _Answer:
     payload, left_out = cut_to_fit(memory.ask(request), ("groups",))
-    notes = [
-        *usage_notes(as_spoken(payload, memory.catalog.spoken_projects)),
-        *_rest_note(left_out, 0),
-    ]
+    notes = [*usage_notes(_spoken(memory, payload)), *_rest_note(left_out, 0)]
     return _Answer(payload, list(usage_lines(payload)), after=notes)
 
 
@@ -474,9 +483,7 @@ def _blame(memory: Memory, request: BlameRequest) -> _Answer:
     ids = [named["turn_id"] or named["session_id"] for named in [*sessions, *payload["turns"]]]
     next_call = f'Next: get(ids=["{ids[0]}"]) for the full text.' if ids else ""
     lines = list(blame_view(AgentText(memory), payload))
-    return _Answer(
-        {**payload, "next": next_call}, lines, after=[*_rest_note(left_out, 0), next_call]
-    )
+    return _with_next(payload, lines, _rest_note(left_out, 0), next_call)
 
 
 def _restore(memory: Memory, request: RestoreRequest) -> _Answer:
@@ -494,6 +501,23 @@ def _restore(memory: Memory, request: RestoreRequest) -> _Answer:
     return _Answer(payload, beginning.split("\n"), after=notes)
 
 
+def _with_next(
+    payload: Mapping[str, Any], lines: Sequence[str], notes: Sequence[str], next_call: str
+) -> _Answer:
+    """Return an answer that ends with the call that goes on from it."""
+    return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
+
+
+def _whole_turn(turn_ids: Sequence[str]) -> str:
+    if not turn_ids:
+        return ""
+    return f'Next: get(ids=["{turn_ids[0]}"], records=true) for all of the turn.'
+
+
+def _spoken(memory: Memory, payload: Mapping[str, Any]) -> dict[str, Any]:
+    return with_spoken_names(payload, memory.catalog.spoken_projects)
+
+
 def _rest_note(count: int, n: int) -> list[str]:
     remedy = f": ask for less than n={n}, or narrower" if n else ""
     return [f"{count} more did not fit{remedy}."] if count else []
@@ -502,40 +526,6 @@ def _rest_note(count: int, n: int) -> list[str]:
 def _link(memory: Memory, request: LinkRequest) -> _Answer:
     linked = link_to_commit(memory, request)
     return _Answer(linked, (), f"Linked session {link_line(linked)}.")
-
-
-def link_to_commit(memory: Memory, request: LinkRequest) -> dict[str, Any]:
-    """Link a session to a commit of the repository of the current directory, or of the session's
-    own, and return the link.
-
-    Raises:
-        ConfigurationError, NotFound: the session or the commit is not known, or not unique.
-    """
-    from memory_assets.pipeline.stage.components import Components
-    from memory_assets.pipeline.tables.commit_links import link_commit
-
-    _, session_id = resolve_session(memory, request.session)
-    components = Components(memory.settings)
-    link = link_commit(
-        components, session_id, request.commit, directory_of(request.commit), force=request.force
-    )
-    return {name: getattr(link, name) for name in request.answers}
-
-
-def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]:
-    """Remove the link between a session and a commit, and return what was removed.
-
-    Raises:
-        ConfigurationError, NotFound: the session or the link is not known, or not unique.
-    """
-    from memory_assets.pipeline.stage.components import Components
-    from memory_assets.pipeline.tables.commit_links import unlink_commit
-
-    _, session_id = resolve_session(memory, request.session)
-    gone = unlink_commit(
-        Components(memory.settings), session_id, request.commit, directory_of(request.commit)
-    )
-    return {name: getattr(gone, name) for name in LinkRequest.answers}
 
 
 def _status(memory: Memory, request: StatusRequest) -> _Answer:
@@ -553,7 +543,8 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         "held_back_reasons": held[:_LISTED_HELD_BACK],
     }
     named = AgentText(memory).project
-    covered, sessions = payload["coverage"]["sessions"], SessionCounts(**payload["sessions"])
+    covered = payload["coverage"]["sessions"]
+    sessions = SessionCounts(**payload["sessions"])
     shares = f" ({sessions.shares()})" if sessions.shares() else ""
     lines = [
         f"{counted(sessions.total, 'session')}{shares}, {counted(covered['turns'], 'turn')}, "

@@ -18,12 +18,12 @@ from memory_assets.serving.answer_lines import (
     RECORD_WORDS,
     clock,
     dollars_in_words,
-    no_title,
+    missing_title,
     pin_line,
     project_name,
     run_lines,
-    three_digits,
-    uses,
+    short_count,
+    uses_in_words,
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
 from memory_assets.serving.visible_text import printable, snippet, without_tool_names
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
 
 View = Callable[["Terminal", Mapping[str, Any]], Iterator[str]]
 _MOST_ITEMS = 12
+# Of a cross-query: characters of each text, and how many turns of each session are shown.
 _DOCUMENT_CHARACTERS = 240
-"""Characters of a document's text in the answer to a cross-query."""
 _TURN_CHARACTERS = 160
-"""Characters of a turn's text there."""
 _TURNS_EACH = 3
-"""Turns of each session there."""
 _PAIRS = 5
-"""Pairs of a document and a session that a terminal gets."""
+"""Pairs of a document and a turn on a terminal; a pipe gets all."""
 _SUMMARY = (
     *(("Asked", "request"), ("Looked at", "investigated"), ("Learned", "learned")),
     *(("Done", "completed"), ("Next", "next_steps"), ("Notes", "notes")),
@@ -61,7 +59,7 @@ _HIDDEN_FIELDS = {
 
 
 class Terminal:
-    """A terminal of one width, and the memory that shortens ids for it."""
+    """The layout of a terminal, and the short forms of a memory's ids and project names."""
 
     def __init__(self, memory: Memory, layout: Layout) -> None:
         self.layout = layout
@@ -70,7 +68,7 @@ class Terminal:
         self._roots: dict[str, str] = {}
 
     def short(self, any_id: str | None) -> str:
-        """Return an id with its session's id as short as no other session has it."""
+        """Return an id with the session's part cut to the shortest unique beginning."""
         if not any_id or not any_id.startswith(OF_SESSIONS):
             return any_id or ""
         with suppress(ConfigurationError):
@@ -89,8 +87,8 @@ class Terminal:
 
 
 class AgentText(Terminal):
-    """What a tool answers to an agent: lines of any width, and projects by names that mean one
-    alone."""
+    """The layout of a tool's answer to an agent: lines of any width, and projects by names that are
+    unique in the memory."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, Layout(ENDLESS, full=True))
@@ -124,10 +122,10 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     layout = terminal.layout
     title = f"Turn {row['turn_index']} of {_title(terminal, row) or row['session_id']}"
     yield from layout.title(title, *_facts(terminal, row), shown_id=terminal.short(row["id"]))
-    asked, answer = _prompt_and_reply(terminal, row)
+    prompt, answer = _prompt_and_reply(terminal, row)
     yield ""
-    yield from layout.said("Asked", asked)
-    yield from [""] if asked and answer else []
+    yield from layout.said("Asked", prompt)
+    yield from [""] if prompt and answer else []
     yield from layout.said("Answer", answer)
     yield ""
     yield from layout.listed("Files", row["files"], "file")
@@ -137,18 +135,18 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _prompt_and_reply(terminal: Terminal, row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what was typed in a turn, and the rest of its text; commands and files, which stand
-    below, are left out at its end."""
+    """Return the typed prompt of a turn, and the rest of its text without the commands and files
+    at its end, which the view lists below."""
     from memory_assets.recall.sessions.session import prompt_of
 
     text = "\n".join(row["passages"])
-    asked = prompt_of(terminal.memory.lake, row).strip()
-    if not asked or not text.startswith(asked[:200]):
+    prompt = prompt_of(terminal.memory.lake, row).strip()
+    if not prompt or not text.startswith(prompt[:200]):
         return "", text
-    rest = text[len(asked) :].strip()
+    rest = text[len(prompt) :].strip()
     listed = row["commands"] or row["files"] or row["errors"]
     lines = rest.split("\n")
-    return asked, "\n".join(lines[: len(lines) - digest_lines(rest)]) if listed else rest
+    return prompt, "\n".join(lines[: len(lines) - digest_lines(rest)]) if listed else rest
 
 
 def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -159,16 +157,16 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
         yield layout.heading(terminal.short(turn_id))
         for record in records:
             kind = RECORD_WORDS.get(record["kind"], record["kind"])
-            what = (
+            title = (
                 f"{kind} of {record['tool']}" if record["tool"] else f"{kind} {record['subtype']}"
             )
             failed = "failed" if record["is_error"] else ""
             agent = f"subagent {record['agent_id']}" if record["agent_id"] else ""
-            yield from layout.facts("", what.strip(), failed, agent, clock(record["time"]))
+            yield from layout.facts("", title.strip(), failed, agent, clock(record["time"]))
             if record["diff"] is not None:
                 yield from layout.listed("File", record["paths"], "file")
-            said = record["text"] if record["kind"] in _SPOKEN else ""
-            yield from layout.text(layout.prose(said) or record["diff"] or record["text"])
+            prose = record["text"] if record["kind"] in _SPOKEN else ""
+            yield from layout.text(layout.prose(prose) or record["diff"] or record["text"])
             yield ""
 
 
@@ -195,7 +193,7 @@ def _in_words(item: object) -> str:
 
 
 def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an observation, a commit, a link, a document or what an agent wrote."""
+    """Yield an observation, a commit, a link, a document, or a memory or message of an agent."""
     layout = terminal.layout
     kind = row["id"].partition("::")[0]
     own = row.get("title") or row.get("subject") or ""
@@ -233,7 +231,8 @@ def _title(terminal: Terminal, row: Mapping[str, Any]) -> str:
 
 def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield a session's summary, what it took, and what happened in it."""
-    layout, session = terminal.layout, answer["session_id"]
+    layout = terminal.layout
+    session = answer["session_id"]
     if summary := answer["summary"]:
         texts = (item["text"] for item in answer["commits"])  # the summary's own list may be cut
         commits = list(dict.fromkeys([*summary["commits"], *texts]))
@@ -244,7 +243,7 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
         yield from layout.title(title, *facts, shown_id=terminal.short(f"session::{session}"))
     if (used := answer.get("usage")) and used["tokens"]:
         price = f"{dollars_in_words(used)} dollars by list prices"
-        yield from layout.listed("Took", [f"{three_digits(used['tokens'])} tokens, {price}"])
+        yield from layout.listed("Took", [f"{short_count(used['tokens'])} tokens, {price}"])
     for kind in ("turns", "observations", *(() if summary else ("commits",))):
         if items := answer[kind]:
             yield from ["", layout.heading(kind.capitalize())]
@@ -262,14 +261,14 @@ def _line(item: Mapping[str, Any]) -> str:
 
 
 def _reference(item: Mapping[str, Any]) -> str:
-    """Return the last part of an item's id, which stands for it below its session's id."""
+    """Return the last part of an item's id; the title above has its session's."""
     return "  " if item["kind"] == "commit" else f"  {item['id'].rpartition('::')[2]:>4}  "
 
 
 def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the sessions of a timeline with their items by day; the anchor is marked."""
     layout = terminal.layout
-    if empty := nothing_on(answer):
+    if empty := empty_days_note(answer):
         yield from layout.hanging("", empty)
         return
     for at, part in enumerate(answer["sessions"]):
@@ -287,23 +286,24 @@ def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield "Nothing there."
 
 
-def nothing_on(answer: Mapping[str, Any]) -> str:
-    """Return that nothing happened on the days that a timeline was asked for, and when something
-    did; "" if something did on them, or it was asked for something else."""
+def empty_days_note(answer: Mapping[str, Any]) -> str:
+    """Return a note that nothing happened on the days that a timeline was asked for, with the
+    nearest days on which something did; "" if it was asked for something else, or the days are not
+    empty."""
     anchor = answer["anchor"]
     days = days_named(anchor["given"].removeprefix("time:")) if anchor["kind"] == "time" else None
     if days is None or not answer["sessions"]:
         return ""
     items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
-    when_on = sorted(_local_time(item["time"]).date() for item in items)
-    if any(days[0] <= day < days[1] for day in when_on):
+    days_with_items = sorted(_local_time(item["time"]).date() for item in items)
+    if any(days[0] <= day < days[1] for day in days_with_items):
         return ""
     named = f"{days[0]:%A, %d %B %Y}"
     if (days[1] - days[0]).days > 1:
         named = f"the {(days[1] - days[0]).days} days from {named} on"
-    before = [day for day in when_on if day < days[0]]
+    before = [day for day in days_with_items if day < days[0]]
     near = [f"the last day before is {before[-1]}"] if before else []
-    after = [day for day in when_on if day >= days[1]]
+    after = [day for day in days_with_items if day >= days[1]]
     near += [f"the first day after is {after[0]}"] if after else []
     return f"Nothing on {named}; {' and '.join(near) or 'nor near it'}."
 
@@ -361,22 +361,22 @@ def how_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     layout = terminal.layout
     by_name: dict[str, dict[str, Mapping[str, Any]]] = {}
     for command in answer["commands"]:  # of several directories of one name, the one with most uses
-        of_name = by_name.setdefault(terminal.project(command["project"]), {})
-        of_name.setdefault(command["command"], command)
+        by_command = by_name.setdefault(terminal.project(command["project"]), {})
+        by_command.setdefault(command["command"], command)
     for name, commands in by_name.items():
         yield layout.heading(name)
         for command in commands.values():
             yield from layout.hanging("  ", command["command"], style="cyan")
             last = f"last {clock(command['last'])} {terminal.short(command['turn_id'])}"
-            yield from layout.hanging("    ", f"{uses(command)}, {last}")
+            yield from layout.hanging("    ", f"{uses_in_words(command)}, {last}")
             for failed in command["before"]:
                 yield from layout.hanging("    after ", f"{failed['command']}: {failed['error']}")
     if answer["failed"]:
         yield layout.heading("Failed, and did not work later in the session")
     for command in answer["failed"]:
         yield from layout.hanging("  ", command["command"], style="cyan")
-        where = f"{clock(command['time'])} {terminal.short(command['turn_id'])}"
-        yield from layout.hanging("    ", f"{command['error']} ({where})")
+        place = f"{clock(command['time'])} {terminal.short(command['turn_id'])}"
+        yield from layout.hanging("    ", f"{command['error']} ({place})")
     if not answer["commands"] and not answer["failed"]:
         yield "Nothing found."
 
@@ -396,10 +396,10 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         )
         endings = error["endings"] if layout.full else error["endings"][:2]
         for ending in endings:
-            done = [*ending["ran"], *(f"changing {path}" for path in ending["changed"])]
-            after = f", after {'; '.join(done)}" if done else ""
-            where = terminal.short(ending["turn_id"])
-            yield from layout.hanging("  ended by ", f"{ending['command']}{after} ({where})")
+            actions = [*ending["ran"], *(f"changing {path}" for path in ending["changed"])]
+            after = f", after {'; '.join(actions)}" if actions else ""
+            place = terminal.short(ending["turn_id"])
+            yield from layout.hanging("  ended by ", f"{ending['command']}{after} ({place})")
         if len(endings) < len(error["endings"]):
             yield f"  … {error['ended']} in all; --full shows the newest {len(error['endings'])}"
     if not answer["errors"]:
@@ -427,16 +427,16 @@ def blame_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         head = f"{commit['commit'][:12]}  {day}"
         yield from layout.hanging(head, f"{commit['subject'] or 'no session is known'}{lines}")
         for session in commit["sessions"]:
-            where = terminal.short(session["turn_id"] or f"session::{session['session_id']}")
+            place = terminal.short(session["turn_id"] or f"session::{session['session_id']}")
             yield from layout.hanging("  ", session["title"] or "(no title)", style="bold")
-            yield from layout.hanging("    ", f"{where}, {proof_in_words(session)}")
+            yield from layout.hanging("    ", f"{place}, {proof_in_words(session)}")
     if unknown and len(answer["commits"]) > 1 and not layout.full:
         yield f"{counted(len(unknown), 'commit')} of no known session; --full lists them"
     for turn in answer["turns"]:
         elsewhere = "" if turn["here"] else f", in {terminal.project(turn['project'])}"
         yield from layout.hanging("", turn["title"] or "(no title)", style="bold")
-        where = f"{clock(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
-        yield from layout.hanging("  ", f"{where} changed {turn['path']}{elsewhere}")
+        place = f"{clock(turn['timestamp'])} {terminal.short(turn['turn_id'])}"
+        yield from layout.hanging("  ", f"{place} changed {turn['path']}{elsewhere}")
     for note in answer["notes"]:
         if not (unknown and note.startswith(UNPROVEN)):  # said above
             yield from layout.hanging("note: ", note)
@@ -452,10 +452,10 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
     for row in answer["memories"]:
         yield from layout.hanging("", row["text"], style="bold")
         is_note = row["type"] == "note"  # of a person, on what it names
-        of = ", ".join(map(terminal.short, row["entities"]))
-        sure = f"on {of}" if is_note else f"{row['confidence']:g} sure"
-        about = terminal.project(row["project"]) if row["project"] else ""
-        facts = [row["type"], sure, clock(row["ts"]), about]
+        named = ", ".join(map(terminal.short, row["entities"]))
+        certainty = f"on {named}" if is_note else f"{row['confidence']:g} sure"
+        project = terminal.project(row["project"]) if row["project"] else ""
+        facts = [row["type"], certainty, clock(row["ts"]), project]
         facts += [f"archived: {row['archived']}"] if row["archived"] else []
         yield from layout.facts("  ", *facts, short.get(row["memory_id"], row["memory_id"]))
         for other in row["also"]:
@@ -471,7 +471,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
     """Yield two lines or more for each session: its title; when, how long and where it was."""
     layout = terminal.layout
     for session in answer["sessions"]:
-        title = layout.prose(session["title"]) or no_title(answer)
+        title = layout.prose(session["title"]) or missing_title(answer)
         yield from layout.hanging(f"{session['short_id']}  ", title, style="bold")
         commits = len(session["commits"])
         facts = [
@@ -481,7 +481,7 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
             project_name(session),
             session["git_branch"],
             *(session["models"][:1] or [session["agent"]]),
-            f"{three_digits(session['usage']['tokens'])} tokens"
+            f"{short_count(session['usage']['tokens'])} tokens"
             if session["usage"]["tokens"]
             else "",
         ]
@@ -503,11 +503,11 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     shown_id = terminal.short(answer["id"])
     yield from layout.title(f"Origin of a {answer['kind']}", *facts, shown_id=shown_id)
     yield ""
-    for (state, *found), rows in groupby(answer["rows"], key=_audited_row):
+    for (state, *notes), rows in groupby(answer["rows"], key=_audited_row):
         first, *others = (terminal.short(row["id"]) for row in rows)
         more = f" and {counted(len(others), 'more passage')}" if others else ""
         verb = "agree with their hashes" if others else "agrees with its hash"
-        yield from layout.listed("Row", [f"{first}{more} {state or verb}", *found])
+        yield from layout.listed("Row", [f"{first}{more} {state or verb}", *notes])
     for source in answer["sources"]:
         span = f"bytes {source['byte_start']}..{source['byte_end']}"
         if source.get("line_start") is not None:
@@ -515,16 +515,17 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         path = source["path"] or "path unknown"
         yield from layout.listed("Source", [path, f"{source['state']}; {span}"])
     for change in answer["trail"]:
-        of = f" from {', '.join(change['of'])}" if change["of"] else ""
-        made = f"{change['what']} {clock(change['at'])} by {change['who']}{of}"
-        yield from layout.listed("Trail", [f"{made}: {change['why']}"])
+        origins = f" from {', '.join(change['of'])}" if change["of"] else ""
+        event = f"{change['what']} {clock(change['at'])} by {change['who']}{origins}"
+        yield from layout.listed("Trail", [f"{event}: {change['why']}"])
     yield from _audited_records(terminal, answer)
     yield from _audited_runs(terminal, answer["runs"])
     yield "A secret that redaction missed? `memory forget --containing --cut` asks for it."
 
 
 def _audited_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the notes on a row: whether it differs from its hash, its collection, its maker."""
+    """Return the key by which rows of the same state are listed together: whether they differ from
+    their hash, then notes on their collection, version and file."""
     return (
         "" if row["hash_matches"] else "differs from its hash",
         f"{row['collection'] or 'no collection'}: {row['document']} {row['reason']}".strip(),
@@ -534,7 +535,8 @@ def _audited_row(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
-    layout, records = terminal.layout, answer["records"]
+    layout = terminal.layout
+    records = answer["records"]
     if answer["kind"] == "document":
         spans = (f"{record['line_start']}-{record['line_end']}" for record in records)
         yield from layout.listed("Lines", spans, "span")
@@ -566,17 +568,19 @@ def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
 
 def _audited_runs(terminal: Terminal, runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     layout = terminal.layout
-    rows, sound = [], 0
+    rows = []
+    passed_checks = 0
     for run in runs:
         failed = [f"{name} {state}" for name, state in run["checks"].items() if state != "passed"]
-        number = len(run["checks"]) - len(failed)
-        sound += number
-        passed = f"{counted(number, 'check')} passed" if run["checks"] else "-"
+        passed_count = len(run["checks"]) - len(failed)
+        passed_checks += passed_count
+        passed = f"{counted(passed_count, 'check')} passed" if run["checks"] else "-"
         if failed or layout.full:
             rows.append((run["stage"], clock(run["made_at"]), ", ".join([passed, *failed])))
     yield from layout.table(("made as", "at", "checks"), rows) if rows else ()
     if len(rows) < len(runs):
-        yield f"{counted(sound, 'check')} of {counted(len(runs), 'step')} passed; --full lists them"
+        steps = counted(len(runs), "step")
+        yield f"{counted(passed_checks, 'check')} of {steps} passed; --full lists them"
     for line in run_lines(runs, terminal.project):
         yield from layout.hanging("", line)
     yield ""
@@ -588,7 +592,9 @@ def _tag(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     yield from layout.title(answer["tag"], occurs)
     for entry in answer["sessions"]:
         shown_id = terminal.short(f"session::{entry['session_id']}")
-        said = f"{counted(entry['count'], 'time')} in {', '.join(entry['fields'])}"
-        yield from layout.hanging("  ", f"{shown_id}  {said}, by {', '.join(entry['rules'])}")
+        fields_note = f"{counted(entry['count'], 'time')} in {', '.join(entry['fields'])}"
+        yield from layout.hanging(
+            "  ", f"{shown_id}  {fields_note}, by {', '.join(entry['rules'])}"
+        )
     for entry in answer["others"]:
         yield from layout.hanging("  ", f"{entry['id']}  {counted(entry['count'], 'time')}")

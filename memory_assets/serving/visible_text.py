@@ -1,7 +1,7 @@
-"""Make text visible before it leaves the memory, and unable to close its frame.
+"""Remove invisible characters from text that is served, and make it unable to close its frame.
 
-All that is served passes here: MCP and HTTP answers, their errors, and the command line's output.
-Stored text is not changed.
+Everything that is served passes here: MCP and HTTP answers, their errors, and the output of the
+command line. Stored text is not changed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNSEEN = re.compile(
 Marks that enclose a number in Arabic and Syriac have a shape and stay."""
 _COLOUR = re.compile("\x1b\\[[0-9;:]*[mK]")
 """What sets the colour of a terminal, or clears its line; without its escape it would be seen."""
-_LINES = re.compile("\r\n|[\u0085\u2028\u2029]")
+_LINE_ENDS = re.compile("\r\n|[\u0085\u2028\u2029]")
 _FENCE = re.compile(r"^ *(?:`{3,}[^`]*|~~~.*)$")
 HEADING = re.compile(r"^#{1,6} +(?=\S)|(?<=[\s…])#{2,6} +(?=\S)")
 _OUTSIDE = r"[a-zA-Z0-9_/*]"  # of an operator or a pattern of paths; Chinese has no blanks
@@ -44,9 +44,9 @@ MARKS = re.compile(
 """Code, strong words (no blank stands within their marks, and no word or path beside them), and
 links."""
 _SHORT_TARGET = 30
-"""Characters of a link's target that is shown behind its text."""
-_USED = re.compile(r" \[(?P<tools>[A-Za-z][\w., …-]*)(?:: (?P<files>.+))?\]\Z")
-_DONE: dict[str, str] = {
+"""Characters of a link's target up to which it is shown behind the link's text."""
+_TOOLS_AND_FILES = re.compile(r" \[(?P<tools>[A-Za-z][\w., …-]*)(?:: (?P<files>.+))?\]\Z")
+_VERBS: dict[str, str] = {
     "shell": "Ran",
     "write": "Changed",
     "read": "Read",
@@ -58,7 +58,7 @@ _MARK = re.compile(r"(?i)(<\s*/?\s*)recalled-memory")
 def visible(text: str) -> str:
     """Return text without invisible characters and with marks of a frame altered."""
     if not text.isascii():
-        text = _LINES.sub("\n", text)
+        text = _LINE_ENDS.sub("\n", text)
     return str(_MARK.sub(r"\1recalled_memory", _UNSEEN.sub("", _COLOUR.sub("", text))))
 
 
@@ -128,7 +128,8 @@ def snippet(text: str, most: int) -> str:
 def without_markdown(text: str) -> str:
     """Return prose without the marks of Markdown for headings, code, links and strong words; the
     lines of a block of code stay as they are, without its fences."""
-    lines, in_code = [], False
+    lines = []
+    in_code = False
     for line in text.split("\n"):
         if _FENCE.match(line):
             in_code = not in_code
@@ -138,16 +139,17 @@ def without_markdown(text: str) -> str:
 
 
 def without_tool_names(text: str) -> str:
-    """Return a turn's line in a list without the names of tools at its end; files stay. What was
-    only done, not said, begins with a verb in place of the tool."""
-    used = _USED.search(text)
+    """Return a turn's line in a list without the names of tools at its end; files stay. In the line
+    of a turn without prose, a verb ("Ran") replaces the tool's name."""
+    used = _TOOLS_AND_FILES.search(text)
     if used is None:
         return text
-    said, files = text[: used.start()], f" ({used['files']})" if used["files"] else ""
-    tool, colon, target = said.partition(": ")
-    if colon and tool in used["tools"].split(", ") and (verb := _DONE.get(kind_of_tool(tool))):
+    line = text[: used.start()]
+    files = f" ({used['files']})" if used["files"] else ""
+    tool, colon, target = line.partition(": ")
+    if colon and tool in used["tools"].split(", ") and (verb := _VERBS.get(kind_of_tool(tool))):
         return f"{verb} {target}"
-    return f"{said}{files}"
+    return f"{line}{files}"
 
 
 def _inner(mark: re.Match[str]) -> str:

@@ -50,8 +50,8 @@ Session = tuple[str, str]
 
 @dataclass
 class Published:
-    """What was done: how many tables changed, and the sessions that were written or taken out,
-    summed over tables."""
+    """The result of a publication: tables that changed, and sessions written or removed, summed
+    over tables."""
 
     tables: int = 0
     written: int = 0
@@ -68,9 +68,12 @@ def publish(components: Components) -> Published:
     """
     if (url := components.settings.delta) is None:
         raise ConfigurationError("set MEMORY_DELTA: s3://bucket/prefix, or a directory")
-    wait, path = components.settings.lock_timeout_seconds, components.data_dir / STATE_FILE
+    path = components.data_dir / STATE_FILE
+    wait = components.settings.lock_timeout_seconds
+    published = Published()
     with locked(path.with_suffix(".lock"), wait, "another process publishes this memory"):
-        objects, state, published = open_objects(url), _State(path, url), Published()
+        objects = open_objects(url)
+        state = _State(path, url)
         tables = [_DeltaTable(components.lake, TABLES[name], objects) for name in PUBLISHED]
         if state.is_new and any(table.is_there() for table in tables):
             raise StoreMismatch(
@@ -87,7 +90,8 @@ class _State:
     session ("" while that is not known)."""
 
     def __init__(self, path: Path, url: str) -> None:
-        self._path, self._url = path, url
+        self._path = path
+        self._url = url
         self._tables: dict[str, list[Any]] = {}
         with suppress(OSError, ValueError, LookupError, TypeError):
             values = json.loads(path.read_text("utf-8"))
@@ -100,7 +104,7 @@ class _State:
         return columns, {(project, session): stamp for project, session, stamp in rows}
 
     def note(self, table: str, columns: str, sessions: Mapping[Session, str]) -> None:
-        """Keep them in the file."""
+        """Write columns and sessions of a table into the file."""
         rows = [(*session, stamp) for session, stamp in sessions.items()]
         self._tables[table] = [columns, rows]
         replace_text(self._path, json.dumps({"url": self._url, "tables": self._tables}))
@@ -110,7 +114,9 @@ class _DeltaTable:
     """One of the tables."""
 
     def __init__(self, lake: Lake, table: Table, objects: Objects) -> None:
-        self._lake, self._table, self._objects = lake, table, objects
+        self._lake = lake
+        self._table = table
+        self._objects = objects
         self._place = f"{objects.url}/{table.name}"
         columns = (column.remove_metadata() for column in table.schema)
         self._schema = pa.schema([*columns, pa.field(BUCKET, pa.string(), nullable=False)])
@@ -125,21 +131,22 @@ class _DeltaTable:
 
     def publish(self, state: _State, published: Published) -> None:
         """Write the sessions that changed, and take out those that are gone."""
-        name, columns = self._table.name, blake2b(self._schema.serialize()).hexdigest()
-        known, before = state.of(name)
-        is_whole = known != columns or not self.is_there()
-        now = self._sessions()
-        written = {key for key in now if is_whole or before.get(key) != now[key]}
-        gone = before.keys() - now.keys()
+        name = self._table.name
+        columns = blake2b(self._schema.serialize()).hexdigest()
+        published_columns, before = state.of(name)
+        is_whole = published_columns != columns or not self.is_there()
+        current = self._sessions()
+        written = {key for key in current if is_whole or before.get(key) != current[key]}
+        gone = before.keys() - current.keys()
         if not written and not gone:
             return
         # Noted first: what a killed process wrote is replaced, or taken out, by the next one.
         unknown = dict.fromkeys(written | gone, "")
         state.note(name, "" if is_whole else columns, {**before, **unknown})
         with self._errors():
-            self._write(now, None if is_whole else unknown.keys())
+            self._write(current, None if is_whole else unknown.keys())
             self._erase()
-        state.note(name, columns, now)
+        state.note(name, columns, current)
         published.tables += 1
         published.written += len(written)
         published.removed += len(gone)
@@ -152,13 +159,13 @@ class _DeltaTable:
             for session, entry in self._lake.partition(self._table, project).entries().items()
         }
 
-    def _write(self, now: Iterable[Session], changed: Iterable[Session] | None) -> None:
-        """Replace the rows of sessions that changed by those of `now`, in one commit; all rows, and
-        the columns, if `changed` is None."""
+    def _write(self, sessions_now: Iterable[Session], changed: Iterable[Session] | None) -> None:
+        """Replace the rows of sessions that changed by those of `sessions_now`, in one commit; all
+        rows, and the columns, if `changed` is None."""
         from deltalake import ColumnProperties, WriterProperties, write_deltalake
 
-        given: dict[str, Any] = {"schema_mode": "overwrite"}
-        sessions = sorted(now)
+        options: dict[str, Any] = {"schema_mode": "overwrite"}
+        sessions = sorted(sessions_now)
         if changed is not None:
             buckets, ids = {_bucket(project) for project, _ in changed}, {id for _, id in changed}
             sessions = [
@@ -167,7 +174,7 @@ class _DeltaTable:
                 if _bucket(session[0]) in buckets and session[1] in ids
             ]
             of_these = _is_in(BUCKET, buckets), _is_in("session_id", ids)
-            given = {"predicate": " AND ".join(of_these)}
+            options = {"predicate": " AND ".join(of_these)}
         # Without statistics of `session_id` rows are not found by it (deltalake 1.6.6).
         statistics = {"session_id": ColumnProperties(statistics_enabled="CHUNK")}
         write_deltalake(
@@ -183,7 +190,7 @@ class _DeltaTable:
                 default_column_properties=ColumnProperties(statistics_enabled="NONE"),
                 column_properties=statistics,
             ),
-            **given,
+            **options,
         )
 
     def _batches(self, sessions: Iterable[Session]) -> Iterator[pa.RecordBatch]:

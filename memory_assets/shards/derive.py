@@ -47,9 +47,8 @@ _KEYWORDS = {kind.keyword_asset for kind in SEARCH_KINDS.values()}
 _ENGINES = {"redactor", "tokens", "_model", "_version_of_settings"}
 """What `Components` loads that does not depend on whose shard it is."""
 _STAGE_COLUMN = 0
-"""Where a product's row in a manifest has its stage."""
+"""Index of the stage in a product's row of a manifest."""
 _SESSION_COLUMN = 2
-"""Where it has its session."""
 
 
 @dataclass(frozen=True)
@@ -96,17 +95,20 @@ def derive(work: Work) -> Derived:
     source = Shard(open_objects(work.source), work.name)
     target = Shard(open_objects(work.target), work.name)
     settings = replace(work.settings, vector_backend="none", tenant=None, shard=None)
-    directory, derived = replica_at(settings.data_dir, target.url).directory, Derived(work.name)
+    directory = replica_at(settings.data_dir, target.url).directory
+    derived = Derived(work.name)
     busy = f"another process derives {target.url}"
     with locked(Path(f"{directory}.lock"), settings.lock_timeout_seconds, busy):
-        replica, head = replica_at(settings.data_dir, target.url), source.head()
+        replica = replica_at(settings.data_dir, target.url)
+        head = source.head()
         if directory.exists() and (head is None or not replica.head):
             replica.remove()
         if head is None:
             derived.gone = target.delete() > 0
             return derived
-        with _opened(settings, directory) as components:
-            mark, before = made_of(head, code_versions(components)), target.head()
+        with _open_components(settings, directory) as components:
+            mark = made_of(head, code_versions(components))
+            before = target.head()
             derived.generation = before.generation if before else 0
             derived.unchanged = before is not None and before.made_of == mark
             if derived.unchanged:
@@ -118,14 +120,16 @@ def derive(work: Work) -> Derived:
             _bring_and_make(components, source, head, replica, derived)
             pushed = _push(components, target, head, "" if derived.failed else mark)
             note_pushed(components, replica)
-        derived.generation, derived.sent = pushed.generation, pushed.bytes
+        derived.generation = pushed.generation
+        derived.sent = pushed.bytes
     return derived
 
 
 @contextmanager
-def _opened(settings: Settings, directory: Path) -> Iterator[Components]:
+def _open_components(settings: Settings, directory: Path) -> Iterator[Components]:
     """Open the stores in a directory for a block, with engines that are loaded once a process."""
-    components, engines = Components(replace(settings, data_dir=directory)), _engines(settings)
+    components = Components(replace(settings, data_dir=directory))
+    engines = _engines(settings)
     components.opened.update(engines)
     try:
         yield components
@@ -148,19 +152,19 @@ def _bring_and_make(
     note_pulled(components, replica)
     replica.head = ""  # not the shard any more, until it is pushed
     replica.note()
-    of_source = Replica(components.data_dir / FOLDER / "source", source.url)
-    of_source.directory.mkdir(parents=True, exist_ok=True)
-    of_source.files = {
+    source_replica = Replica(components.data_dir / FOLDER / "source", source.url)
+    source_replica.directory.mkdir(parents=True, exist_ok=True)
+    source_replica.files = {
         project: {name: key for name, key in files.items() if _table(name) in TAKEN}
         for project, files in replica.files.items()
     }
-    known, pulled = frozenset(replica.manifests), Pulled(source.url)
-    went = update_replica(
-        components, source, of_source, head, pulled, lambda path: _chosen(path, known)
+    known_projects, pulled = frozenset(replica.manifests), Pulled(source.url)
+    deleted_any = update_replica(
+        components, source, source_replica, head, pulled, lambda path: _chosen(path, known_projects)
     )
     derived.fetched, derived.projects = derived.fetched + pulled.bytes, pulled.projects
     derived.failed = "; ".join(_make(components, derived))
-    if went:
+    if deleted_any:
         compact_databases(components)
 
 
@@ -207,8 +211,8 @@ def _make(components: Components, derived: Derived) -> Iterator[str]:
             for product in components.catalog.products.of_partition(project)
             if product.stage in STEPS
         }
-        wanted = tuple(name for name in assets if STEPS[name].partitions in kinds)
+        due_assets = tuple(name for name in assets if STEPS[name].partitions in kinds)
         with rare_collections():
-            for outcome in run_task(components, Task(project, wanted)):
+            for outcome in run_task(components, Task(project, due_assets)):
                 if isinstance(outcome, Failed):
                     yield f"{project}: {outcome.asset}: {outcome.reason}"

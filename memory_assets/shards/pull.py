@@ -55,23 +55,31 @@ class Pulled:
     failed: str = ""
 
 
-def pull(settings: Settings, objects: Objects, but: str = "") -> list[Pulled]:
-    """Bring all shards below an address to this machine, `but` the one with that address, and
-    delete the replicas of those that are no more; return what came of each. One that cannot be
-    read keeps none of the others from coming.
+def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[Pulled]:
+    """Bring all shards below an address, except this memory's own at `own_url`, to this machine,
+    and delete the replicas of those that are no more; return what came of each. One that cannot be
+    read does not stop the others.
 
     Raises:
         StoreError: it cannot be told which shards there are.
     """
     shards = shards_below(objects)
-    pulled = [_tried(settings, shard) for shard in shards if shard.url != but]
+    pulled: list[Pulled] = []
+    for shard in shards:
+        if shard.url != own_url:
+            try:
+                pulled.append(pull_shard(settings, shard))
+            except MemoryAssetsError as error:
+                pulled.append(Pulled(shard.url, failed=str(error)))
     Catalog(settings.data_dir / CATALOG_FILE).close()  # a machine that has no memory of its own
-    there = {shard.url for shard in shards}
+    present_urls = {shard.url for shard in shards}
     for replica in replicas_of(settings.data_dir, objects.url):
-        if replica.url not in there:
-            away = _away(settings, objects, "" if but in there else but)
-            if away:
-                stays = f"{away}. If it was deleted, delete {replica.directory}, too."
+        if replica.url not in present_urls:
+            missing_reason = _missing_reason(
+                settings, objects, "" if own_url in present_urls else own_url
+            )
+            if missing_reason:
+                stays = f"{missing_reason}. If it was deleted, delete {replica.directory}, too."
                 pulled.append(Pulled(replica.url, failed=stays))
                 continue
             replica.remove()
@@ -79,19 +87,12 @@ def pull(settings: Settings, objects: Objects, but: str = "") -> list[Pulled]:
     return pulled
 
 
-def _away(settings: Settings, objects: Objects, own: str) -> str:
-    """Return why shards may be missing without having been deleted, else "": what is looked at is
-    an empty directory, or has not the `own` shard that was pushed there."""
+def _missing_reason(settings: Settings, objects: Objects, own: str) -> str:
+    """Return why shards may be missing without having been deleted, else "": the address is an
+    empty directory, or lacks the `own` shard that was pushed there."""
     if own and is_below(own, objects.url) and was_pushed(settings.data_dir, own):
         return f"{own}, which this memory wrote, is gone or not mounted either"
     return f"{objects.url} is empty, or not mounted" if objects.is_away() else ""
-
-
-def _tried(settings: Settings, shard: Shard) -> Pulled:
-    try:
-        return pull_shard(settings, shard)
-    except MemoryAssetsError as error:
-        return Pulled(shard.url, failed=str(error))
 
 
 def pull_shard(settings: Settings, shard: Shard) -> Pulled:
@@ -107,10 +108,11 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
     pulled = Pulled(shard.url, head.generation)
     if head.id == replica.head and head.id:
         return pulled
-    directory, wait = replica.directory, settings.lock_timeout_seconds
+    directory = replica.directory
     own = replace(settings, data_dir=directory, vector_backend="none", tenant=None)
     components = Components(own)
-    with locked(directory / "pull.lock", wait, f"another process pulls {shard.url}"):
+    busy = f"another process pulls {shard.url}"
+    with locked(directory / "pull.lock", settings.lock_timeout_seconds, busy):
         replica = replica_at(settings.data_dir, shard.url)
         try:
             # What a pull deleted that was killed may still be in the files of the databases.
@@ -126,7 +128,8 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
                     cut_short = True
                     continue
                 replica.head = head.id
-                replica.generation, replica.written_at = head.generation, head.written_at
+                replica.generation = head.generation
+                replica.written_at = head.written_at
                 replica.forgotten = sorted(head.forgotten)
                 pulled.generation = head.generation
                 return pulled
@@ -151,11 +154,11 @@ def update_replica(
         NotFound: the shard has a newer head, and this one's blobs are gone.
         StoreError: the shard cannot be read, or the replica not be written.
     """
-    went = False
-    there = {name for table in TABLES.values() for name in components.lake.projects(table)}
-    there |= components.catalog.projects() | replica.manifests.keys()
-    for project in sorted(there - head.projects.keys()):
-        went |= bool(_note(components, Manifest(project, {}, (), ()), TABLES))
+    deleted_any = False
+    present = {name for table in TABLES.values() for name in components.lake.projects(table)}
+    present |= components.catalog.projects() | replica.manifests.keys()
+    for project in sorted(present - head.projects.keys()):
+        deleted_any |= bool(_mirror_catalogue(components, Manifest(project, {}, (), ()), TABLES))
         index_keywords(components, project)
         components.lake.remove_project(project)  # last, for its lock has the project's name
         replica.manifests.pop(project, None)
@@ -167,22 +170,25 @@ def update_replica(
             manifest, tables = chosen(Manifest.of(shard.get(key)))
             if manifest.project != project:
                 raise StoreDamaged(f"{project} in {shard.url} is damaged: it is another project")
-            known, wanted = replica.files.get(project, {}), _keys(manifest)
+            stored_keys = replica.files.get(project, {})
+            manifest_keys = _keys(manifest)
             # Noted first, and with it the project before: of a file that a killed pull replaced
             # nobody else knows.
             replica.files[project] = {
-                name: wanted[name] for name in known.keys() & wanted if _same(known, wanted, name)
+                name: manifest_keys[name]
+                for name in stored_keys.keys() & manifest_keys
+                if _has_same_content(stored_keys, manifest_keys, name)
             }
             replica.manifests[project] = ""
             replica.note()
-            replica.files[project] = _files(
+            replica.files[project] = _fetch_files(
                 components, shard, manifest, replica.files[project], pulled, tables
             )
-            went |= bool(_note(components, manifest, tables))
+            deleted_any |= bool(_mirror_catalogue(components, manifest, tables))
             index_keywords(components, project)
         replica.manifests[project] = key
         pulled.projects += 1
-    return went
+    return deleted_any
 
 
 def compact_databases(components: Components) -> None:
@@ -191,7 +197,7 @@ def compact_databases(components: Components) -> None:
     compact(keywords_path(components))
 
 
-def _files(
+def _fetch_files(
     components: Components,
     shard: Shard,
     manifest: Manifest,
@@ -201,31 +207,31 @@ def _files(
 ) -> dict[str, str]:
     """Make the lake's files of a project those of its manifest; return their keys. New files come
     first, then those that take another one's place, so that each session is in one at any time."""
-    wanted = _keys(manifest)
-    paths = {name: _path(components, manifest.project, name) for name in wanted}
-    kept = set(paths.values())
-    new = [name for name, key in wanted.items() if before.get(name) != key]
+    manifest_keys = _keys(manifest)
+    paths = {name: _path(components, manifest.project, name) for name in manifest_keys}
+    needed_paths = set(paths.values())
+    new = [name for name, key in manifest_keys.items() if before.get(name) != key]
     new.sort(key=lambda name: paths[name].exists())
     with components.project_lock(manifest.project), ThreadPoolExecutor(_AT_ONCE) as threads:
-        contents = threads.map(lambda name: shard.get(wanted[name]), new)
+        contents = threads.map(lambda name: shard.get(manifest_keys[name]), new)
         for name, content in zip(new, contents, strict=True):
             _write(paths[name], manifest.project, content)
             pulled.files += 1
             pulled.bytes += len(content)
         for table in map(TABLES.__getitem__, tables):
             for path in components.lake.partition_dir(table, manifest.project).glob("*"):
-                if path.suffix in _ROWS and path not in kept:
+                if path.suffix in _ROWS and path not in needed_paths:
                     path.unlink()
-    return wanted
+    return manifest_keys
 
 
 def _keys(manifest: Manifest) -> dict[str, str]:
     return {name: key for name, (key, _) in manifest.files.items()}
 
 
-def _same(one: Mapping[str, str], other: Mapping[str, str], name: str) -> bool:
+def _has_same_content(keys: Mapping[str, str], other_keys: Mapping[str, str], name: str) -> bool:
     """Whether two keys are of one content, in whatever shard and generation."""
-    return one[name].rpartition("/")[2] == other[name].rpartition("/")[2]
+    return keys[name].rpartition("/")[2] == other_keys[name].rpartition("/")[2]
 
 
 def _write(path: Path, project: str, content: bytes) -> None:
@@ -245,15 +251,17 @@ def _path(components: Components, project: str, name: str) -> Path:
     return components.lake.partition_dir(TABLES[match["table"]], project) / match["name"]
 
 
-def _note(components: Components, manifest: Manifest, tables: Collection[str]) -> set[str]:
+def _mirror_catalogue(
+    components: Components, manifest: Manifest, tables: Collection[str]
+) -> set[str]:
     """Make the catalogue's rows those of a manifest; return the sessions that went."""
     project = manifest.project
     products = [replace(Product(*values), project=project) for values in manifest.products]
     sources = list(_sources(project, manifest.sources))
     own = set(LOCAL_STAGES)
     if len(tables) < len(TABLES):
-        here = components.catalog.products.of_partition(project)
-        own |= {product.stage for product in here if product.stage not in tables}
+        stored_products = components.catalog.products.of_partition(project)
+        own |= {product.stage for product in stored_products if product.stage not in tables}
     return components.catalog.mirror(project, sources, products, own)
 
 

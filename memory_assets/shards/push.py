@@ -105,27 +105,28 @@ def push(
         head = shard.head()
         state = _state_of(path, shard, head, replace_other=replace_other)
         pushed = Pushed(shard.url, head.generation if head else 0)
-        stones = forgotten | (head.forgotten if head else frozenset())
-        pushed.forgotten = forget_travelling(components, stones, erase_traces)
+        forgotten_names = forgotten | (head.forgotten if head else frozenset())
+        pushed.forgotten = forget_travelling(components, forgotten_names, erase_traces)
         own = Tombstones(components.data_dir / TOMBSTONES, components.install_key)
         sending = _Sending(components, shard, state, pushed)
         manifests = sending.projects()
-        stones |= own.travelling()
-        wanted = (manifests, stones, made_of)
-        if head is None or wanted != (dict(head.projects), head.forgotten, head.made_of):
+        forgotten_names |= own.travelling()
+        content = (manifests, forgotten_names, made_of)
+        if head is None or content != (dict(head.projects), head.forgotten, head.made_of):
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            new = Head(pushed.generation + 1, now, *wanted)
-            head = _swapped(shard, new, state, path)
+            new = Head(pushed.generation + 1, now, *content)
+            head = _swap_head(shard, new, state, path)
             pushed.generation = head.generation
         if state.swept != head.generation:
             pushed.swept = shard.sweep(head, sending.named())
             state.swept = head.generation
-        state.head, state.pending = head.id, ""
+        state.head = head.id
+        state.pending = ""
         replace_text(path, json.dumps(asdict(state)))
     return pushed
 
 
-def _swapped(shard: Shard, head: Head, state: _State, path: Path) -> Head:
+def _swap_head(shard: Shard, head: Head, state: _State, path: Path) -> Head:
     state.manifests = dict(head.projects)
     # Noted first: whoever is killed after the swap knows the head as its own.
     state.pending = sha256(head.to_bytes()).hexdigest()
@@ -141,7 +142,7 @@ def _swapped(shard: Shard, head: Head, state: _State, path: Path) -> Head:
 
 def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: bool) -> _State:
     """Return what is known of the shard, nothing if its head is not one that this memory wrote."""
-    state, noted = _State(shard.url), _noted_state(path, shard.url)
+    state, noted = _State(shard.url), _read_state(path, shard.url)
     if head is None and noted.head and not replace_other:
         raise StoreMismatch(
             f"the shard that this memory wrote is not at {shard.url} any more, or its share is not "
@@ -164,7 +165,7 @@ def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: boo
     return state
 
 
-def _noted_state(path: Path, url: str) -> _State:
+def _read_state(path: Path, url: str) -> _State:
     """Return what was noted of the shard at an address; nothing if it was of another one."""
     try:
         noted = _State(**json.loads(path.read_text("utf-8")))
@@ -175,7 +176,7 @@ def _noted_state(path: Path, url: str) -> _State:
 
 def was_pushed(data_dir: Path, url: str) -> bool:
     """Whether this memory wrote the shard at an address."""
-    return bool(_noted_state(data_dir / STATE_FILE, url).head)
+    return bool(_read_state(data_dir / STATE_FILE, url).head)
 
 
 def note_pulled(components: Components, replica: Replica) -> None:
@@ -195,8 +196,9 @@ def note_pulled(components: Components, replica: Replica) -> None:
 
 def note_pushed(components: Components, replica: Replica) -> None:
     """Let a replica that was just pushed be the shard as it is now."""
-    state = _noted_state(components.data_dir / STATE_FILE, replica.url)
-    replica.head, replica.manifests = state.head, state.manifests
+    state = _read_state(components.data_dir / STATE_FILE, replica.url)
+    replica.head = state.head
+    replica.manifests = state.manifests
     replica.files = {
         project: {name: key for name, (*_, key) in files.items()}
         for project, files in state.files.items()
@@ -272,11 +274,11 @@ class _Sending:
             for table in TABLES.values():
                 components.lake.partition(table, project).tidy()
             products = [
-                [*vars(_without_local_facts(product)).values()]
+                [*vars(_portable_product(product)).values()]
                 for product in components.catalog.products.of_partition(project)
                 if product.stage not in LOCAL_STAGES
             ]
-            sources = [_counts(row) for row in components.catalog.sources.rows(project)]
+            sources = [_portable_counts(row) for row in components.catalog.sources.rows(project)]
             return Manifest(project, {}, products, sources), _stamps(components, project)
 
     def _path(self, project: str, name: str) -> Path:
@@ -315,13 +317,13 @@ def _stamps(components: Components, project: str) -> dict[str, Stamp]:
     return dict(sorted(stamps.items()))
 
 
-def _without_local_facts(product: Product) -> Product:
+def _portable_product(product: Product) -> Product:
     """Return a product without what is of this machine alone."""
     facts = {name: value for name, value in product.facts.items() if name not in _OF_THE_MACHINE}
     return replace(product, facts=cast("ProductFacts", facts), run_id="")
 
 
-def _counts(row: SourceRow) -> list[object]:
+def _portable_counts(row: SourceRow) -> list[object]:
     """Return what travels of a source file: not where it lies, and no hash of what it holds."""
     facts: Mapping[str, object] = {
         name: value for name, value in row.facts.items() if name in _COUNTS

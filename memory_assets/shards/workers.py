@@ -1,8 +1,6 @@
-"""Where shards are derived: in processes of this machine, or by Ray on any.
-
-Both are an `Executor` of the standard library, so that whoever asks does not know which. A worker
-gets names and settings and returns counts. To Ray no credentials are sent: a worker there uses
-those of its own environment.
+"""Derive shards in processes of this machine, or by Ray on any. Both are an `Executor` of the
+standard library. A worker gets names and settings and returns counts. No credentials are sent to
+Ray: its workers use those of their own environment.
 """
 
 from __future__ import annotations
@@ -40,11 +38,11 @@ class RayExecutor(Executor):
             import ray
         except ImportError as error:
             raise ConfigurationError("MEMORY_DERIVE_ON: install memory-assets[ray]") from error
-        here: dict[str, Any] = {"num_cpus": workers, "_node_ip_address": "127.0.0.1"}
+        local_options: dict[str, Any] = {"num_cpus": workers, "_node_ip_address": "127.0.0.1"}
         ray.init(
             include_dashboard=False,
             log_to_driver=False,
-            **({} if os.environ.get("RAY_ADDRESS") else here),
+            **({} if os.environ.get("RAY_ADDRESS") else local_options),
         )
         self._ray = ray
 
@@ -62,11 +60,12 @@ class RayExecutor(Executor):
 def derive_all(settings: Settings, works: Sequence[Work]) -> Iterator[Derived]:
     """Derive shards, and yield what came of each as it is done. One that fails stops no other; one
     whose process ended is tried once more, alone."""
-    count, elsewhere = min(worker_count(settings), len(works)), settings.derive_on == "ray"
+    count = min(worker_count(settings), len(works))
+    elsewhere = settings.derive_on == "ray"
     executor = partial(RayExecutor, count) if elsewhere else partial(Processes, count, __name__)
     function = derive_elsewhere if elsewhere else derive_safely
     works = [without_credentials(work) for work in works] if elsewhere else works
-    left = list[Work]()
+    interrupted = list[Work]()
     if count:
         with executor() as pool:
             futures = {pool.submit(function, work): work for work in works}
@@ -74,8 +73,8 @@ def derive_all(settings: Settings, works: Sequence[Work]) -> Iterator[Derived]:
                 try:
                     yield future.result()
                 except BrokenExecutor:
-                    left.append(futures[future])
-    for work in left:
+                    interrupted.append(futures[future])
+    for work in interrupted:
         try:
             with executor() as pool:
                 yield pool.submit(function, work).result()

@@ -11,7 +11,6 @@ from memory_assets.status.health import (
     redactions_by_rule,
     sizes_by_day,
 )
-from memory_assets.status.report import report
 from memory_assets.status.status import sizes_of, status
 from memory_assets.status.words import (
     can_be_helped,
@@ -23,6 +22,7 @@ from memory_assets.status.words import (
     held_back,
     in_words,
     named_documents,
+    report,
     sample_note,
     totals,
     waiting_sessions,

@@ -202,16 +202,20 @@ def look(
     """Return the state of the files on disk, at the cost of one `stat` per file."""
     known: dict[str, tuple[int, int, bool]] = {}
     projects: dict[str, str] = {}
-    parts, left_out = dict[str, str](), set[str]()
+    parts: dict[str, str] = {}
+    left_out: set[str] = set()
     for row in catalog.rows(
         "SELECT path, size, mtime_ns, gone_at, project, facts ->> '$.parts', agent,"
         " IFNULL(directory, '') FROM sources"
     ):
-        known[row[0]], projects[row[0]] = (row[1], row[2], row[3] is not None), row[4]
+        known[row[0]] = row[1], row[2], row[3] is not None
+        projects[row[0]] = row[4]
         parts |= dict.fromkeys(json.loads(row[5]) if row[5] else (), row[0])
         if excluded.cover(row[6], row[4], row[7], row[0]):
             left_out.add(row[0])
-    disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
+    disk = Disk()
+    unknown: dict[str, Facts] = {}
+    seen: set[str] = set()
     agents: dict[str, tuple[str, Path]] = {}
     visited = set[str]()
     of_lines = {agent: paths for agent, paths in roots.items() if agent in _LINE_AGENTS}
@@ -220,7 +224,8 @@ def look(
         for path, facts in _join_parts(files, parts):
             noted = known.get(path)
             if noted is None:
-                unknown[path], agents[path] = facts, (agent, root)
+                unknown[path] = facts
+                agents[path] = agent, root
                 continue
             seen.add(path)
             _count(disk, facts)
@@ -264,7 +269,8 @@ def _look_at_stores(
     `seen`, and return the paths of the stores."""
     containers = set[str]()
     for source, project in sources:
-        path, facts = source.locator, (source.size, source.mtime_ns)
+        path = source.locator
+        facts = source.size, source.mtime_ns
         noted = known.get(path)
         containers.add(str(source.path))
         if _covers(excluded, source):
@@ -301,7 +307,8 @@ def _join_parts(
 ) -> Iterator[tuple[str, Facts]]:
     """Yield path and facts of each source: those of a file whose `parts` (path of the first file by
     that of a further one) are other files are the sum of their sizes and the newest time."""
-    several, sums = set(parts.values()), dict[str, Facts]()
+    several = set(parts.values())
+    sums: dict[str, Facts] = {}
     for path, facts in files:
         first = parts.get(path, path)
         if first not in several:

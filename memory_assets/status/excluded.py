@@ -46,9 +46,7 @@ class Exclusions:
                 f" ({getattr(error, 'strerror', None) or 'it is not UTF-8'});"
                 " make it readable, or correct it, and try again"
             ) from error
-        except (
-            OSError
-        ):  # a limit of the machine: nothing is read, and nothing lost, until it passes
+        except OSError:  # a limit of the machine: read nothing, and lose nothing, until it passes
             noted = ["*"]
         return cls(tuple(filter(None, map(_normalize, (*settings.exclude, *noted)))))
 

@@ -162,7 +162,7 @@ def _of_one_agent(
     """Yield the sources without those whose session is another agent's: the one on record, else
     the first. Documents that were made of other agents' sessions are left out for those."""
     owners = {(row.project, row.session_id): row.agent for row in rows}
-    ids = {one.session_id for one in sources if one.agent not in _AGENTS_WITH_COPIES}
+    ids = {source.session_id for source in sources if source.agent not in _AGENTS_WITH_COPIES}
     ids |= {row.session_id for row in rows if row.agent not in _AGENTS_WITH_COPIES}
     for source in sources:
         owner = owners.setdefault((source.project, source.session_id), source.agent)
@@ -172,8 +172,8 @@ def _of_one_agent(
         elif owner in (source.agent, *_AGENTS_WITH_COPIES):
             yield source
         else:
-            where = printable(source.locator)
-            note(Unlisted(source.agent, where, f"{_DUPLICATE} ({AGENTS[owner].title})", _REMEDY))
+            place = printable(source.locator)
+            note(Unlisted(source.agent, place, f"{_DUPLICATE} ({AGENTS[owner].title})", _REMEDY))
 
 
 def _join_files(sources: Iterable[Source], rows: Iterable[SourceRow], note: Note) -> list[Source]:
@@ -204,8 +204,8 @@ def _file_key(source: Source) -> FileKey:
     """Return what the files of one source have in common; a name that is not unique stands for the
     file alone."""
     if not is_unique(source.session_id) or source.path.name == HISTORY_FILE:
-        where = f"{os.path.realpath(source.path)}:{source.project}"
-        return source.agent, source.session_id, source.agent_id or "", where
+        place = f"{os.path.realpath(source.path)}:{source.project}"
+        return source.agent, source.session_id, source.agent_id or "", place
     inside = plain_name(str(source.path).partition(source.session_id)[2]) or source.path.suffix
     return source.agent, source.session_id, source.agent_id or "", f"{source.project}:{inside}"
 
@@ -213,16 +213,18 @@ def _file_key(source: Source) -> FileKey:
 def _join_group(group: Sequence[Source]) -> Source:
     """Return one source of several, by the time of their first records; of copies the shorter one
     comes first, as the other one goes on. What only links lead to counts once."""
-    places = {os.path.realpath(one.path): one for one in group}
-    places |= {str(one.path): one for one in group if str(one.path) in places}
-    ordered = sorted(places.values(), key=lambda one: (_first_time(one), one.size, str(one.path)))
+    places = {os.path.realpath(source.path): source for source in group}
+    places |= {str(source.path): source for source in group if str(source.path) in places}
+    ordered = sorted(
+        places.values(), key=lambda source: (_first_time(source), source.size, str(source.path))
+    )
     if len(ordered) == 1:
         return ordered[0]
     return replace(
         ordered[0],
-        size=sum(one.size for one in ordered),
-        mtime_ns=max(one.mtime_ns for one in ordered),
-        parts=tuple(path for one in ordered for path in one.files)[1:],
+        size=sum(source.size for source in ordered),
+        mtime_ns=max(source.mtime_ns for source in ordered),
+        parts=tuple(path for source in ordered for path in source.files)[1:],
     )
 
 

@@ -23,8 +23,8 @@ def redactions_by_rule(catalog: Catalog) -> list[dict[str, Any]]:
             projects.setdefault(rule, Counter())[project] += count
     return sorted(
         (
-            {"rule": rule, "count": of.total(), "projects": dict(of.most_common())}
-            for rule, of in projects.items()
+            {"rule": rule, "count": counts.total(), "projects": dict(counts.most_common())}
+            for rule, counts in projects.items()
         ),
         key=lambda row: (-row["count"], row["rule"]),
     )
@@ -39,11 +39,11 @@ def last_checks(data_dir: Path) -> list[dict[str, Any]]:
     for (project, asset), checks in latest.items():
         for name, result in checks.items():
             new = {"asset": asset, "check": name, "passed": 0, "others": []}
-            of = results.setdefault((asset, name), new)
+            check_result = results.setdefault((asset, name), new)
             if result == "passed":
-                of["passed"] += 1
+                check_result["passed"] += 1
             else:
-                of["others"].append({"project": project, "result": result})
+                check_result["others"].append({"project": project, "result": result})
     return [results[key] for key in sorted(results)]
 
 

@@ -38,9 +38,9 @@ class Remembered(Known):
         if self._members is None:
             self._members = {}
             for path, row in self._rows.items():
-                where, member = split_locator(path) if "#" in path else (path, "")
+                container_path, member = split_locator(path) if "#" in path else (path, "")
                 if member and row.gone_at is None:
-                    self._members.setdefault(where, []).append(row)
+                    self._members.setdefault(container_path, []).append(row)
         rows = self._members.get(str(container), ())
         return [_source_at(row, container) for row in rows]
 

@@ -64,7 +64,8 @@ def status(settings: Settings) -> dict[str, Any]:
     """
     data_dir = settings.data_dir
     catalog = catalog_of(data_dir)
-    sessions, stages = counted_sessions(catalog), catalog.products.totals()
+    sessions = counted_sessions(catalog)
+    stages = catalog.products.totals()
     of_tables = _sizes_of_tables(data_dir)
     for name, stage in stages.items():
         stage["bytes"] = of_tables.get(name, 0)
@@ -178,8 +179,8 @@ def coverage(
     coverages: dict[str, dict[str, Any]] = {}
     for name, kind in SEARCH_KINDS.items():
         rows = count(kind.table, "rows")
-        indexed, worded = count(kind.asset, "rows"), count(kind.keywords, "rows")
-        indexed = max(0, indexed - of_other_models.get(kind.asset, 0))
+        worded = count(kind.keywords, "rows")
+        indexed = max(0, count(kind.asset, "rows") - of_other_models.get(kind.asset, 0))
         newest = stages.get(kind.asset if vectors else kind.keywords, {}).get("made_at")
         waiting = sessions_waiting(stages, quarantined, read) if name == "sessions" else 0
         coverages[name] = {
@@ -222,15 +223,15 @@ def _failure_lines(catalog: Catalog, data_dir: Path) -> Iterator[str]:
     if failed:
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         project, check = failed[0]
-        of = catalog.spoken_projects().get(project, project)
-        yield f"A check failed: {check} of {of}{more}. `memory verify` says what it found."
+        of_project = catalog.spoken_projects().get(project, project)
+        yield f"A check failed: {check} of {of_project}{more}. `memory verify` says what it found."
     if (data_dir / LEDGER).exists():
         with closing(ledger_of(data_dir)) as ledger:
             failing = ledger.failing()
         if failing:
             spoken = catalog.spoken_projects()
-            of = f" of {spoken.get(failing[-1], failing[-1])}" if failing[-1] else ""
-            yield f"The last ingest{of} failed; run `memory ingest`, which says why."
+            of_project = f" of {spoken.get(failing[-1], failing[-1])}" if failing[-1] else ""
+            yield f"The last ingest{of_project} failed; run `memory ingest`, which says why."
 
 
 def _rows_of_other_models(
@@ -241,7 +242,8 @@ def _rows_of_other_models(
         return {}
     from memory_assets.http.model_endpoint import family_of, same_space
 
-    family, noted = family_of(settings.embedder), str(versions.get("embedder") or "")
+    family = family_of(settings.embedder)
+    noted = str(versions.get("embedder") or "")
     rows: dict[str, int] = {}
     for stage, embedder, number in catalog.products.rows_by_embedder():
         made_by = embedder or noted

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from memory_assets.models import Record
-from memory_assets.transcripts.enclosed import closed_openings
-from memory_assets.transcripts.fields import KEYS_WITH_TEXT
+from memory_assets.transcripts.fields import KEYS_WITH_TEXT, find_enclosed
 
 MIN_LEAF = 40
 """Characters from which a string is text, whatever its key."""
@@ -153,7 +152,7 @@ class _Place:
     def tagged(self, tag: str) -> _Place | None:
         """Return the place of a text between tags, if a row names them."""
         name = f"<{tag}>"
-        if not any(_steps(row.path)[at] == name for row, at in self._rows):
+        if not any(_steps(row.path)[depth] == name for row, depth in self._rows):
             return None
         place = self._children.get(name)
         return place or self._children.setdefault(name, self._next(name, self.data))
@@ -179,7 +178,9 @@ class _Place:
     def _next(self, step: str, data: int) -> _Place:
         if self._depth() >= _DEEPEST:
             return self
-        rows = [(row, at + 1) for row, at in self._rows if _steps(row.path)[at] in (step, "*")]
+        rows = [
+            (row, depth + 1) for row, depth in self._rows if _steps(row.path)[depth] in (step, "*")
+        ]
         return _Place(self, step, rows, data)
 
     def _depth(self) -> int:
@@ -245,8 +246,8 @@ class Account:
             balance.total += _size(text)
             if hash(text) in hashes:
                 continue
-            if rest := self._unfound(leaf, texts):
-                self._wait_for(leaf, rest, version)
+            if rest := self._unmatched_parts(leaf, texts):
+                self._hold(leaf, rest, version)
 
     def drop(self, parsed: Mapping[str, Any], reason: str) -> None:
         """Note why there are no records of an object that was compared when its reader held it."""
@@ -258,7 +259,7 @@ class Account:
         """Count text that the reader never asked its store for, by place."""
         for path, size in places.items():
             self._balance.total += size
-            self._explain_not(path, size, version)
+            self._add_unexplained(path, size, version)
 
     def made(self, records: Iterable[Record]) -> list[str]:
         """Note what the reader took, and return it."""
@@ -299,12 +300,12 @@ class Account:
                 if missing and self._held >= MAX_HELD:
                     balance.beyond += missing
                 elif missing:
-                    self._explain_not(place.path(), missing, version)
+                    self._add_unexplained(place.path(), missing, version)
         self._pending.clear()
         self._texts.clear()
         return balance
 
-    def _explain_not(self, path: str, size: int, version: str) -> None:
+    def _add_unexplained(self, path: str, size: int, version: str) -> None:
         paths = self._balance.unexplained
         path = path if path in paths or len(paths) < MAX_PATHS else OTHER_PATHS
         paths.setdefault(path, Tally()).add(size, (version,))
@@ -356,7 +357,7 @@ class Account:
                 return True
         return False
 
-    def _unfound(self, leaf: _Leaf, texts: Sequence[str], depth: int = 0) -> list[_Leaf]:
+    def _unmatched_parts(self, leaf: _Leaf, texts: Sequence[str], depth: int = 0) -> list[_Leaf]:
         """Return the parts of a text that neither stand in the records of its object nor are left
         out: of JSON its strings, of a text with tags what they enclose, else the text."""
         place, text = leaf
@@ -372,9 +373,9 @@ class Account:
         parts = _parts(leaf) if depth < _MOST_NESTED else [leaf]
         if parts == [leaf]:
             return parts
-        return [rest for part in parts for rest in self._unfound(part, texts, depth + 1)]
+        return [rest for part in parts for rest in self._unmatched_parts(part, texts, depth + 1)]
 
-    def _wait_for(self, leaf: _Leaf, rest: list[_Leaf], version: str) -> None:
+    def _hold(self, leaf: _Leaf, rest: list[_Leaf], version: str) -> None:
         """Look for a text again when all records are known: other objects may have it."""
         if self._held < MAX_HELD:
             self._held += len(leaf[1])
@@ -423,7 +424,7 @@ def _parts(leaf: _Leaf) -> list[_Leaf]:
         return [leaf]
     parts: list[_Leaf] = []
     at = 0
-    for opening, end, after in closed_openings(text, _TAGGED):
+    for opening, end, after in find_enclosed(text, _TAGGED):
         inside = place.tagged(opening.group(1))
         around = text[at : opening.start()].strip()
         if inside is None and not around:

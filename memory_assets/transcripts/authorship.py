@@ -15,8 +15,8 @@ import re
 from typing import Literal, NamedTuple
 
 from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM
-from memory_assets.transcripts.enclosed import replace_enclosed
-from memory_assets.transcripts.session import UNKNOWN_TAG, Said
+from memory_assets.transcripts.fields import replace_enclosed
+from memory_assets.transcripts.session import UNKNOWN_TAG, ClassifiedText
 from memory_assets.word_lists import word_set
 
 
@@ -28,7 +28,7 @@ class Origin(NamedTuple):
     subtype: str = MACHINE_PROMPT
 
 
-UNSAID = Origin()
+UNKNOWN = Origin()
 PERSON = Origin("person")
 BY_PROGRAM = Origin("program")
 
@@ -139,7 +139,7 @@ def split_frames(text: str, tag: str) -> tuple[str, str]:
     return ("", text) if text.lstrip().startswith("<") else (text, "")
 
 
-def planned_in(text: str) -> str:
+def planning_transcript(text: str) -> str:
     """Return the transcript of the session that made a plan, where the plan names it; else ""."""
     named = _PLANNED_IN.search(text)
     return named.group(1) if named else ""
@@ -147,32 +147,34 @@ def planned_in(text: str) -> str:
 
 def origin_of_directory(cwd: str) -> Origin:
     """Return what a session's directory says: plugins keep sessions of their own in theirs."""
-    return BY_PROGRAM if _PROGRAMS_DIRECTORIES.search(cwd) else UNSAID
+    return BY_PROGRAM if _PROGRAMS_DIRECTORIES.search(cwd) else UNKNOWN
 
 
-def classify_author(text: str, origin: Origin = UNSAID) -> Said:
+def classify_text(text: str, origin: Origin = UNKNOWN) -> ClassifiedText:
     """Return who wrote `text`, as kind and subtype, and the part of it that they wrote."""
     text = without_reminders(text)
     if not text:
-        return Said("system", "reminder", "")
-    known = next((name for opening, name in _WRAPPERS if text.startswith(opening)), "")
-    if known:
-        return Said("system", known, said_inside(text) if known == MEMORY_INPUT else text)
+        return ClassifiedText("system", "reminder", "")
+    wrapper = next((name for opening, name in _WRAPPERS if text.startswith(opening)), "")
+    if wrapper:
+        return ClassifiedText(
+            "system", wrapper, text_in_tag(text) if wrapper == MEMORY_INPUT else text
+        )
     if text.startswith(_SUMMARIES):
-        return Said("summary", "compact-summary", text)
+        return ClassifiedText("summary", "compact-summary", text)
     if unknown_command(text):
-        return Said("system", "local-command-output", text)
+        return ClassifiedText("system", "local-command-output", text)
     if origin.by == "machine":
-        return Said("system", origin.subtype, text)
-    handed_over = not origin.by or (origin.by == "person" and planned_in(text))
+        return ClassifiedText("system", origin.subtype, text)
+    handed_over = not origin.by or (origin.by == "person" and planning_transcript(text))
     if handed_over and text.startswith(_PLANS):
-        return Said("prompt", PLAN, text)
+        return ClassifiedText("prompt", PLAN, text)
     if origin.by != "person":
         if origin.by == "program" or text.startswith(_PROGRAMS) or _OBSERVED.search(text):
-            return Said("prompt", PROGRAM, text)
+            return ClassifiedText("prompt", PROGRAM, text)
         if whole_tag(text):
-            return Said("system", UNKNOWN_TAG, text)
-    return Said("prompt", "", text)
+            return ClassifiedText("system", UNKNOWN_TAG, text)
+    return ClassifiedText("prompt", "", text)
 
 
 def whole_tag(text: str) -> str:
@@ -194,7 +196,7 @@ def whole_tag(text: str) -> str:
     return first.group(2) if depth == 0 and not text[end:].strip() else ""
 
 
-def said_inside(text: str) -> str:
+def text_in_tag(text: str) -> str:
     """Return what the first tag frames, or the whole of a text without one: copies of a message
     differ in the attributes of its tag."""
     tag = _FRAME.search(text)

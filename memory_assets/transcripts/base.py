@@ -191,10 +191,10 @@ class ReadReport:
 
     def see_version(self, version: str) -> None:
         """Note a version of the agent."""
-        known = self.agent_versions
+        versions = self.agent_versions
         self.version = version or self.version
-        if version and version not in known and len(known) < MAX_DISTINCT:
-            known.add(version)
+        if version and version not in versions and len(versions) < MAX_DISTINCT:
+            versions.add(version)
 
     def see_cwd(self, cwd: str) -> None:
         """Note a working directory; the first one counts."""

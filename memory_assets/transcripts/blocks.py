@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from memory_assets.models import Kind, Record
-from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.fields import (
     block_text,
     content_text,
@@ -27,17 +27,17 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Session
 
-_SAID = frozenset({"text", "image", "document", "file"})
+_PROMPT_BLOCKS = frozenset({"text", "image", "document", "file"})
 
 
-class Words(NamedTuple):
+class TextBlock(NamedTuple):
     """A block with a text: the kind of its record, and the field that has the text."""
 
     kind: Kind
     text: str
 
 
-class Called(NamedTuple):
+class CallBlock(NamedTuple):
     """A block that calls a tool: the fields with the call's id, the tool's name and its input."""
 
     id: str
@@ -45,7 +45,7 @@ class Called(NamedTuple):
     given: str
 
 
-class Answer(NamedTuple):
+class ResultBlock(NamedTuple):
     """A block with the result of a call: the fields with the call's id, its content, and whether
     the call failed."""
 
@@ -54,14 +54,16 @@ class Answer(NamedTuple):
     failed: str
 
 
-Shapes = Mapping[str, Words | Called | Answer | None]
+Shapes = Mapping[str, TextBlock | CallBlock | ResultBlock | None]
 """By the type of a block, what it is; None for one that says nothing."""
-SAYS = Words("assistant_text", "text")
+ANSWER = TextBlock("assistant_text", "text")
 _ANTHROPIC: Shapes = {
-    "text": SAYS,
-    "thinking": Words("thinking", "thinking"),
-    **dict.fromkeys(("tool_use", "server_tool_use", "mcp_tool_use"), Called("id", "name", "input")),
-    "tool_result": Answer("tool_use_id", "content", "is_error"),
+    "text": ANSWER,
+    "thinking": TextBlock("thinking", "thinking"),
+    **dict.fromkeys(
+        ("tool_use", "server_tool_use", "mcp_tool_use"), CallBlock("id", "name", "input")
+    ),
+    "tool_result": ResultBlock("tool_use_id", "content", "is_error"),
     **dict.fromkeys(("redacted_thinking", "fallback")),
 }
 
@@ -85,12 +87,12 @@ class ShapedSession(Session):
         """Return the record of a block, or none. A server's tools answer in types of their own."""
         kind = type_name(block.get("type"))
         shape = self.shapes.get("tool_result" if kind.endswith("_tool_result") else kind)
-        if isinstance(shape, Words):
-            return self._one(frame, shape.kind, text_field(block, shape.text))
-        if isinstance(shape, Called):
+        if isinstance(shape, TextBlock):
+            return self._records(frame, shape.kind, text_field(block, shape.text))
+        if isinstance(shape, CallBlock):
             call_id, name = self._call_id(block.get(shape.id)), text_field(block, shape.name)
             return [self._call(frame, call_id, name, block.get(shape.given))]
-        if isinstance(shape, Answer):
+        if isinstance(shape, ResultBlock):
             text, failed = self._result_text(block.get(shape.content)), block.get(shape.failed)
             call_id = self._call_id(block.get(shape.id))
             return [self._answered(frame, call_id, text, is_error=failed is True)]
@@ -110,7 +112,7 @@ class ShapedSession(Session):
 class BlockSession(ShapedSession):
     """The state of reading a file with messages of Anthropic's interface."""
 
-    def _from_user(self, content: Any, frame: Frame, origin: Origin = UNSAID) -> list[Record]:
+    def _from_user(self, content: Any, frame: Frame, origin: Origin = UNKNOWN) -> list[Record]:
         """Return the records under the user's name: the answers of tools, and the text of all text
         blocks, as one."""
         records: list[Record] = []
@@ -119,12 +121,12 @@ class BlockSession(ShapedSession):
             kind = type_name(block.get("type"))
             if kind == "tool_result":
                 records += self._block(block, frame)
-            elif kind in _SAID:
+            elif kind in _PROMPT_BLOCKS:
                 texts.append(block_text(block))
             else:
                 self._report.see_unknown(f"user/{kind}")
-        said = "\n".join(text for text in texts if text)
-        return records + (self._said(frame, classify_author(said, origin)) if said else [])
+        text = "\n".join(text for text in texts if text)
+        return records + (self._text_record(frame, classify_text(text, origin)) if text else [])
 
     def _from_assistant(self, content: Any, frame: Frame) -> list[Record]:
         """Return the records of what an agent said, thought and called."""
@@ -144,8 +146,8 @@ def parts_of(content: Any) -> list[JsonObject]:
 
 def text_of_parts(parts: Any) -> str:
     """Return the text of parts, without thoughts."""
-    said = [_said(part) for part in parts_of(parts)]
-    return "\n".join(text for text in said if text)
+    texts = [_part_text(part) for part in parts_of(parts)]
+    return "\n".join(text for text in texts if text)
 
 
 def answer_text(part: JsonObject) -> tuple[str, bool]:
@@ -158,7 +160,7 @@ def answer_text(part: JsonObject) -> tuple[str, bool]:
     return (render_value(response) if response else ""), False
 
 
-def _said(part: JsonObject) -> str:
+def _part_text(part: JsonObject) -> str:
     if part.get("thought") is True:
         return ""
     if "inlineData" in part or "fileData" in part:

@@ -113,7 +113,7 @@ class Database:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Database]:
+def open_database(path: Path) -> Iterator[Database]:
     """Open a database for one read transaction.
 
     Raises:
@@ -123,7 +123,7 @@ def opened(path: Path) -> Iterator[Database]:
     """
     token = token_of(path)
     has_log = _has_log(path)
-    connection, is_locked = _connection(path, has_log)
+    connection, is_locked = _connect_for_reading(path, has_log)
     with _unchanged(path, None if is_locked else token), closing(connection), _named(path):
         connection.text_factory = _text
         until = time.monotonic() + MAX_SECONDS
@@ -151,11 +151,11 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _connection(path: Path, has_log: bool) -> tuple[sqlite3.Connection, bool]:
+def _connect_for_reading(path: Path, has_log: bool) -> tuple[sqlite3.Connection, bool]:
     """Return a connection to a database, and whether SQLite keeps its writers out."""
     log = wal_of(path)
     with _named(path):
-        connection = _connected(path)
+        connection = _connect(path)
         try:
             connection.execute("PRAGMA schema_version").fetchone()
         except sqlite3.OperationalError as error:
@@ -164,7 +164,7 @@ def _connection(path: Path, has_log: bool) -> tuple[sqlite3.Connection, bool]:
                 raise
             if not has_log:
                 raise _refused(path, _CUT_OFF, _START) from None
-            connection = _connected(path, "immutable=1" if _is_empty(log) else _WITHOUT_LOCKS)
+            connection = _connect(path, "immutable=1" if _is_empty(log) else _WITHOUT_LOCKS)
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             return connection, False
         return connection, True
@@ -181,8 +181,8 @@ def _is_empty(log: Path) -> bool:
         raise unreadable(log, error) from error
 
 
-def _connected(path: Path, how: str = "") -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode=ro&{how}"
+def _connect(path: Path, parameters: str = "") -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro&{parameters}"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
 
 

@@ -1,5 +1,5 @@
 """Values of a record: times, ids and names made safe, deterministic ids, readable text of tool
-calls and message content, and content in comparable form.
+calls and message content, text between tags, and content in comparable form.
 
 Ids and names are stored without redaction (ids must stay joinable), so a value that does
 not look like an id or a name is never returned as one.
@@ -11,14 +11,15 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from memory_assets.record_identity import DERIVED, looks_stored
-from memory_assets.record_identity import mark as mark
+from memory_assets.record_identity import text_hash as text_hash
 
 _UNIQUE = 32
 """An id of so many characters is no other record's by chance."""
@@ -209,26 +210,26 @@ def content_bytes(content: Any) -> bytes:
     version, time); some write a text as a list with one block. They keep every value that a
     reader takes text from, so only these values are compared.
     """
-    said = _said(content, _DEEPEST)
+    said = _comparable(content, _DEEPEST)
     try:
         return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError):  # numbers and depths that orjson refuses
         return repr(said).encode("utf-8", "surrogatepass")
 
 
-def _said(value: Any, deepest: int) -> list[Any]:
+def _comparable(value: Any, deepest: int) -> list[Any]:
     if isinstance(value, str):
         return [value]
     if deepest == 0:
         return [value]
     if isinstance(value, list | tuple):
-        return [piece for item in value for piece in _said(item, deepest - 1)]
+        return [piece for item in value for piece in _comparable(item, deepest - 1)]
     if not isinstance(value, dict):
         return []
     pieces: list[Any] = []
     for name in _BLOCKS:
         if name in value:
-            pieces += _said(value[name], deepest - 1)
+            pieces += _comparable(value[name], deepest - 1)
     return pieces + [value[name] for name in _VALUES if name in value]
 
 
@@ -351,3 +352,45 @@ def block_text(block: Any) -> str:
             name = block.get("tool_name")
             return f"[tool {name}]" if isinstance(name, str) else ""
     return ""
+
+
+class Enclosed(NamedTuple):
+    """An opening tag, whose group 1 is the tag's name, and where its closing begins and ends."""
+
+    opening: re.Match[str]
+    end: int
+    after: int
+
+
+def find_enclosed(text: str, opening: re.Pattern[str]) -> Iterator[Enclosed]:
+    """Yield each opening that its closing tag follows; what is inside is not searched again."""
+    missing: set[str] = set()
+    at = 0
+    while (begin := opening.search(text, at)) is not None:
+        closing = f"</{begin.group(1)}>"
+        end = -1 if closing in missing else text.find(closing, begin.end())
+        if end < 0:
+            missing.add(closing)
+            at = begin.end()
+            continue
+        at = end + len(closing)
+        yield Enclosed(begin, end, at)
+
+
+def replace_enclosed(
+    text: str,
+    opening: re.Pattern[str],
+    put: Callable[[re.Match[str]], str],
+    *,
+    blanks: bool = False,
+) -> str:
+    """Return `text` with what `put` returns for an opening in place of all that it encloses, and,
+    if `blanks`, of the blanks behind it."""
+    parts: list[str] = []
+    at = 0
+    for element in find_enclosed(text, opening):
+        parts += [text[at : element.opening.start()], put(element.opening)]
+        at = element.after
+        while blanks and text[at : at + 1].isspace():
+            at += 1
+    return "".join((*parts, text[at:])) if parts else text

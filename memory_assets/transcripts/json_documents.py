@@ -1,4 +1,5 @@
-"""Sessions that are one document each, rewritten as a whole: read, and cut into rows."""
+"""Sessions that are one document each, rewritten as a whole; and the documents beside sessions,
+such as the settings by which VS Code and its relatives name the directory of a window."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
+from urllib.parse import unquote, urlparse
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, printable, unreadable
-from memory_assets.transcripts.fields import from_json
+from memory_assets.transcripts.fields import from_json, text_field
 from memory_assets.transcripts.lines import JsonObject
 
 MAX_BYTES = 1 << 29
@@ -39,7 +41,7 @@ def text_of(path: Path) -> str:
     return bytes_of(path).decode("utf-8", "replace")
 
 
-def beside(path: Path) -> Any:
+def json_beside(path: Path) -> Any:
     """Return what a file beside sessions says in JSON (a list of them, settings, a workspace's
     directory); None if it is not there, cannot be read, is too large, or is no JSON."""
     try:
@@ -50,7 +52,7 @@ def beside(path: Path) -> Any:
 
 def object_beside(path: Path) -> JsonObject:
     """Return the object in a file beside sessions; an empty one where there is none."""
-    parsed = beside(path)
+    parsed = json_beside(path)
     return parsed if isinstance(parsed, dict) else {}
 
 
@@ -94,3 +96,30 @@ def field_in_head(head: bytes, name: str) -> str:
     cut off; "" if there is none."""
     match = re.search(rb'"%s"\s*:\s*"([^"\\]{1,200})"' % name.encode(), head)
     return match.group(1).decode("utf-8", "replace") if match else ""
+
+
+_HASH = re.compile(r"[0-9a-f]{32}")
+
+
+def directory_of(workspace: Path) -> str:
+    """Return the directory that a window was opened in; "" if nothing says it."""
+    document = object_beside(workspace)
+    if folder := text_field(document, "folder"):
+        return path_of(folder)
+    named = path_of(text_field(document, "workspace"))
+    return named.rpartition("/")[0]
+
+
+def named_by_hash(workspace_id: str) -> str:
+    """Return a window's id if it is the hash of a directory, after which a project can be named
+    while nothing says the directory; "" for one that was opened without."""
+    return workspace_id if _HASH.fullmatch(workspace_id) else ""
+
+
+def path_of(uri: str) -> str:
+    """Return the path of a file's URI, on whatever machine; a path is returned as it is."""
+    if "://" not in uri:
+        return uri
+    path = unquote(urlparse(uri).path)
+    is_windows = len(path) > 2 and path[0] == "/" and path[2] == ":"
+    return path[1:] if is_windows else path

@@ -1,4 +1,5 @@
-"""Read the JSON objects of a JSONL file, streaming, with byte offsets, despite broken lines.
+"""Read the JSON objects of a JSONL file, streaming, with byte offsets, despite broken lines; and
+tell which of its entries are on abandoned branches, for agents that keep a tree in one file.
 
 Lines end at b"\\n" only: U+2028 occurs raw inside strings. Lines are broken by kills, power
 loss, concurrent writers and tools that rewrote the file; each broken line is reported and
@@ -27,7 +28,7 @@ import orjson
 
 from memory_assets.transcripts.base import ReadReport
 from memory_assets.transcripts.content import FileContent
-from memory_assets.transcripts.fields import storable
+from memory_assets.transcripts.fields import storable, text_field, text_hash
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
@@ -79,9 +80,9 @@ def head_objects(head: bytes) -> Iterator[JsonObject]:
         yield value
 
 
-def first_object(head: bytes, wanted: Callable[[JsonObject], bool]) -> JsonObject:
-    """Return the first of the objects of a head that is `wanted`; an empty one if none is."""
-    return next(filter(wanted, head_objects(head)), {})
+def first_object(head: bytes, predicate: Callable[[JsonObject], bool]) -> JsonObject:
+    """Return the first of the objects of a head that is `predicate`; an empty one if none is."""
+    return next(filter(predicate, head_objects(head)), {})
 
 
 def read_objects(path: Path, report: ReadReport, *, end: int | None = None) -> Iterator[Located]:
@@ -211,13 +212,11 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
         return [], INVALID_UTF8
     objects: list[Located] = []
     junk = broken = False
-    at = attempts = 0
-    while at < len(text):
-        begin = text.find("{", at)
-        if broken:
-            opening = _RECORD_OPENING.search(text, at)
-            begin = opening.start() if opening else -1
-        junk = junk or bool(text[at : begin if begin >= 0 else len(text)].strip())
+    position = attempts = 0
+    while position < len(text):
+        opening = _RECORD_OPENING.search(text, position) if broken else None
+        begin = (opening.start() if opening else -1) if broken else text.find("{", position)
+        junk = junk or bool(text[position : begin if begin >= 0 else len(text)].strip())
         if begin < 0 or attempts >= MAX_ATTEMPTS:
             break
         try:
@@ -226,16 +225,16 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
             return objects, TOO_DEEP
         except ValueError:
             broken = True
-            at, attempts = begin + 1, attempts + 1
+            position, attempts = begin + 1, attempts + 1
             continue
         if broken and end < len(text):
-            at, attempts = begin + 1, attempts + 1
+            position, attempts = begin + 1, attempts + 1
             continue
         if exceeds_depth(value, MAX_DEPTH):
             return objects, TOO_DEEP
         first = start + len(text[:begin].encode())
         objects.append((first, first + len(text[begin:end].encode()), storable(value)))
-        at = end
+        position = end
     if junk or broken or not objects:
         return objects, JUNK_AROUND if objects else INVALID_JSON
     return objects, GLUED if len(objects) > 1 else ""
@@ -259,3 +258,45 @@ def exceeds_depth(value: Any, limit: int) -> bool:
         if not level:
             return False
     return True
+
+
+def abandoned_entries(
+    path: Path, end: int | None = None, *, own: str = "id", above: str = "parentId"
+) -> frozenset[int]:
+    """Return the hashes of the ids of the entries on abandoned branches, of the first `end` bytes.
+
+    Whoever goes back to an earlier entry and says something else begins a new branch, and the old
+    one stays in the file. The last entry is the end of the current branch; what is not above it in
+    the tree was abandoned. If an entry above the last one is missing, nothing before the gap counts
+    as abandoned.
+
+    `own` and `above` are the fields of an entry's id and of the id of the one above it. A session's
+    header, of type "session", is no entry.
+
+    Raises:
+        TranscriptError: the file cannot be read.
+    """
+    parents: dict[int, int] = {}
+    children: dict[int, int] = {}
+    last = 0
+    for _, _, entry in read_objects(path, ReadReport(), end=end):
+        if entry_id := text_field(entry, own):
+            if entry.get("type") == "session":
+                continue
+            last = text_hash(entry_id)
+            parent_id = text_field(entry, above)
+            parents[last] = text_hash(parent_id) if parent_id else 0
+            children[parents[last]] = children.get(parents[last], 0) + 1
+    if all(number == 1 for number in children.values()):
+        return frozenset()
+    current_branch: set[int] = set()
+    entry_hash = last
+    while entry_hash in parents and entry_hash not in current_branch:
+        current_branch.add(entry_hash)
+        entry_hash = parents[entry_hash]
+    abandoned = [entry for entry in parents if entry not in current_branch]
+    if entry_hash and entry_hash not in parents:  # the entry above is not in the file
+        order = {entry: place for place, entry in enumerate(parents)}
+        first = min(order[entry] for entry in current_branch)
+        abandoned = [entry for entry in abandoned if order[entry] > first]
+    return frozenset(abandoned)

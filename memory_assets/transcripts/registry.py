@@ -45,8 +45,8 @@ READER_VERSIONS: Mapping[str, str] = {
 def readers_by_agent(agent: str) -> Sequence[Reader]:
     """Return the readers of `agent`; raise `TranscriptError` if there are none."""
     if agent not in _BY_AGENT:
-        known = ", ".join(_BY_AGENT)
-        raise TranscriptError(f"no reader for agent {agent!r}; there are readers for {known}")
+        agents = ", ".join(_BY_AGENT)
+        raise TranscriptError(f"no reader for agent {agent!r}; there are readers for {agents}")
     return _BY_AGENT[agent]
 
 
@@ -93,8 +93,8 @@ def discover(
         places: set[tuple[str, str, str | None]] = set()
         for root, reader in product(roots.get(agent, ()), readers):
             for source in reader.discover(root, known, note):
-                where = source.locator if len(readers) == 1 else ""
-                place = where, source.session_id, source.agent_id
+                locator = source.locator if len(readers) == 1 else ""
+                place = locator, source.session_id, source.agent_id
                 if place not in places:
                     places.add(place)
                     yield source

@@ -15,7 +15,6 @@ from memory_assets.models import Kind, Record, Role, Tokens
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     count_field,
-    mark,
     parse_time,
     paths_in,
     record_id,
@@ -23,6 +22,7 @@ from memory_assets.transcripts.fields import (
     safe_id,
     safe_name,
     text_field,
+    text_hash,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
@@ -81,7 +81,7 @@ class Frame:
     """The object, or the part of it, that has the texts; see `fields.content_bytes`."""
 
 
-class Said(NamedTuple):
+class ClassifiedText(NamedTuple):
     """A text with its kind and subtype."""
 
     kind: Kind
@@ -89,16 +89,16 @@ class Said(NamedTuple):
     text: str
 
 
-class Held(NamedTuple):
+class HeldText(NamedTuple):
     """A text that is kept back: a later object may double, deliver or withdraw it."""
 
-    said: Said
+    content: ClassifiedText
     frame: Frame
 
     @property
     def is_human(self) -> bool:
         """True if the human typed it as a prompt."""
-        return self.said.kind == "prompt"
+        return self.content.kind == "prompt"
 
 
 def tokens_in(counts: JsonObject, names: Sequence[str]) -> Tokens:
@@ -106,9 +106,9 @@ def tokens_in(counts: JsonObject, names: Sequence[str]) -> Tokens:
     return Tokens(*(count_field(counts, name) for name in names))
 
 
-def tokens_with_cached(given: int, output: int, cached: int) -> Tokens:
-    """Return the tokens of an answer whose prompt was `given`, what was cached included."""
-    return Tokens(max(given - cached, 0), output, min(cached, given))
+def tokens_with_cached(prompt_tokens: int, output: int, cached_tokens: int) -> Tokens:
+    """Return the tokens of an answer whose prompt was `prompt_tokens`, what was cached included."""
+    return Tokens(max(prompt_tokens - cached_tokens, 0), output, min(cached_tokens, prompt_tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +120,10 @@ class Call:
     command: str = ""
 
     @classmethod
-    def of_input(cls, name: str, given: Any) -> Call:
+    def of_input(cls, name: str, arguments: Any) -> Call:
         """Return the call of a tool by its input."""
-        command = text_field(given, "command") if isinstance(given, dict) else ""
-        return cls(name, paths_in(given), command)
+        command = text_field(arguments, "command") if isinstance(arguments, dict) else ""
+        return cls(name, paths_in(arguments), command)
 
 
 class OpenCalls:
@@ -171,7 +171,7 @@ class Session(ABC):
     def has_met(self, record: JsonObject, *, repeats: bool) -> bool:
         """Return whether the very object was met in an earlier file (`repeats`: this file is not
         the first); it is from now on."""
-        whole = mark(json.dumps(record, sort_keys=True))
+        whole = text_hash(json.dumps(record, sort_keys=True))
         if repeats and whole in self._objects:
             return True
         self._objects.add(whole)
@@ -183,10 +183,10 @@ class Session(ABC):
 
     def _met(self, record_uuid: str) -> bool:
         """Return whether a record with this id was met before; it is from now on."""
-        known = mark(record_uuid)
-        if known in self._seen:
+        id_hash = text_hash(record_uuid)
+        if id_hash in self._seen:
             return True
-        self._seen.add(known)
+        self._seen.add(id_hash)
         return False
 
     def _resolve(self, outcome: Outcome) -> list[Record]:
@@ -254,7 +254,7 @@ class Session(ABC):
         self._report.see_unknown(name)
         return UNKNOWN_TYPE
 
-    def _one(
+    def _records(
         self, frame: Frame, kind: Kind, text: str, subtype: str = "", **details: Any
     ) -> list[Record]:
         """Return one record, or none if it has no text."""
@@ -271,20 +271,22 @@ class Session(ABC):
             outcome = [self._record(frame, "system", "", subtype=USAGE)]
         return [replace(outcome[0], tokens=tuple(tokens)), *outcome[1:]]
 
-    def _said(self, frame: Frame, said: Said) -> list[Record]:
+    def _text_record(self, frame: Frame, classified: ClassifiedText) -> list[Record]:
         """Return the record of a text; a prompt is the user's. An unknown tag is counted."""
-        if said.subtype == UNKNOWN_TAG and (tag := _TAG.match(said.text)):
+        if classified.subtype == UNKNOWN_TAG and (tag := _TAG.match(classified.text)):
             self._report.see_unknown(f"tag/{type_name(tag.group(1))}")
-        return self._one(frame, said.kind, said.text, said.subtype)
+        return self._records(frame, classified.kind, classified.text, classified.subtype)
 
     def _attached(self, frame: Frame, path: str) -> list[Record]:
         """Return the record of a file that a person attached; none without a path."""
-        return self._one(frame, "attachment", path, "file", paths=(path,))
+        return self._records(frame, "attachment", path, "file", paths=(path,))
 
-    def _call(self, frame: Frame, call_id: str, name: str, given: Any, **details: Any) -> Record:
+    def _call(
+        self, frame: Frame, call_id: str, name: str, arguments: Any, **details: Any
+    ) -> Record:
         """Return the record of a tool call with this input, which is open from now on."""
-        call = Call.of_input(name, given)
-        return self._called(frame, call_id, call, render_input(given), **details)
+        call = Call.of_input(name, arguments)
+        return self._called(frame, call_id, call, render_input(arguments), **details)
 
     def _called(self, frame: Frame, call_id: str, call: Call, text: str, **details: Any) -> Record:
         """Return the record of a tool call, which is open from now on."""

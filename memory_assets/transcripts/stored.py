@@ -18,7 +18,7 @@ from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import ShapedSession
-from memory_assets.transcripts.databases import Database, opened, token_of
+from memory_assets.transcripts.databases import Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     from_json,
@@ -50,14 +50,14 @@ call a session that has no title yet."""
 def call_of(name: str, arguments: Any) -> Call:
     """Return a call of a tool by its arguments: the files that they or a patch in them name, else
     the command of a shell. An editor's `command` is what it does with its file."""
-    given = arguments if isinstance(arguments, dict) else {}
-    patch = next((text for key in _PATCHES if "*** " in (text := text_field(given, key))), "")
-    command = next((text for key in _COMMANDS if (text := text_field(given, key))), "")
-    listed = given.get("commands")
+    fields = arguments if isinstance(arguments, dict) else {}
+    patch = next((text for key in _PATCHES if "*** " in (text := text_field(fields, key))), "")
+    command = next((text for key in _COMMANDS if (text := text_field(fields, key))), "")
+    listed = fields.get("commands")
     if not command and isinstance(listed, list):
         command = "\n".join(line for line in listed if isinstance(line, str))
-    elements = (item for value in given.values() if isinstance(value, list) for item in value)
-    paths = paths_in(given) or patch_paths(patch)
+    elements = (item for value in fields.values() if isinstance(value, list) for item in value)
+    paths = paths_in(fields) or patch_paths(patch)
     paths = paths or tuple(dict.fromkeys(path for item in elements for path in paths_in(item)))
     return Call(name, paths, "" if paths else command)
 
@@ -122,14 +122,17 @@ class StoredSession(ShapedSession):
         frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
         title = text_field(row, "title")
         if _UNNAMED.fullmatch(title):
-            records = self._one(frame, "system", title, "unnamed")
+            records = self._records(frame, "system", title, "unnamed")
         else:
-            records = self._one(frame, "title", title, self.title_subtype)
+            records = self._records(frame, "title", title, self.title_subtype)
         return self._resolve(self._with_tokens(records, frame, self._tokens_of_all(row)))
 
-    def _call(self, frame: Frame, call_id: str, name: str, given: Any, **details: Any) -> Record:
+    def _call(
+        self, frame: Frame, call_id: str, name: str, arguments: Any, **details: Any
+    ) -> Record:
         """Return the record of a tool call; its input may be a text of JSON."""
-        arguments = given if (parsed := from_json(given)) is None else parsed
+        if (parsed := from_json(arguments)) is not None:
+            arguments = parsed
         call = call_of(name, arguments)
         return self._called(frame, call_id, call, render_input(arguments), **details)
 
@@ -234,7 +237,7 @@ class ContainerReader(RenderingReader):
         return listing
 
     def _source(self, path: Path, member: Member, members: Mapping[str, Member]) -> Source:
-        top = ancestor_of(member, members)
+        top = root_session(member, members)
         mtime_ns = min(max(member.mtime_ns, 0), _LARGEST)
         whole = members.get(top.id) or member
         own = safe_id(member.id)
@@ -275,7 +278,7 @@ class DatabaseReader(ContainerReader):
 
     def members_of(self, path: Path) -> list[Member]:
         """Return the sessions of a database, of one moment."""
-        with opened(path) as database:
+        with open_database(path) as database:
             members = list(self.members(database, path))
             newest = max(((member.mtime_ns, member.id) for member in members), default=(0, ""))[1]
             ids = {member.id for member in members}
@@ -288,7 +291,7 @@ class DatabaseReader(ContainerReader):
 
     def rows(self, source: Source) -> Iterator[JsonObject | None]:
         """Yield the rows of a session, in one read transaction."""
-        with opened(source.path) as database:
+        with open_database(source.path) as database:
             empty = True
             for row in self.member_rows(database, source):
                 empty = False
@@ -297,19 +300,19 @@ class DatabaseReader(ContainerReader):
             raise deleted_error(source.path)
 
 
-def ancestor_of(member: Member, members: Mapping[str, Member]) -> Member:
+def root_session(member: Member, members: Mapping[str, Member]) -> Member:
     """Return the session that a subagent's run belongs to, over all generations; the run itself
     where they go round in a circle."""
-    at, seen = member, {member.id}
-    while at.parent:
-        above = members.get(at.parent)
+    current, seen = member, {member.id}
+    while current.parent:
+        above = members.get(current.parent)
         if above is None:
-            return at._replace(id=at.parent, parent="")
+            return current._replace(id=current.parent, parent="")
         if above.id in seen or len(seen) > _MOST_ANCESTORS:
             return member
         seen.add(above.id)
-        at = above
-    return at
+        current = above
+    return current
 
 
 def unfinished_last(
@@ -321,8 +324,8 @@ def unfinished_last(
     """Yield rows that will stay as they are, None, what is `changing` besides, and the rows that
     are still being written: the unfinished ones after the last prompt. Before it the talk went on
     without them."""
-    last = max((at for at, row in enumerate(rows) if is_prompt(row)), default=-1)
-    yield from (row for at, row in enumerate(rows) if at <= last or is_finished(row))
+    last = max((place for place, row in enumerate(rows) if is_prompt(row)), default=-1)
+    yield from (row for place, row in enumerate(rows) if place <= last or is_finished(row))
     yield None
     yield from changing
-    yield from (row for at, row in enumerate(rows) if at > last and not is_finished(row))
+    yield from (row for place, row in enumerate(rows) if place > last and not is_finished(row))

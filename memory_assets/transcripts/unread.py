@@ -134,11 +134,10 @@ def _naming_column(
     """Return the column that has sessions' ids in most of the first rows; "" if none has any."""
     if not ids:
         return ""
-    sql = (
-        f"SELECT {', '.join(map(_id, ids))} FROM {quoted_name(table)} AS asked LIMIT {_PROBED_ROWS}"
-    )
+    columns = ", ".join(map(_id, ids))
+    sql = f"SELECT {columns} FROM {quoted_name(table)} AS asked LIMIT {_PROBED_ROWS}"
     rows = [list(row.values()) for row in database.rows(sql)]
-    hits = [sum(str(row[at]) in sessions for row in rows) for at in range(len(ids))]
+    hits = [sum(str(row[column]) in sessions for row in rows) for column in range(len(ids))]
     return ids[hits.index(max(hits))] if any(hits) else ""
 
 

@@ -5,21 +5,3 @@ Belongs here: events of the file system, their debounce, the loop that turns the
 of projects. Does not: Dagster (runs are passed in as a function), the work of a run
 (`pipeline/`), the command line (`cli/ingesting/watch_command.py`).
 """
-
-from memory_assets.watching.directories import Directories
-from memory_assets.watching.followed import Documents, Followed, Transcripts, Written
-from memory_assets.watching.pending import Changes, Pace, Pending
-from memory_assets.watching.watcher import Outcome, Watcher
-
-__all__ = [
-    "Changes",
-    "Directories",
-    "Documents",
-    "Followed",
-    "Outcome",
-    "Pace",
-    "Pending",
-    "Transcripts",
-    "Watcher",
-    "Written",
-]

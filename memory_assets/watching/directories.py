@@ -1,5 +1,5 @@
-"""Events of the file system under directories: inotify and its like where they work, polling where
-they do not."""
+"""Events of the file system under directories: by inotify and its like if they work, else by
+polling."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class _Watched:
 _DATABASES = (".db", ".vscdb")
 STORES = (".json", *(f"{ending}{log}" for ending in _DATABASES for log in ("", "-wal")))
 """Endings of documents and databases with sessions, and of databases' logs."""
-Wanted = Callable[[str, bool], bool]
-"""Whether a path that changed is worth telling; the second argument: whether it is a directory."""
-Entered = Callable[[str], bool]
+IsRelevant = Callable[[str, bool], bool]
+"""Returns whether a changed path matters; the second argument says if it is a directory."""
+MayEnter = Callable[[str], bool]
 
 
 def is_transcript(path: str, is_directory: bool) -> bool:
@@ -63,7 +63,7 @@ def is_transcript(path: str, is_directory: bool) -> bool:
 
 
 class Directories(FileSystemEventHandler):
-    """Watches directories, and puts the `wanted` paths that change into `changes`; `entered` says
+    """Watches directories, and puts the relevant paths that change into `changes`; `may_enter` says
     below which directories they can be.
 
     A directory that is not there yet, or comes back after it was removed, is watched from
@@ -75,14 +75,15 @@ class Directories(FileSystemEventHandler):
         roots: Iterable[Path],
         changes: Changes,
         *,
-        wanted: Wanted = is_transcript,
-        entered: Entered = lambda directory: True,
+        is_relevant: IsRelevant = is_transcript,
+        may_enter: MayEnter = lambda directory: True,
         poll_seconds: float = POLL_SECONDS,
         polling: bool = False,
     ) -> None:
         self.roots = tuple(roots)
         self._changes = changes
-        self._wanted, self._entered = wanted, entered
+        self._is_relevant = is_relevant
+        self._may_enter = may_enter
         self._poll_seconds = poll_seconds
         self._always_poll = polling
         self._watched: dict[Path, _Watched] = {}
@@ -125,19 +126,20 @@ class Directories(FileSystemEventHandler):
             path = os.fsdecode(location)
             if not path or not is_utf8(path):
                 continue  # cannot be taken in; the next full look reports it
-            if self._wanted(path, event.is_directory):
+            if self._is_relevant(path, event.is_directory):
                 self._changes.add(path)
-            if event.is_directory and self._entered(path):
+            if event.is_directory and self._may_enter(path):
                 self._look_into(path)
 
     def _look_into(self, directory: str) -> None:
-        """A directory may be filled before anybody watches it."""
+        """Note the files that are in a new directory already, because they may have been written
+        before it was watched."""
         for folder, inner, names in os.walk(directory):
             paths = (os.path.join(folder, name) for name in names)  # noqa: PTH118
             for path in paths:
-                if self._wanted(path, False) and is_utf8(path):
+                if self._is_relevant(path, False) and is_utf8(path):
                     self._changes.add(path)
-            inner[:] = [name for name in inner if self._entered(os.path.join(folder, name))]  # noqa: PTH118
+            inner[:] = [name for name in inner if self._may_enter(os.path.join(folder, name))]  # noqa: PTH118
 
     def _watch(self, root: Path, inode: int) -> _Watched:
         if not self._always_poll:
@@ -151,7 +153,7 @@ class Directories(FileSystemEventHandler):
     def _entries(self, directory: str | None) -> Iterator[os.DirEntry[str]]:
         with os.scandir(directory) as entries:
             for entry in entries:
-                if not entry.is_dir(follow_symlinks=False) or self._entered(entry.path):
+                if not entry.is_dir(follow_symlinks=False) or self._may_enter(entry.path):
                     yield entry
 
     def _started(self, observer: BaseObserver, root: Path) -> BaseObserver:
@@ -167,10 +169,10 @@ class Directories(FileSystemEventHandler):
 def _in_words(error: OSError) -> str:
     limits = {errno.ENOSPC: ("watches", 524288), errno.EMFILE: ("instances", 512)}
     if error.errno in limits:
-        what, enough = limits[error.errno]
+        limit, sufficient = limits[error.errno]
         return (
-            f"the limit of inotify {what} is reached; raise it with "
-            f"`sysctl fs.inotify.max_user_{what}={enough}` for quicker updates"
+            f"the limit of inotify {limit} is reached; raise it with "
+            f"`sysctl fs.inotify.max_user_{limit}={sufficient}` for quicker updates"
         )
     return f"it cannot be watched ({error.strerror or type(error).__name__})"
 

@@ -1,5 +1,5 @@
-"""What a watcher follows: the transcripts of all agents, the documents of the workspaces on
-record, and what agents wrote themselves."""
+"""What a watcher follows: transcripts of all agents, documents of the workspaces on record, and the
+journal of what agents write."""
 
 from __future__ import annotations
 
@@ -203,17 +203,19 @@ def _may_be_of(agent: str, path: str) -> bool:
 
 
 class Documents:
-    """Follows every workspace on record, also those that are added while it runs, unless another
-    process does; when that one ends, this one takes over.
+    """Follows every workspace on record, those added while it runs included. One process does so at
+    a time; when it ends, another one takes over.
 
-    The files of a workspace are walked by each full look; in between the walk is corrected by
-    what events say, so that a save costs a look at one file.
+    Each full look walks the files of a workspace. In between, events correct that walk, so that a
+    saved file costs a look at that file only.
     """
 
     def __init__(
         self, components: Components, changes: Changes, report: Report = lambda line: None
     ) -> None:
-        self.directories = Directories((), changes, wanted=self._is_wanted, entered=self._enters)
+        self.directories = Directories(
+            (), changes, is_relevant=self._is_wanted, may_enter=self._enters
+        )
         self._components = components
         self._report = report
         self._workspaces: dict[str, Workspace] = {}
@@ -221,7 +223,7 @@ class Documents:
         self._state: WatcherState | None = None
         self._told: dict[str, str] = {}
 
-    def be_watcher(self) -> WatcherState:
+    def become_watcher(self) -> WatcherState:
         """Become the one process that follows the workspaces of this data directory, and return
         its state.
 
@@ -229,8 +231,8 @@ class Documents:
             StoreBusy: another process is; the message names it.
         """
         if self._state is None:
-            one = watching(self._components.data_dir, WORKSPACES, patience=0.0)
-            self._state = self._presence.enter_context(one)
+            presence = watching(self._components.data_dir, WORKSPACES, patience=0.0)
+            self._state = self._presence.enter_context(presence)
         return self._state
 
     def stop(self) -> None:
@@ -243,17 +245,17 @@ class Documents:
     def refresh(self) -> bool:
         """Watch workspaces that are new; return whether all files must be compared."""
         try:
-            known = Workspaces(self._components.data_dir).all()
-            if known:
-                self.be_watcher()
+            workspaces = Workspaces(self._components.data_dir).all()
+            if workspaces:
+                self.become_watcher()
         except StoreBusy as error:
             self._tell("watcher", str(error))
             return False
         except StoreError as error:
             self._tell("workspaces", str(error))
             return False
-        self._workspaces = {workspace.partition: workspace for workspace in known}
-        self.directories.roots = tuple(workspace.root for workspace in known)
+        self._workspaces = {workspace.partition: workspace for workspace in workspaces}
+        self.directories.roots = tuple(workspace.root for workspace in workspaces)
         return self.directories.refresh()
 
     def plans(self) -> Iterator[tuple[str, ProjectPlan | None]]:
@@ -293,7 +295,7 @@ class Documents:
             return True
 
     def taken_in(self, project: str) -> None:
-        """The plan of a workspace says what has been taken in."""
+        """Do nothing: the plan of a workspace shows what has been taken in."""
 
     def _place(self, path: str) -> tuple[Workspace, str] | None:
         """Return the innermost workspace that a path is in, and the path in it, with slashes."""
@@ -318,9 +320,9 @@ class Documents:
             self._report(line)
 
 
-class Written:
-    """Follows the journal of what agents wrote: its files are looked at whenever the watcher takes
-    care of its directories. The data directory itself is not watched, as a run writes there."""
+class AgentJournal:
+    """Follows the journal of what agents write. `refresh` looks at its files each time; the data
+    directory is not watched, because runs write there."""
 
     def __init__(self, components: Components, changes: Changes) -> None:
         self.directories = Directories((), changes)
@@ -360,4 +362,4 @@ class Written:
         return any(work.project == project for work in plan_agent_memory(self._components))
 
     def taken_in(self, project: str) -> None:
-        """The plan of a partition says what has been taken in."""
+        """Do nothing: the plan of a partition shows what has been taken in."""

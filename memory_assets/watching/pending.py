@@ -62,9 +62,10 @@ class Changes:
         """Return the paths that changed since the last call, in the order of their first change,
         and whether some were dropped; clear them."""
         with self._changed:
-            drained = list(self._paths), self._lost
-            self._paths, self._lost = {}, False
-        return drained
+            paths, lost = list(self._paths), self._lost
+            self._paths.clear()
+            self._lost = False
+        return paths, lost
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,9 @@ class Pending:
             self._waiting[project] = _Waiting(now, now, reason, live)
             return
         if live and not waiting.live:
-            waiting.since, waiting.live, waiting.reason = now, True, reason
+            waiting.since = now
+            waiting.live = True
+            waiting.reason = reason
         waiting.last = now
 
     def take(self) -> tuple[str, str] | None:
@@ -160,13 +163,14 @@ class Pending:
         """Return how long until a project is due, at most `otherwise`."""
         now = self._clock()
         times = (self._due_at(project, waiting) for project, waiting in self._waiting.items())
-        return max(0.0, min([otherwise, *(at - now for at in times)]))
+        return max(0.0, min([otherwise, *(due_at - now for due_at in times)]))
 
     def succeeded(self, project: str, seconds: float) -> None:
-        """Note that a run went well that let nothing else in for so many seconds."""
+        """Note that a run succeeded; `seconds` is how long it kept other projects waiting."""
         rest = min(self._pace.rest * seconds, self._pace.most_rest)
         past = self._past.setdefault(project, _Past())
-        past.not_before, past.failures = self._clock() + rest, 0
+        past.not_before = self._clock() + rest
+        past.failures = 0
 
     def failed(self, project: str) -> float:
         """Note that a run failed, and return in how many seconds it may be tried again."""
@@ -177,8 +181,8 @@ class Pending:
         return wait
 
     def undone(self, project: str) -> None:
-        """Note that a run went well and left the work that it was for undone; changes of just
-        now do not wait for that."""
+        """Note that a run succeeded but left its work undone, so that the work waits; live changes
+        of the project do not."""
         past = self._past.setdefault(project, _Past())
         past.repeats += 1
         past.again_at = self._clock() + self._backed_off(past.repeats)
@@ -186,7 +190,8 @@ class Pending:
     def done(self, project: str) -> None:
         """Note that nothing of a project is undone."""
         if past := self._past.get(project):
-            past.again_at, past.repeats = 0.0, 0
+            past.again_at = 0.0
+            past.repeats = 0
 
     def busy(self, project: str, reason: str) -> None:
         """Put a project back that somebody else is running."""
@@ -196,11 +201,11 @@ class Pending:
 
     def _due_at(self, project: str, waiting: _Waiting) -> float:
         quiet = waiting.last + self._pace.quiet if waiting.live else waiting.since
-        at = min(quiet, waiting.since + self._pace.at_most)
+        due_at = min(quiet, waiting.since + self._pace.at_most)
         past = self._past.get(project)
         if past is None:
-            return at
-        return max(at, past.not_before, 0.0 if waiting.live else past.again_at)
+            return due_at
+        return max(due_at, past.not_before, 0.0 if waiting.live else past.again_at)
 
     def _backed_off(self, times: int) -> float:
         doubled = self._pace.first_retry * 2.0 ** min(times - 1, _MOST_DOUBLINGS)

@@ -68,7 +68,8 @@ class Watcher:
         self._next_full_look = 0.0
         self._last_change = self._looked = self.clock()
         self._next_search = 0.0
-        self._pushed_runs, self._next_push = 0, 0.0
+        self._pushed_runs = 0
+        self._next_push = 0.0
 
     def stop(self) -> None:
         """Let `watch` return once the run in hand has ended."""
@@ -76,9 +77,8 @@ class Watcher:
         self.changes.wake()
 
     def seconds_of_calm(self) -> float:
-        """Return how many seconds ago the last change was seen, 0 if one waits for a run, or the
-        watcher is to stop: what a long run asks now and then. Only for the thread that watches,
-        within a run."""
+        """Return the seconds since the last change, 0 if one waits for a run or the watcher is to
+        stop. A long run asks this now and then, in the thread of `watch`."""
         self._take_changes()
         self._looked = self.clock()
         makes_way = self._stopped.is_set() or self._pending.has_live()
@@ -108,15 +108,16 @@ class Watcher:
         for source in self.followed:
             if source.refresh():
                 self._next_full_look = 0.0
-        state, settings = self.state, self.components.settings
+        state = self.state
         watched = [source.directories for source in self.followed]
         state.mode = "polling" if any(tree.mode == "polling" for tree in watched) else "events"
         state.notes = {root: note for tree in watched for root, note in tree.notes.items()}
         state.waiting = len(self._pending)
         watcher_presence.tell(self.components.data_dir, state)
         warm = self.clock() - self._last_change < _KEEP_WARM_SECONDS
-        own = settings.keeps_collections and settings.vectors_url is None
-        if warm and own and state.runs:
+        settings = self.components.settings
+        has_server = settings.keeps_collections and settings.vectors_url is None
+        if warm and has_server and state.runs:
             chroma_server.touch(self.components.data_dir)
 
     def _take_changes(self) -> None:
@@ -202,10 +203,10 @@ class Watcher:
 
     def _search_if_idle(self) -> bool:
         """Search for secrets found since, once it is quiet; whether that was done."""
-        at = max(self._next_search, self._last_change + _QUIET_BEFORE_SEARCH)
+        earliest = max(self._next_search, self._last_change + _QUIET_BEFORE_SEARCH)
         if self.search is None:
             return False
-        if not self._pending.is_quiet() or self.clock() < at:
+        if not self._pending.is_quiet() or self.clock() < earliest:
             return False
         self._next_search = self.clock() + _QUIET_BEFORE_SEARCH
         try:

@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.installing.jsonc import without_item
+from memory_assets.cli.installing.jsonc import without_value
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.sweep import sweep
 
@@ -198,4 +198,4 @@ def test_what_cannot_be_changed_is_left_alone(run: Run, tmp_path: Path) -> None:
 )
 def test_an_item_goes_with_its_comma(text: str, path: tuple[str, ...], left: str) -> None:
     """Comments stay, and so does all that is beside it."""
-    assert without_item(text, path) == left
+    assert without_value(text, path) == left

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from memory_assets.errors import ConfigurationError
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.http_api import build_app, openapi_document
-from memory_assets.serving.mcp_server import build_http_app, call_tool, tools
+from memory_assets.serving.mcp_server import build_http_app, call_tool, tool_definitions
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.settings import Settings, load_settings
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN
@@ -34,8 +34,8 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_a_server_reads_unless_it_is_told_to_write(settings: Settings) -> None:
     """The three tools are not listed, and say what they need."""
-    names = {tool.name for tool in tools()}
-    more = {tool.name: tool for tool in tools(write=True) if tool.name not in names}
+    names = {tool.name for tool in tool_definitions()}
+    more = {tool.name: tool for tool in tool_definitions(write=True) if tool.name not in names}
     assert set(more) == {"remember", "append_history", "context"}
     reads = {
         name: tool.annotations and tool.annotations.read_only_hint for name, tool in more.items()
@@ -50,7 +50,7 @@ def test_the_three_tools_take_fewer_than_600_tokens() -> None:
     """Names, descriptions, schemas and annotations, beside those of the other eight."""
     told = [
         tool.model_dump(by_alias=True, exclude_none=True, mode="json")
-        for tool in tools(write=True)[len(tools()) :]
+        for tool in tool_definitions(write=True)[len(tool_definitions()) :]
     ]
     import bpe_openai  # takes a second
 

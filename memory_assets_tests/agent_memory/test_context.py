@@ -17,7 +17,7 @@ from memory_assets.chunking.recalled import without_recalled
 from memory_assets.embedding import load_word_pieces
 from memory_assets.errors import BadArgument
 from memory_assets.redaction import Redactor
-from memory_assets.serving.agent_memory import framed_under
+from memory_assets.serving.agent_memory import keyed_framer
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.conftest import load_redactor_of_tests
 
@@ -59,7 +59,7 @@ def _redactor() -> Redactor:
 def built(gateway: MemoryGateway, latest: str = "", budget: int = 2_000) -> Context:
     """The context of a gateway's conversation."""
     limits = ContextLimits(budget=budget)
-    return ContextBuilder(gateway, COUNT, framed_under(bytes(32)), limits).build_context(
+    return ContextBuilder(gateway, COUNT, keyed_framer(bytes(32)), limits).build_context(
         "c", latest
     )
 
@@ -170,9 +170,9 @@ def test_memories_are_bullets_and_turns_are_in_order(agents: Agents) -> None:
 
 def test_other_text_gives_another_frame() -> None:
     """Its number depends on all that stands in it, and on the install key."""
-    frame = framed_under(bytes(32))
+    frame = keyed_framer(bytes(32))
     assert frame(["a"]) == frame(["a"]) != frame(["b"])
-    assert frame(["a"]) != framed_under(bytes([1] * 32))(["a"])
+    assert frame(["a"]) != keyed_framer(bytes([1] * 32))(["a"])
 
 
 def test_a_context_in_a_transcript_is_not_indexed_again() -> None:

@@ -24,7 +24,7 @@ from memory_assets.recall.memory import Memory
 from memory_assets.recall.search.answer import Hit, with_summaries_last
 from memory_assets.recall.show import whole_text
 from memory_assets.redacted_text import seal
-from memory_assets.serving.agent_memory import framed_under
+from memory_assets.serving.agent_memory import keyed_framer
 from memory_assets.serving.answer_lines import search_lines
 from memory_assets.serving.pages.site import build_site
 from memory_assets.stores.chroma import server as chroma_server
@@ -49,7 +49,7 @@ def append(agents: Agents, first: int, last: int, subject: str) -> None:
 def context(agents: Agents, budget: int = 2_000) -> dict[str, Any]:
     """The context of the conversation."""
     calls = AgentCalls(agents.components.settings, 30.0)
-    return calls.context("", "c1", "Where are we?", budget, framed_under(bytes(32)))
+    return calls.context("", "c1", "Where are we?", budget, keyed_framer(bytes(32)))
 
 
 def test_windows_are_complete_and_do_not_change() -> None:

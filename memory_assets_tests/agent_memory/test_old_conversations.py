@@ -25,7 +25,7 @@ from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.redaction import value_hash
-from memory_assets.serving.agent_memory import framed_under
+from memory_assets.serving.agent_memory import keyed_framer
 from memory_assets.status.status import RETENTION_FILE
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, CutTurns
 from memory_assets.stores.catalog.products import Products
@@ -243,7 +243,7 @@ def test_an_old_conversation_goes_on(old: Agents) -> None:
     retain(old.components)
     ingest(old)
     calls = AgentCalls(old.components.settings, 30.0)
-    text = calls.context("", "old", "", 2_000, framed_under(bytes(32)))["text"]
+    text = calls.context("", "old", "", 2_000, keyed_framer(bytes(32)))["text"]
     assert "- turns 0 to 15, 2026-01-05: " in text and "part 14" in text
     assert old.components.journal.count("old") == 20
     append(old.gateway(), "old", BEGIN + timedelta(days=41), 20, 36)
@@ -251,7 +251,7 @@ def test_an_old_conversation_goes_on(old: Agents) -> None:
     ingest(old)
     again, *others = summaries(old)["old"]
     assert again == first and len(others) == 2
-    text = calls.context("", "old", "", 2_000, framed_under(bytes(32)))["text"]
+    text = calls.context("", "old", "", 2_000, keyed_framer(bytes(32)))["text"]
     assert "- turns 0 to 15, 2026-01-05: " in text and "user, 2026-02-15" in text
     old.now += 100 * DAY
     assert retain(old.components).cut == 2

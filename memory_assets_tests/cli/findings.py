@@ -12,6 +12,6 @@ from memory_assets.settings import Settings
 def finding_of(name: str, settings: Settings) -> Finding:
     """The finding of this name."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(doctor_command, "_LOOKS", {name: doctor_command._LOOKS[name]})
-        (finding,) = doctor_command.diagnose(settings)
+        patch.setattr(doctor_command, "_CHECKS", {name: doctor_command._CHECKS[name]})
+        ((_, finding),) = doctor_command.diagnose(settings)
     return finding

@@ -15,7 +15,7 @@ from memory_assets import __version__
 from memory_assets.cli import exit_codes
 from memory_assets.cli.installing.other_programs import memory_program
 from memory_assets.paths import PLUGIN_DIR
-from memory_assets.serving.mcp_server import tools
+from memory_assets.serving.mcp_server import tool_definitions
 from memory_assets_tests.command_line import run_here
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -118,7 +118,7 @@ def test_skills_and_commands_say_when_they_are_for(path: Path) -> None:
     assert said["description"] and len(said["description"]) < 1024
     if path.name == "SKILL.md":
         assert said["name"] == path.parent.name
-    listed = {tool.name: tool for tool in tools()}
+    listed = {tool.name: tool for tool in tool_definitions()}
     named = set(re.findall(r"`(\w+)`", text)) - {"project", "verb", "n", "memory"}
     assert named and named <= set(listed)
     verbs = set(listed["ask"].input_schema["properties"]["verb"]["enum"])

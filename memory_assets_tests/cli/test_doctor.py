@@ -21,7 +21,7 @@ from memory_assets_tests.embedding.model_endpoint import KEY, served
 
 def test_an_installation_in_order_has_nothing_to_mend(sample_settings: Settings) -> None:
     """Each part is found: rules, model, key, transcripts, git, room on the disk."""
-    findings = {finding.name: finding for finding in diagnose(sample_settings)}
+    findings = dict(diagnose(sample_settings))
     assert all(finding.ok for finding in findings.values()), findings
     assert "claude-code" in findings["transcripts"].found
     assert findings["embedding model"].found.startswith("all-MiniLM-L6-v2")
@@ -41,7 +41,7 @@ def test_what_is_wrong_is_named_with_a_remedy(
 ) -> None:
     """The other parts are looked at all the same."""
     settings = load_settings(**{"data_dir": tmp_path / "memory", **changed})
-    findings = {finding.name: finding for finding in diagnose(settings)}
+    findings = dict(diagnose(settings))
     assert not findings[name].ok and remedy in f"{findings[name].found} {findings[name].remedy}"
     assert findings["git"].ok and findings["redaction"].ok
 
@@ -154,8 +154,8 @@ def test_chroma_mcp_is_asked(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), _ChromaMcp) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         here = f"http://127.0.0.1:{server.server_port}/mcp"
-        well = _chroma_mcp("chroma-mcp", load_settings(**given, mcp_endpoint=here))
+        well = _chroma_mcp(load_settings(**given, mcp_endpoint=here))
         server.shutdown()
     assert well.ok and well.found.endswith(" ms: 2 collections"), well
-    away = _chroma_mcp("chroma-mcp", load_settings(**given, mcp_endpoint=f"{NOBODY}/mcp"))
+    away = _chroma_mcp(load_settings(**given, mcp_endpoint=f"{NOBODY}/mcp"))
     assert (away.ok, away.remedy) == (False, "Start it, or correct MCP_ENDPOINT.")

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from memory_assets.cli.cli import memory
-from memory_assets.cli.commands import takes
+from memory_assets.cli.commands import request_command
 from memory_assets.cli.ingesting.report import question_of, suggested_questions, words_of
 from memory_assets.errors import BadArgument
 from memory_assets.pipeline.stage.components import Components
@@ -215,7 +215,9 @@ def test_a_mistake_is_told_by_the_name_on_the_command_line(
 def _asked(request_type: type[Arguments], words: str) -> tuple[Arguments, bool]:
     """Return the request that a command line makes, and whether to print JSON."""
     asked: list[tuple[Arguments, bool]] = []
-    command = takes(request_type)(lambda request, as_json: asked.append((request, as_json)))
+    command = request_command(request_type)(
+        lambda request, as_json: asked.append((request, as_json))
+    )
     command.main(shlex.split(words), "memory", standalone_mode=False)
     return asked[0]
 

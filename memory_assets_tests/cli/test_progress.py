@@ -95,7 +95,7 @@ def test_what_takes_long_says_so_on_a_terminal_alone(
     """And what does not, says nothing."""
     for is_terminal, seconds, lines in (True, 0.0, 1), (True, 60.0, 0), (False, 0.0, 0):
         monkeypatch.setattr(sys.stderr, "isatty", lambda shown=is_terminal: shown)
-        with rendering.said_if_long(seconds):
+        with rendering.notice_if_slow(seconds):
             time.sleep(0.2)
         assert capfd.readouterr().err.count("Looking through") == lines
 

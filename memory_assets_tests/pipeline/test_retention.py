@@ -23,7 +23,7 @@ from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.recall import open_memory
-from memory_assets.record_identity import RecordIdentity, mark
+from memory_assets.record_identity import RecordIdentity, text_hash
 from memory_assets.redacted_text import seal
 from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
 from memory_assets.stores.chroma import server as chroma_server
@@ -387,7 +387,7 @@ def test_what_was_let_go_of_is_known_by_keyed_ids(wordy: SampleMemory) -> None:
     memory = wordy
     path = memory.path(memory.flaky)
     ids = {record.record_uuid for record in read_session(path, source=source_of(path))}
-    marks = {mark(each).to_bytes(8, "little") for each in ids}
+    marks = {text_hash(each).to_bytes(8, "little") for each in ids}
     retained(memory)
     lake, key = memory.components.lake, memory.components.install_key
     path = own_file(lake, REDACTED_RECORDS, memory.harbor, memory.flaky)

@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from memory_assets.recall.sessions.conversation import Entry
-from memory_assets.serving.exports import _entries_markdown, inert
+from memory_assets.serving.exports import _entries_markdown, inert_markdown
 from memory_assets_tests.sweep import sweep
 
 ACTING = (
@@ -36,7 +36,7 @@ ACTING = (
 @sweep("text", ACTING)
 def test_nothing_of_a_text_acts(text: str) -> None:
     """Rendered with HTML allowed it has no element of its own, no image, no link that runs."""
-    _requires_nothing_acting(inert(text))
+    _requires_nothing_acting(inert_markdown(text))
 
 
 def _requires_nothing_acting(text: str) -> None:
@@ -86,10 +86,10 @@ def test_nothing_acts_by_what_stands_before_it(texts: tuple[str, str], kinds: st
 )
 def test_code_and_ordinary_links_stay_as_they_are(text: str) -> None:
     """Byte for byte."""
-    assert inert(text) == text
+    assert inert_markdown(text) == text
 
 
 def test_code_beside_what_acts_stays_readable() -> None:
     """Only what is outside of it is escaped."""
     text = "`<b>` is code\n\n```\n<i>\n```\n\n<u>this is not</u>"
-    assert inert(text) == "`<b>` is code\n\n```\n<i>\n```\n\n&lt;u>this is not&lt;/u>"
+    assert inert_markdown(text) == "`<b>` is code\n\n```\n<i>\n```\n\n&lt;u>this is not&lt;/u>"

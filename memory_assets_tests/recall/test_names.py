@@ -23,7 +23,7 @@ from memory_assets.requests.questions import (
     UsageRequest,
 )
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.answer_lines import as_spoken, project_notes
+from memory_assets.serving.answer_lines import project_notes, with_spoken_names
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
@@ -226,7 +226,7 @@ def test_all_directories_of_a_name_are_meant_and_said(memory: Memory) -> None:
     listed = memory.ask(SessionsRequest(project="tide-sync"))
     assert _sessions(listed) == ["1", "2"] and listed["project"] == TWO
     assert list(project_notes(listed)) == [f"Of several projects of that name: {TWO}."]
-    (said,) = project_notes(as_spoken(listed, memory.catalog.spoken_projects))
+    (said,) = project_notes(with_spoken_names(listed, memory.catalog.spoken_projects))
     assert said == "Of several projects of that name: ~/tide-sync, srv/tide-sync."
     assert memory.ask(UsageRequest(project="Tide-Sync"))["project"] == TWO
     how = memory.ask(HowRequest("make tide", project="tide-sync"))

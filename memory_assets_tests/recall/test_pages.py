@@ -195,7 +195,7 @@ def test_text_is_escaped_and_its_redaction_tags_are_links() -> None:
 def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
     """Code and bold, with marks in both; an open mark is left out; nothing leads elsewhere."""
     text = "**bold** `git push` `open [a](http://x) <b> <redacted:pem-key:0123456789ab>"
-    shown = prose.said_inline(text, "push")
+    shown = prose.inline_prose(text, "push")
     assert "<strong>bold</strong>" in shown and "<code>git <mark>push</mark></code>" in shown
     assert (
         "</code> open a (http://x) &lt;b&gt;" in shown and "/page/tag/pem-key:0123456789ab" in shown
@@ -212,8 +212,8 @@ def test_an_excerpt_has_its_emphasis_and_no_links() -> None:
 )
 def test_stars_that_are_no_emphasis_stay(text: str) -> None:
     """Powers, patterns of paths and arguments, on a page and on a terminal."""
-    assert prose.said_inline(text) == text == without_markdown(text)
-    assert prose.said_inline(f"**so** {text}") == f"<strong>so</strong> {text}"
+    assert prose.inline_prose(text) == text == without_markdown(text)
+    assert prose.inline_prose(f"**so** {text}") == f"<strong>so</strong> {text}"
     assert without_markdown(f"**so:** `{text}`, **(and)** {text}") == f"so: {text}, (and) {text}"
 
 
@@ -233,10 +233,10 @@ def test_a_link_is_its_text_on_a_terminal(text: str, shown: str) -> None:
 def test_a_long_question_is_cut_and_its_answer_shown() -> None:
     """In a list's line; what has no answer is cut at its end."""
     question = f"How should {'the gates of the harbour and ' * 3}the locks be called?"
-    shown = rendering.head(f"{question} → By their place")
+    shown = rendering.list_line(f"{question} → By their place")
     assert shown.startswith("How should the gates") and shown.endswith("… → By their place")
-    assert len(shown) <= 100 and rendering.head(question).endswith("…")
-    assert rendering.head("Which? → This") == "Which? → This"
+    assert len(shown) <= 100 and rendering.list_line(question).endswith("…")
+    assert rendering.list_line("Which? → This") == "Which? → This"
 
 
 def test_code_between_fences_on_one_line_is_kept() -> None:

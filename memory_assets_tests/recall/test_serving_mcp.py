@@ -23,8 +23,14 @@ from memory_assets.agents import AGENTS
 from memory_assets.recall.names import shortest_id
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.serving import mcp_server
-from memory_assets.serving.answer_size import MOST_TOKENS, fit_around, pages, text_pages, tokens
-from memory_assets.serving.mcp_server import call_tool, tools
+from memory_assets.serving.answer_size import (
+    MOST_TOKENS,
+    estimate_tokens,
+    fit_around,
+    page_slices,
+    text_pages,
+)
+from memory_assets.serving.mcp_server import call_tool, tool_definitions
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.tool_answers import PAGE_CHARACTERS
 from memory_assets.settings import Settings, load_settings
@@ -83,7 +89,7 @@ def test_the_definitions_take_fewer_than_1200_tokens(encoding: str) -> None:
     """Names, descriptions, schemas and annotations of all tools, as they go over the wire, with a
     workspace on record, and as many agents as are offered for choice."""
     agents = sorted(AGENTS, key=len)[-8:]
-    listed = tools(agents=agents, workspaces=True)
+    listed = tool_definitions(agents=agents, workspaces=True)
     assert {"enum": agents} == listed[0].input_schema["properties"]["agent"]
     told = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
     tokens = _encoding(encoding).encode(json.dumps(told, separators=(",", ":")))
@@ -92,8 +98,8 @@ def test_the_definitions_take_fewer_than_1200_tokens(encoding: str) -> None:
 
 def test_the_tools_say_what_they_do_to_the_world() -> None:
     """All read but one, which adds and never destroys; none reaches beyond this machine."""
-    assert tuple(tool.name for tool in tools()) == NAMES
-    for tool in tools():
+    assert tuple(tool.name for tool in tool_definitions()) == NAMES
+    for tool in tool_definitions():
         assert tool.description and tool.annotations and tool.annotations.read_only_hint is not None
         writes = tool.name == "link_session_to_commit"
         assert tool.annotations.read_only_hint is not writes
@@ -136,7 +142,7 @@ def test_the_timeline_has_an_older_name(asked: Asked) -> None:
 def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> None:
     """With the keys that the tool's output schema promises; recalled text in its frame."""
     result = ask(asked.settings, name, **CALLS[name])
-    (schema,) = [tool.output_schema for tool in tools() if tool.name == name]
+    (schema,) = [tool.output_schema for tool in tool_definitions() if tool.name == name]
     assert not result.is_error
     assert set((schema or {}).get("required", ())) <= set(result.structured_content)
     text = result.content[0].text
@@ -196,21 +202,21 @@ def test_prompts_and_sessions_are_offered(asked: Asked) -> None:
     """The slash commands of the plugin as prompts; sessions as resources, by the beginnings of
     their ids, too; what is not there is an error in words."""
     opened = OpenedMemory(asked.settings)
-    listed = {each.name: each for each in mcp_server.prompts().prompts}
+    listed = {each.name: each for each in mcp_server.list_prompts().prompts}
     assert set(listed) == {"recall", "resume-work"}
-    told = mcp_server.prompt("recall", {"question": "why $x?"}).messages[0].content
+    told = mcp_server.get_prompt("recall", {"question": "why $x?"}).messages[0].content
     assert isinstance(told, TextContent) and "why $x?" in told.text and "$ARG" not in told.text
     for name, said in (("recall", "question: is missing"), ("x", "no prompt x")):
         with pytest.raises(MCPError, match=said):
-            mcp_server.prompt(name, {})
-    sessions = mcp_server.resources(opened).resources
+            mcp_server.get_prompt(name, {})
+    sessions = mcp_server.list_resources(opened).resources
     of_uri = {each.uri: each.description for each in sessions}
     assert of_uri[f"memory://session/{REPORTS}"] == "claude-code, 2026-03-30 08:09Z, harbor-api"
-    (read,) = mcp_server.resource(opened, f"memory://session/{REPORTS[:8]}").contents
+    (read,) = mcp_server.read_resource(opened, f"memory://session/{REPORTS[:8]}").contents
     assert isinstance(read, TextResourceContents) and read.text.startswith(FRAME_OPENING)
     assert "Daily report" in read.text
     with pytest.raises(MCPError, match="no session nobody"):
-        mcp_server.resource(opened, "memory://session/nobody")
+        mcp_server.read_resource(opened, "memory://session/nobody")
 
 
 def test_a_client_that_asks_for_progress_gets_it(
@@ -488,7 +494,9 @@ def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:
     ):
         parts = list(text_pages(text, PAGE_CHARACTERS, 7_000))
         assert "".join(parts) == text
-        assert all(len(part) <= PAGE_CHARACTERS and tokens(part) <= 7_001 for part in parts)
+        assert all(
+            len(part) <= PAGE_CHARACTERS and estimate_tokens(part) <= 7_001 for part in parts
+        )
         assert all(parts) or text == ""
         for encoding in ("o200k_base", "cl100k_base"):
             count = _encoding(encoding).encode
@@ -501,7 +509,7 @@ def test_a_timeline_that_does_not_fit_keeps_what_is_nearest() -> None:
     assert fit_around([10] * 9, 0, most=50) == slice(0, 5)
     assert fit_around([10] * 9, 8, most=50) == slice(4, 9)
     assert fit_around([], 0, most=50) == slice(0, 1)
-    assert pages([30, 30, 30, 90, 1], most=60) == [
+    assert page_slices([30, 30, 30, 90, 1], most=60) == [
         slice(0, 2),
         slice(2, 3),
         slice(3, 4),

@@ -23,9 +23,9 @@ from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.recall.sessions.usage import session_usage, usage, usage_by_turn
 from memory_assets.requests.questions import ExportRequest, SessionsRequest, UsageRequest
 from memory_assets.serving.answer_lines import (
+    distinct_project_names,
     sessions_notes,
-    three_digits,
-    told_apart,
+    short_count,
     usage_lines,
     usage_notes,
 )
@@ -223,14 +223,14 @@ def test_models_without_a_price_are_named(asked: Asked) -> None:
 )
 def test_counts_are_shortened_to_three_digits(count: int, text: str) -> None:
     """People compare sizes; JSON has all digits."""
-    assert three_digits(count) == text
+    assert short_count(count) == text
 
 
 def test_projects_of_one_name_are_told_apart_by_their_directories() -> None:
     """Those alone: a name that nobody else has needs none."""
     roots = ("~/desk/cli", "~/play/cli", "~/mill")
     rows = [{"project": root.replace("/", "-"), "project_root": root} for root in roots]
-    assert told_apart(rows) == ["cli  ~/desk/cli", "cli  ~/play/cli", "mill"]
+    assert distinct_project_names(rows) == ["cli  ~/desk/cli", "cli  ~/play/cli", "mill"]
 
 
 def test_a_list_has_each_session_once(asked: Asked) -> None:

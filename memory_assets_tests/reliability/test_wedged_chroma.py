@@ -115,10 +115,10 @@ def test_the_doctor_names_a_server_that_hangs(subject: Subject) -> None:
     """With what to run; of one that answers it says so."""
     settings = subject.components.settings
     subject.components.vectors.names()
-    look = doctor_command._LOOKS["Chroma"]
-    assert look("Chroma", settings).ok
+    look = doctor_command._CHECKS["Chroma"]
+    assert look(settings).ok
     _stopped(subject)
-    told = look("Chroma", settings)
+    told = look(settings)
     assert not told.ok and "does not answer" in told.found and "memory ingest" in told.remedy
 
 

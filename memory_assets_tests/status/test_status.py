@@ -231,7 +231,7 @@ def test_every_screen_says_the_same_number_of_sessions(counted: Memory) -> None:
     current, shares = status(counted.settings), counts.shares()
     assert current["sessions"] == asdict(counts)
     assert totals(current).startswith(f"4 sessions (4 claude-code; {shares}) in 2 projects:")
-    found = {each.name: each.found for each in diagnose(counted.settings)}
+    found = {name: finding.found for name, finding in diagnose(counted.settings)}
     assert found["memory"] == f"4 sessions: {shares}"
     assert found["transcripts"].startswith("4 sessions of 3 agents")
     listed = list_sessions(counted, SessionsRequest())

@@ -20,7 +20,7 @@ from memory_assets.transcripts import (
     reader_of,
 )
 from memory_assets.transcripts import databases as opening
-from memory_assets.transcripts.databases import opened
+from memory_assets.transcripts.databases import open_database
 from memory_assets_tests.transcripts.agent_databases import OpenCode
 from memory_assets_tests.transcripts.store_reading import (
     ASKED,
@@ -86,7 +86,7 @@ def test_a_database_that_changes_while_it_is_read_without_locks_is_tried_again(
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("CREATE TABLE t(a)")
     tmp_path.chmod(0o500)
-    with without_privileges(), pytest.raises(BusyTranscript), opened(path) as database:
+    with without_privileges(), pytest.raises(BusyTranscript), open_database(path) as database:
         assert list(database.rows("SELECT a FROM t")) == []
         os.utime(path, ns=(1, 1))
     tmp_path.chmod(0o700)
@@ -99,7 +99,7 @@ def test_what_looks_damaged_while_it_changes_is_tried_again(tmp_path: Path) -> N
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("CREATE TABLE t(a)")
     tmp_path.chmod(0o500)
-    with without_privileges(), pytest.raises(BusyTranscript), opened(path) as database:
+    with without_privileges(), pytest.raises(BusyTranscript), open_database(path) as database:
         path.write_bytes(path.read_bytes()[:4_096] + b"\xff" * 4_096)
         list(database.rows("SELECT a FROM t"))
     tmp_path.chmod(0o700)
@@ -117,7 +117,7 @@ def test_the_log_of_a_database_behind_a_link_is_read(tmp_path: Path) -> None:
         token = opening.token_of(link)
         writer.execute("INSERT INTO t VALUES(1)")
         assert opening.token_of(link) != token
-        with opened(link) as database:
+        with open_database(link) as database:
             assert list(database.rows("SELECT a FROM t")) == [{"a": 1}]
 
 
@@ -133,7 +133,7 @@ def test_a_change_that_an_agent_did_not_finish_is_not_read(tmp_path: Path) -> No
         shutil.copytree(tmp_path, cut_off.parent)
     with (
         pytest.raises(DamagedTranscript, match="its agent ended while it wrote"),
-        opened(cut_off) as database,
+        open_database(cut_off) as database,
     ):
         list(database.rows("SELECT a FROM t"))
 
@@ -150,7 +150,7 @@ def test_a_log_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     with (
         without_privileges(),
         pytest.raises(TranscriptError, match=r"x\.db-wal: cannot be read: permission denied"),
-        opened(path),
+        open_database(path),
     ):
         pass
 

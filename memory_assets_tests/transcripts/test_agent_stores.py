@@ -338,7 +338,7 @@ def test_only_rows_of_conversations_are_asked_for(tmp_path: Path) -> None:
     )
     for store, reader, secret in kept:
         store.say(ASKED, SAID)
-        with opening.opened(store.path) as database:
+        with opening.open_database(store.path) as database:
             database._connection.set_trace_callback(asked.append)
             members = list(reader.members(database, store.path))
             [source] = found(store)

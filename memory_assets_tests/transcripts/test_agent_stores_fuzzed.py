@@ -25,7 +25,7 @@ from memory_assets.transcripts import ReadReport, Unlisted, discover, read_sessi
 from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.readers.gemini import replayed as gemini_replayed
 from memory_assets.transcripts.readers.vscode_copilot import replayed
-from memory_assets.transcripts.stored import Member, ancestor_of
+from memory_assets.transcripts.stored import Member, root_session
 from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.agent_databases import T0, CursorChat, Store
@@ -392,5 +392,5 @@ def test_any_parents(parents: dict[str, str]) -> None:
     """Every session has one above all, whatever its parents are."""
     members = {own: Member(own, "", 0, 0, parent) for own, parent in parents.items()}
     for member in members.values():
-        top = ancestor_of(member, members)
+        top = root_session(member, members)
         assert top.id in members or top.id in parents.values()

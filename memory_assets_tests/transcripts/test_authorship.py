@@ -12,13 +12,13 @@ import pytest
 
 from memory_assets.transcripts.authorship import (
     PERSON,
-    classify_author,
-    said_inside,
+    classify_text,
+    text_in_tag,
     whole_tag,
     without_reminders,
 )
 from memory_assets.transcripts.claude import prompts
-from memory_assets.transcripts.enclosed import closed_openings, replace_enclosed
+from memory_assets.transcripts.fields import find_enclosed, replace_enclosed
 from memory_assets.transcripts.readers import cline, specstory
 from memory_assets.transcripts.readers.pi import prompt_text
 from memory_assets_tests.proportion import in_proportion
@@ -126,7 +126,7 @@ def test_an_unknown_tag_around_a_whole_text_is_a_machines(
 )
 def test_text_beside_tags_and_html_are_a_persons(text: str) -> None:
     """People quote markup, and write about tags."""
-    assert classify_author(text).kind == "prompt"
+    assert classify_text(text).kind == "prompt"
     assert whole_tag(text) == ""
 
 
@@ -134,8 +134,8 @@ def test_a_long_text_of_tags_is_judged_in_one_pass() -> None:
     """Nested or unclosed, it takes time in proportion to its length."""
     assert whole_tag("<a1>" * 50_000) == ""
     assert whole_tag("<a1>" * 50_000 + "</a1>" * 50_000) == "a1"
-    assert said_inside("<a1>" * 50_000 + "x") == "<a1>" * 50_000 + "x"
-    assert said_inside("Look:\n<a1 b='c'>\nx\n</a1>") == "x"
+    assert text_in_tag("<a1>" * 50_000 + "x") == "<a1>" * 50_000 + "x"
+    assert text_in_tag("Look:\n<a1 b='c'>\nx\n</a1>") == "x"
 
 
 def test_a_peers_message_is_told_once_where_it_came(claude: ClaudeLines, read: Read) -> None:
@@ -411,7 +411,7 @@ def test_a_plan_that_a_person_wrote_is_theirs(claude: ClaudeLines, read: Read) -
     claude.user("Implement the following plan: first tests, then code", **HUMAN)
     [record] = read(claude).prompts
     assert record.subtype == ""
-    assert classify_author("Implement the following plan: tests", PERSON).subtype == ""
+    assert classify_text("Implement the following plan: tests", PERSON).subtype == ""
 
 
 def test_codex_hands_over_plans_too(codex: CodexLines, read: Read) -> None:
@@ -528,7 +528,7 @@ _OPENING = re.compile(r"<(a|b)(?: [^<>]*)?>")
 def test_what_tags_enclose_is_replaced_and_the_rest_stays() -> None:
     """Each opening ends at its own closing tag; one without such a tag is text."""
     text = "<b>1 <a x>2<b>3</b></a>  4 <b>5</b> 6 <a>"
-    held = [text[begin.end() : end] for begin, end, _ in closed_openings(text, _OPENING)]
+    held = [text[begin.end() : end] for begin, end, _ in find_enclosed(text, _OPENING)]
     assert held == ["1 <a x>2<b>3", "5"]
     assert replace_enclosed(text, _OPENING, lambda begin: begin[1].upper()) == "B</a>  4 B 6 <a>"
 

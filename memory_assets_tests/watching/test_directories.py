@@ -14,7 +14,8 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.ingesting.watch_command import watch_directories
 from memory_assets.settings import Settings
 from memory_assets.stores.under_way.watcher import present, watching
-from memory_assets.watching import Changes, Directories
+from memory_assets.watching.directories import Directories
+from memory_assets.watching.pending import Changes
 
 Watch = Callable[..., tuple[Directories, Changes]]
 

@@ -24,7 +24,9 @@ from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.stores.under_way.watcher import WORKSPACES, present
 from memory_assets.stores.workspaces import Workspaces
-from memory_assets.watching import Changes, Documents, Watcher
+from memory_assets.watching.followed import Documents
+from memory_assets.watching.pending import Changes
+from memory_assets.watching.watcher import Watcher
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.workspaces.conftest import write
 
@@ -48,7 +50,7 @@ class Followed:
             changes,
             run=runs.run,
             search=None,
-            state=self.documents.be_watcher(),
+            state=self.documents.become_watcher(),
             look_everywhere_seconds=3_600.0,
         )
         runs.seconds_of_calm = self.watcher.seconds_of_calm

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from memory_assets.watching import Changes, Pace, Pending
+from memory_assets.watching.pending import Changes, Pace, Pending
 
 PACE = Pace(quiet=0.2, at_most=1.0, rest=0.5, first_retry=5.0, last_retry=60.0)
 

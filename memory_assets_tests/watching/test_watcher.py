@@ -27,7 +27,10 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.transcripts import readers_by_agent
-from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
+from memory_assets.watching.directories import Directories
+from memory_assets.watching.followed import Transcripts
+from memory_assets.watching.pending import Changes, Pace
+from memory_assets.watching.watcher import Outcome, Watcher
 from memory_assets_tests.transcripts.agent_databases import CWD, Crush, OpenCode, Store
 from memory_assets_tests.transcripts.agent_files import Aider, VsCodeLog
 

@@ -25,7 +25,7 @@ from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import show
 from memory_assets.requests.search import CrossQueryRequest
-from memory_assets.serving.mcp_server import call_tool, tools
+from memory_assets.serving.mcp_server import call_tool, tool_definitions
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.stores.lake.schemas import WORKSPACE_EMBEDDINGS
 from memory_assets_tests.command_line import run_here
@@ -326,7 +326,7 @@ def _bytes_of(directory: Path, value: bytes) -> list[str]:
 def test_agents_search_documents_by_either_tool(wordy: Indexed) -> None:
     """`workspace_search` stands for `recall`, whose arguments of documents are taken, too; both
     are listed once a workspace is on record, and `workspace_index_stats` says what is."""
-    (recall,) = (each for each in tools() if each.name == "recall")
+    (recall,) = (each for each in tool_definitions() if each.name == "recall")
     assert "BEFORE reading files" in str(recall.description)
     wordy.index()
     opened = OpenedMemory(wordy.components.settings)
@@ -349,8 +349,10 @@ def test_agents_search_documents_by_either_tool(wordy: Indexed) -> None:
     assert stats["chunks"] >= 5 and stats["changed"]
     own = called("recall", query="orders", kind="workspace", service="svc-orders")[1]["hits"]
     assert [each["file_path"] for each in own] == ["services/svc-orders/app.py"]
-    assert opened.has_workspaces() and "workspace_search" not in {each.name for each in tools()}
-    listed = {each.name for each in tools(workspaces=True)}
+    assert opened.has_workspaces() and "workspace_search" not in {
+        each.name for each in tool_definitions()
+    }
+    listed = {each.name for each in tool_definitions(workspaces=True)}
     assert {"workspace_search", "workspace_index_stats"} <= listed
     for wrong in ({"top_k": 0}, {"top_k": 21}, {"top_k": "x"}):
         failed, said = called("workspace_search", query="orders", **wrong)

@@ -112,7 +112,7 @@ def run_dev(
                 instance, code_server, hosts=(host, *allowed_hosts), token=settings.http_token
             )
         )
-        children.watch(_stop_serving)
+        children.watch(lambda: os.kill(os.getpid(), signal.SIGTERM))  # which ends `serve`
         serve(
             page,
             bound,
@@ -130,7 +130,8 @@ def run_dev(
 def _start(children: ChildProcesses, directory: Path) -> Path:
     """Start code server and daemon; return the code server's socket, in a directory that only
     this user can enter."""
-    socket, workspace = directory / "code-server", directory / "workspace.yaml"
+    socket = directory / "code-server"
+    workspace = directory / "workspace.yaml"
     location = {"grpc_server": {"socket": str(socket), "location_name": LOCATION}}
     workspace.write_text(yaml.safe_dump({"load_from": [location]}))
     code = ["-m", "memory_assets.dagster.definitions", "--location-name", LOCATION]
@@ -146,30 +147,28 @@ def _start(children: ChildProcesses, directory: Path) -> Path:
 
 @contextmanager
 def _chroma_ended(settings: Settings) -> Iterator[None]:
-    """End Chroma's server on exit if a run started it; who else uses it starts it again."""
-    theirs = settings.vectors_url is not None or chroma_server.running(settings.data_dir)
+    """End Chroma's server on exit if a run started it; other processes start it again."""
+    is_of_others = settings.vectors_url is not None or chroma_server.running(settings.data_dir)
     try:
         yield
     finally:
-        if not theirs:
+        if not is_of_others:
             chroma_server.stop(settings.data_dir)
 
 
 def _cancel_runs(instance: dg.DagsterInstance) -> None:
     """Cancel the runs under way and wait until they have ended, `_GRACE_SECONDS` at most; the next
     `memory dev` asks for what they left."""
-    runs = runs_under_way(instance)
-    ids = [run.run_id for run in runs if run.status is dg.DagsterRunStatus.STARTED]
+    begun = runs_under_way(instance)
+    ids = [run.run_id for run in begun if run.status is dg.DagsterRunStatus.STARTED]
     with suppress(dg.DagsterError):  # the code server is gone, and so are its runs
         for run_id in ids:
             instance.run_launcher.terminate(run_id)
     deadline = time.monotonic() + _GRACE_SECONDS
     while ids and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
-        records = instance.get_run_records(dg.RunsFilter(run_ids=ids))
-        ids = [
-            one.dagster_run.run_id for one in records if one.dagster_run.status.value not in ENDED
-        ]
+        left = instance.get_runs(dg.RunsFilter(run_ids=ids))
+        ids = [run.run_id for run in left if run.status.value not in ENDED]
 
 
 def _exit(number: int, frame: FrameType | None) -> None:
@@ -177,10 +176,6 @@ def _exit(number: int, frame: FrameType | None) -> None:
     if number == signal.SIGINT:
         raise KeyboardInterrupt("Stopped before Dagster answered.")
     raise SystemExit(128 + number)
-
-
-def _stop_serving() -> None:
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _ended(name: str) -> UnexpectedFailure:
@@ -199,8 +194,8 @@ _PR_SET_PDEATHSIG = 1
 @dataclass
 class ChildProcesses:
     """A context that ends its processes on exit: by SIGTERM, and by SIGKILL after
-    `grace_seconds`. What they print is shown until then: the errors of what is being stopped tell
-    nobody anything."""
+    `grace_seconds`. Their output is copied to standard error until the exit begins, because errors
+    of processes that are being stopped are of no use."""
 
     grace_seconds: float
     before_end: Callable[[], None] = lambda: None

@@ -36,11 +36,11 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 
 def require_idle(settings: Settings, projects: Iterable[str]) -> None:
     """Raise `StoreBusy` if a run of one of these projects is waiting or under way."""
-    wanted = set(projects)
+    wanted_projects = set(projects)
     for instance in _instances(settings):
         for run in instance.get_runs(_NOT_ENDED):
             names = projects_of(run)
-            if not names or wanted.intersection(names):
+            if not names or wanted_projects.intersection(names):
                 _refuse(run)
 
 
@@ -126,23 +126,27 @@ def _events(run_id: str, entries: Iterable[dg.EventLogEntry]) -> Iterator[Unrepo
             versions = tags.get("dagster/code_version"), tags.get("dagster/data_version", "")
             asset = output.asset_key.to_user_string()
             event = Materialization(output.partition, asset, _metadata(output.metadata), *versions)
-            run, metadata = tags.get(RUN_TAG, run_id), output.metadata
-        elif said := entry.asset_check_evaluation:
+            run = tags.get(RUN_TAG, run_id)
+            metadata = output.metadata
+        elif check := entry.asset_check_evaluation:
             event = Evaluation(
-                said.partition or "",
-                said.asset_key.to_user_string(),
-                said.check_name,
-                said.passed,
-                said.severity is dg.AssetCheckSeverity.WARN,
-                _metadata(said.metadata),
-                said.description,
+                check.partition or "",
+                check.asset_key.to_user_string(),
+                check.check_name,
+                check.passed,
+                check.severity is dg.AssetCheckSeverity.WARN,
+                _metadata(check.metadata),
+                check.description,
             )
-            run, metadata = run_id, said.metadata
+            run = run_id
+            metadata = check.metadata
         else:
             continue
-        at = metadata.get(MADE_AT)
+        made_at = metadata.get(MADE_AT)
         yield Unreported(
-            run, at.value if isinstance(at, dg.TimestampMetadataValue) else entry.timestamp, event
+            run,
+            made_at.value if isinstance(made_at, dg.TimestampMetadataValue) else entry.timestamp,
+            event,
         )
 
 

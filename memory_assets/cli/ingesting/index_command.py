@@ -61,7 +61,7 @@ def index(
         file = file.expanduser().parent.resolve() / file.name
         workspaces = [Workspaces(settings.data_dir).of_file(file)]
     else:
-        workspaces = _workspaces_to_index(settings, root, yes)
+        workspaces = _selected_workspaces(settings, root, yes)
     if watch:
         from memory_assets.cli.ingesting.watch_command import watch_workspaces
 
@@ -77,8 +77,10 @@ def index(
         rendering.print_json(report)
     else:
         rendering.print_lines(line for row in report["workspaces"] for line in _lines(row))
-    if any(row.get("failed") or _nothing_read(row) for row in report["workspaces"]):
-        sys.exit(exit_codes.ERROR)
+    for row in report["workspaces"]:
+        nothing_read = row.get("held_back") and not row["documents"]
+        if row.get("failed") or nothing_read:
+            sys.exit(exit_codes.ERROR)
     if any(row["checks_failed"] for row in report["workspaces"]):
         sys.exit(exit_codes.CHECK_FAILED)
 
@@ -89,30 +91,30 @@ def workspaces(json: bool) -> None:
     """List the workspaces on record."""
     from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
 
-    known = workspaces_on_record(load_settings().data_dir)
-    rendering.print_answer({"workspaces": known}, json, workspace_lines(known))
-    if not known:
+    on_record = workspaces_on_record(load_settings().data_dir)
+    rendering.print_answer({"workspaces": on_record}, json, workspace_lines(on_record))
+    if not on_record:
         raise NotFound("no workspace on record; run `memory index ROOT`")
 
 
-def _workspaces_to_index(settings: Settings, root: Path | None, yes: bool) -> list[Workspace]:
+def _selected_workspaces(settings: Settings, root: Path | None, yes: bool) -> list[Workspace]:
     """Return the workspace of a directory, or all of the settings and on record.
 
     Raises:
         ConfigurationError: there is none, or it should not be indexed as a whole.
     """
-    known = Workspaces(settings.data_dir)
+    registry = Workspaces(settings.data_dir)
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     if root is None:
         for root_path in settings.workspaces:
-            known.add(Path(root_path))
-        if registered := known.all():
+            registry.add(Path(root_path))
+        if registered := registry.all():
             return registered
         raise ConfigurationError("no workspace on record; name a directory: `memory index .`")
-    workspace = known.of_root(root)
-    if workspace not in known.all() and not yes:
+    workspace = registry.of_root(root)
+    if workspace not in registry.all() and not yes:
         _require_a_workspace(settings, workspace)
-    return [known.add(root)]
+    return [registry.add(root)]
 
 
 def _require_a_workspace(settings: Settings, workspace: Workspace) -> None:
@@ -155,14 +157,14 @@ def _index_workspace(
     else:
         looked = one_file(components, workspace, file.relative_to(workspace.root).as_posix())
     with looked:
-        done = _brought_up_to_date(components, workspace, console)
-        contents = _contents(components, workspace)
+        done = _run_until_settled(components, workspace, console)
+        contents = _workspace_contents(components, workspace)
     seconds = round(time.perf_counter() - started, 2)
     root = str(workspace.root)
     return {"name": workspace.name, "root": root, "seconds": seconds, **done, **contents}
 
 
-def _brought_up_to_date(
+def _run_until_settled(
     components: Components, workspace: Workspace, console: Console
 ) -> dict[str, Any]:
     """Run what the plan asks for, again for as long as that teaches secrets; return the result."""
@@ -192,24 +194,24 @@ def _brought_up_to_date(
 
 
 @contextmanager
-def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
+def _shown_progress(title: str, console: Console) -> Iterator[Progress]:
     """Yield what shows, while a block lasts, which table is made of how many documents, and says
     from when on they can be searched by words."""
     from memory_assets.stores.lake.schemas import WORKSPACE_EMBEDDINGS
 
     started = time.perf_counter()
-    table, said = "", False
+    table, is_notice_due = "", False
     with rendering.progress_bar(console) as bar:
-        task = bar.add_task(rendering.escaped(what), total=None)
+        task = bar.add_task(rendering.escaped(title), total=None)
 
         def show(_: str, name: str, number: int, count: int) -> None:
-            nonlocal table, said
+            nonlocal table, is_notice_due
             if name != table:
                 table = name
-                bar.reset(task, total=count, description=rendering.escaped(f"{what}: {name}"))
+                bar.reset(task, total=count, description=rendering.escaped(f"{title}: {name}"))
                 seconds = time.perf_counter() - started
-                if name == WORKSPACE_EMBEDDINGS.name and not said:
-                    said = True
+                if name == WORKSPACE_EMBEDDINGS.name and not is_notice_due:
+                    is_notice_due = True
                     if seconds > rendering.WORTH_SAYING_SECONDS:
                         console.print(
                             f"Searchable by words after {seconds:.0f} s. Search by meaning comes "
@@ -220,7 +222,7 @@ def _shown_progress(what: str, console: Console) -> Iterator[Progress]:
         yield show
 
 
-def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
+def _workspace_contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     """Return what is on record of a workspace, and what is left out and why."""
     from memory_assets.documents.domains import domains_of
     from memory_assets.pipeline.workspace.files import STAGE, files_of
@@ -244,11 +246,6 @@ def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
             for entry in held
         ],
     }
-
-
-def _nothing_read(report: dict[str, Any]) -> bool:
-    """Return whether a workspace has files, and none of them could be taken in."""
-    return bool(report["held_back"]) and not report["documents"]
 
 
 def _lines(report: dict[str, Any]) -> Sequence[str]:

@@ -55,8 +55,8 @@ def index_workspace(
 
     `seconds_of_calm` returns how long ago a file changed, 0 while a change waits. Then documents
     are taken in in parts, the newest first, and the run makes way for changes that wait."""
-    known, result = Workspaces(settings.data_dir), IndexResult(projects=1)
-    present = known.of_partition(work.project).root.is_dir()
+    registry, result = Workspaces(settings.data_dir), IndexResult(projects=1)
+    present = registry.of_partition(work.project).root.is_dir()
     words = _WORDS if present else _WORDS[1:]
     if seconds_of_calm is None:
         return _run(settings, work, WORKSPACE_JOB, [*words, DOCUMENT_VECTORS], result, progress)

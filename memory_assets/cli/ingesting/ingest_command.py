@@ -143,7 +143,7 @@ def _ingest_once(
     require_transcripts(roots, transcripts, on_record)
     for line in empty_directories(settings, transcripts):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
-    _say_left_out(transcripts, console)
+    _print_left_out(transcripts, console)
     projects = [
         name
         for project in projects
@@ -165,7 +165,7 @@ def _ingest_once(
     gc.enable()
     if works:
         Thread(target=_load_redactor, args=(components,), daemon=True).start()
-        report = _run(settings, works, limit, sources, console)
+        report = _run_plans(settings, works, limit, sources, console)
     works += _redact_affected_again(settings, components, report, sources, console)
     works += _index_other_partitions(settings, components, projects, report)
     report["seconds"] = round(time.perf_counter() - started, 2)
@@ -178,7 +178,7 @@ def _ingest_once(
     return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
 
 
-def _say_left_out(transcripts: TranscriptsOnDisk, console: Console) -> None:
+def _print_left_out(transcripts: TranscriptsOnDisk, console: Console) -> None:
     if transcripts.forgotten:
         forgotten = overview.counted(transcripts.forgotten.total(), "forgotten session")
         console.print(f"{forgotten} skipped.")
@@ -203,8 +203,8 @@ def _forget_work(components: Components, projects: Sequence[str]) -> None:
     )
     forget_lost_rows(components, set(projects or everything), thoroughly=True)
     for project in projects or everything:
-        kept = without_records(components, project)
-        components.catalog.products.forget_project(project, but=kept)
+        kept_sessions = without_records(components, project)
+        components.catalog.products.forget_project(project, but=kept_sessions)
 
 
 def _redact_affected_again(
@@ -231,7 +231,7 @@ def _redact_affected_again(
         if not works or (number and not due):
             break
         redone += works
-        _replace(report, _run(settings, works, 0, sources, console), works)
+        _replace_entries(report, _run_plans(settings, works, 0, sources, console), works)
     return redone
 
 
@@ -255,14 +255,14 @@ def _index_other_partitions(
         for work in works:
             from memory_assets.cli.ingesting.index_runs import index_partition
 
-            _replace(report, vars(index_partition(settings, work)), [work])
+            _replace_entries(report, vars(index_partition(settings, work)), [work])
         done += works
         if not works:
             break
     return done
 
 
-def _replace(
+def _replace_entries(
     report: dict[str, Any], later: dict[str, Any], works: Sequence[plan.ProjectPlan]
 ) -> None:
     """Replace the entries of some projects in a report by those of a later run."""
@@ -278,7 +278,7 @@ def _replace(
     report["projects"] += later["projects"]
 
 
-def _run(
+def _run_plans(
     settings: Settings,
     works: Sequence[plan.ProjectPlan],
     limit: int | None,
@@ -289,7 +289,7 @@ def _run(
     and return the result."""
     gc.disable()
     from memory_assets.cli.ingesting.ingest import run_plans
-    from memory_assets.cli.ingesting.ingest_progress import shown_progress
+    from memory_assets.cli.ingesting.ingest_progress import progress_line
     from memory_assets.pipeline.ingest.passes import WORDS, Pass
 
     gc.freeze()  # modules stay: a full collection need not look through them
@@ -297,7 +297,7 @@ def _run(
     started = time.perf_counter()
     seconds: dict[str, float] = {}
     components, projects = components_of(settings), [work.project for work in works]
-    with shown_progress(components, sources, projects, console) as (note, advance):
+    with progress_line(components, sources, projects, console) as (note, advance):
 
         def show(event: Outcome | Pass) -> None:
             if isinstance(event, Pass):

@@ -85,18 +85,20 @@ class IngestProgress:
         if self._part is WORDS:
             done += sum(self._taken_in.values())
             share = min(done / self._total, 1.0) if self._total else 0.0
-            what = f"Reading {_size(self._new)}" if self._new else "Reading again"
-            left = self._left(share)
-            return f"{what}: {share:.0%}" + (f", searchable by words in {left}" if left else "")
+            template = f"Reading {_size(self._new)}" if self._new else "Reading again"
+            remaining = self._left(share)
+            return f"{template}: {share:.0%}" + (
+                f", searchable by words in {remaining}" if remaining else ""
+            )
         if not self._total:
             return "Finishing; searches work"
-        what = "Summaries: {:,} of {:,} sessions"
+        template = "Summaries: {:,} of {:,} sessions"
         tables = len({table for _, table in self._weights}) or 1
         if self._part is VECTORS:
-            what, tables = "Meaning: {:,} of {:,} passages", 1
-        left = self._left(done / self._total)
-        said = what.format(round(done / tables), round(self._total / tables))
-        return f"{said}{f', {left} left' if left else ''}; searches work"
+            template, tables = "Meaning: {:,} of {:,} passages", 1
+        remaining = self._left(done / self._total)
+        line = template.format(round(done / tables), round(self._total / tables))
+        return f"{line}{f', {remaining} left' if remaining else ''}; searches work"
 
     def _begin(self, part: Pass) -> None:
         self._part, self._since = part, 0.0
@@ -152,7 +154,7 @@ def _size(size: int) -> str:
 
 
 @contextmanager
-def shown_progress(
+def progress_line(
     components: Components,
     sources: Mapping[str, Sequence[Source]],
     projects: Sequence[str],

@@ -92,13 +92,13 @@ def print_report(
         return current
     spoken = components.catalog.spoken_projects()
     failed = [f"{project}: {reason}" for project, reason in report["failed"].items()]
-    for told, lines in (
+    for label, lines in (
         ("[red]failed[/red]", failed),
         ("[red]check failed[/red]", report["checks_failed"]),
         ("[yellow]check warns[/yellow]", report["warnings"]),
     ):
         for line in lines:
-            console.print(f"{told} {rendering.escaped(with_spoken_projects(line, spoken))}")
+            console.print(f"{label} {rendering.escaped(with_spoken_projects(line, spoken))}")
     for line in overview.sample_note(current):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if not report["work"] and (current["quarantined"] or current["unlisted"]):
@@ -127,9 +127,11 @@ def _by_agent(components: Components) -> Iterator[str]:
     ):
         days = dict.fromkeys(clock(time)[:10] for time in (first, last) if time)
         name = AGENTS[agent].title if agent in AGENTS else agent
-        said = f"{overview.counted(sessions, 'session')} of {' to '.join(days) or 'no time'}"
-        much = f"{size / 1e6:.0f} MB" if size >= _MEGABYTE else f"{size / 1e3:.0f} kB"
-        yield f"{name}: {said}, {much}."
+        sessions_text = (
+            f"{overview.counted(sessions, 'session')} of {' to '.join(days) or 'no time'}"
+        )
+        size_text = f"{size / 1e6:.0f} MB" if size >= _MEGABYTE else f"{size / 1e3:.0f} kB"
+        yield f"{name}: {sessions_text}, {size_text}."
 
 
 def _what_to_type(components: Components, most: int) -> Iterator[str]:
@@ -189,12 +191,12 @@ def question_of(title: str) -> list[str]:
     signs = re.compile(
         rf"(?<!\S)-+|[^\w{marks_in_words()}\s./:,+%@-]+|(?<!\w)[-.,:]+(?!\w)|[.,:]+(?!\S)"
     )
-    told = words_of(title)
+    text = words_of(title)
     for start in (_KIND, _POLITE):
-        told = told[begin.end() :] if (begin := start.match(told)) else told
-    told = _POSSESSIVE.sub("", told)
-    clause = _CLAUSE.match(told)
-    words = signs.sub(" ", visible(clause.group() if clause else told)).split()[:_QUESTION_WORDS]
+        text = text[begin.end() :] if (begin := start.match(text)) else text
+    text = _POSSESSIVE.sub("", text)
+    clause = _CLAUSE.match(text)
+    words = signs.sub(" ", visible(clause.group() if clause else text)).split()[:_QUESTION_WORDS]
     while words and words[-1].lower() in _LEADS_ON:
         words.pop()
     first = words[0].lower() if len(words) > 2 else ""

@@ -36,17 +36,10 @@ from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.under_way import watcher as watcher_presence
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.stores.workspaces import Workspaces, is_workspace
-from memory_assets.watching import (
-    Changes,
-    Directories,
-    Documents,
-    Followed,
-    Outcome,
-    Pace,
-    Transcripts,
-    Watcher,
-    Written,
-)
+from memory_assets.watching.directories import Directories
+from memory_assets.watching.followed import AgentJournal, Documents, Followed, Transcripts
+from memory_assets.watching.pending import Changes, Pace
+from memory_assets.watching.watcher import Outcome, Watcher
 
 
 class WatchRuns:
@@ -105,8 +98,8 @@ def watch_directories(settings: Settings) -> int:
         directories = Directories(chain.from_iterable(roots.values()), changes)
         transcripts = Transcripts(runs.components, directories, report)
         documents = Documents(runs.components, changes, report)
-        written = Written(runs.components, changes)
-        followed: list[Followed] = [transcripts, documents, written]
+        journal = AgentJournal(runs.components, changes)
+        followed: list[Followed] = [transcripts, documents, journal]
         watcher = _watcher(settings, runs, followed, changes, state, report)
         watcher.search = runs.search
         if settings.shard is not None:
@@ -130,7 +123,7 @@ def watch_workspaces(settings: Settings) -> int:
     changes, runs, report = Changes(), WatchRuns(settings), _report(console)
     documents = Documents(runs.components, changes, report)
     try:
-        state = documents.be_watcher()
+        state = documents.become_watcher()
     except StoreBusy as error:
         console.print(rendering.escaped(f"{error}. It follows this workspace, too."))
         return exit_codes.FINE
@@ -207,13 +200,13 @@ def _until_stopped(watcher: Watcher, console: Console) -> int:
 
 @contextmanager
 def _on_signals(stop: Callable[[], None], console: Console) -> Iterator[None]:
-    asked = False
+    is_stopping = False
 
     def take(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
+        nonlocal is_stopping
+        if is_stopping:
             os._exit(exit_codes.ERROR)
-        asked = True
+        is_stopping = True
         console.print("Stopping after the current run.")
         stop()
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.agents import AGENTS
-from memory_assets.cli.installing.jsonc import Step, value_at, with_value, without_item
-from memory_assets.cli.installing.other_programs import in_a_shell, replace_file
+from memory_assets.cli.installing.jsonc import Step, value_at, with_value, without_value
+from memory_assets.cli.installing.other_programs import replace_file, shell_command
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import listed_paths
 from memory_assets.requests.arguments import chosen
@@ -27,9 +27,12 @@ from memory_assets.settings import Settings
 
 @dataclass(frozen=True)
 class _Hooks:
-    """Where an agent's hooks stand: in a file below its home, which `variable` may name, or below a
-    project. `matchers` are those of the sessions that are new; a `timeout` is in the agent's unit,
-    10 seconds. `arguments` is what the hook runs."""
+    """Where an agent's hooks are, and what ours contains.
+
+    `user_file` is below the agent's home, which the environment variable `variable` may name, and
+    `project_file` below a project. `matchers` select new sessions. `timeout` is 10 seconds in the
+    agent's unit. `arguments` are those of `memory`.
+    """
 
     home: str
     variable: str
@@ -85,7 +88,7 @@ def change_hook(settings: Settings, agent: str, project: Path | None, uninstall:
         before = path.read_text() if path.exists() else ""
         after = _without_ours(before)
         if not uninstall:
-            command = f"{in_a_shell(settings)} {hooks.arguments}"
+            command = f"{shell_command(settings)} {hooks.arguments}"
             after = _with_hook(after, hooks, command)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not JSON"
@@ -148,19 +151,19 @@ def _without_ours(text: str) -> str:
     empty then."""
     groups = value_at(text, _PLACE)
     numbered = list(enumerate(groups)) if isinstance(groups, list) else []
-    for at, group in reversed(numbered):
+    for position, group in reversed(numbered):
         for command in filter(_OURS.search, _commands(group)):
-            place: list[Step] = [*_PLACE, at, "hooks"]
-            text = without_item(text, [*place, ("command", command)])
+            place: list[Step] = [*_PLACE, position, "hooks"]
+            text = without_value(text, [*place, ("command", command)])
             if value_at(text, place) == []:
-                text = without_item(text, place[:-1])
+                text = without_value(text, place[:-1])
             for container in (_PLACE, _PLACE[:1]):
                 if value_at(text, container) in ([], {}):
-                    text = without_item(text, container)
+                    text = without_value(text, container)
     return text
 
 
 def _commands(group: Any) -> list[str]:
     hooks = group.get("hooks") if isinstance(group, dict) else None
-    given = [hook.get("command") for hook in hooks or () if isinstance(hook, dict)]
-    return [hook for hook in given if isinstance(hook, str)]
+    commands = [hook.get("command") for hook in hooks or () if isinstance(hook, dict)]
+    return [hook for hook in commands if isinstance(hook, str)]

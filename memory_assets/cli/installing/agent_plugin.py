@@ -1,8 +1,8 @@
 """`memory plugin`: the plugin for Claude Code as a directory that starts this installation.
 
-https://code.claude.com/docs/en/plugins-reference. The directory is a marketplace of one plugin
-besides, because Claude Code installs from marketplaces and keeps a copy of what it installs, which
-could not find this installation by a relative path.
+https://code.claude.com/docs/en/plugins-reference. The directory is also a marketplace with this one
+plugin, because Claude Code installs from marketplaces. It runs a copy of what it installs, so the
+plugin names this installation by an absolute path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from memory_assets.cli.commands import PATH, command
-from memory_assets.cli.installing.other_programs import in_a_shell, memory_program, variables
+from memory_assets.cli.installing.other_programs import memory_program, shell_command, variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import PLUGIN_DIR
 from memory_assets.settings import Settings, load_settings
@@ -40,16 +40,11 @@ def plugin(directory: Path | None) -> None:
     the two commands that install it.
     """
     settings = load_settings()
-    target = (directory or plugin_dir(settings)).expanduser().resolve()
+    target = (directory or settings.data_dir / "claude-plugin").expanduser().resolve()
     write_plugin(settings, target)
     click.echo(f"The plugin is in {target}. Install it with:")
     click.echo(f"claude plugin marketplace add {quote(str(target))}")
     click.echo("claude plugin install memory@memory-assets")
-
-
-def plugin_dir(settings: Settings) -> Path:
-    """Return where the plugin is written unless a directory is named."""
-    return settings.data_dir / "claude-plugin"
 
 
 def is_plugin(directory: Path) -> bool:
@@ -82,8 +77,8 @@ def write_plugin(settings: Settings, target: Path) -> None:
         hooks = _read(target / "hooks" / "hooks.json")
         for group in hooks["hooks"]["SessionStart"]:
             for hook in group["hooks"]:
-                said = hook["command"].removeprefix("memory ")
-                hook["command"] = f"{in_a_shell(settings)} {said}"
+                arguments = hook["command"].removeprefix("memory ")
+                hook["command"] = f"{shell_command(settings)} {arguments}"
         _write(target / "hooks" / "hooks.json", hooks)
     except OSError as error:
         raise ConfigurationError(f"{target} cannot be written: {error.strerror}") from None

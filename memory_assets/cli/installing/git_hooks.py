@@ -1,7 +1,7 @@
 """`memory install-hooks`: Git runs `memory index` after a pull and after a switch of branch.
 
-The lines stand at the top of the hooks `post-merge` and `post-checkout`, in the directory where Git
-looks for hooks, so that what else a hook does is done as before, with its exit code:
+The lines are put at the top of the hooks `post-merge` and `post-checkout`, in the directory where
+Git looks for hooks, so that the rest of a hook runs as before and decides its exit code:
 https://git-scm.com/docs/githooks
 """
 
@@ -17,7 +17,7 @@ from shlex import quote
 import click
 
 from memory_assets.cli.commands import PATH, command, flag
-from memory_assets.cli.installing.other_programs import in_a_shell, replace_file
+from memory_assets.cli.installing.other_programs import replace_file, shell_command
 from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.files.shared import locked, replace_text
@@ -80,9 +80,9 @@ def _note_checkout(data_dir: Path, checkout: Path) -> None:
     data_dir.mkdir(parents=True, exist_ok=True)
     path = data_dir / CHECKOUTS_FILE
     with locked(path.with_suffix(".lock"), 30.0, f"{path} is being written"):
-        known = checkouts_with_hooks(data_dir)
-        if checkout not in known:
-            replace_text(path, "".join(f"{folder}\n" for folder in (*known, checkout)))
+        noted = checkouts_with_hooks(data_dir)
+        if checkout not in noted:
+            replace_text(path, "".join(f"{folder}\n" for folder in (*noted, checkout)))
 
 
 def hooks_of(directory: Path) -> list[tuple[Path, bytes]]:
@@ -105,7 +105,7 @@ def _of_git(directory: Path) -> tuple[Path, Path]:
     """Return the top directory of a checkout, and the directory where Git looks for its hooks.
 
     Raises:
-        ConfigurationError: it is no checkout.
+        ConfigurationError: the directory is in no checkout.
         GitFailed: git cannot be run.
     """
     top = Path(_rev_parse(directory, "--show-toplevel")).resolve()
@@ -156,15 +156,15 @@ def _mark(checkout: Path) -> bytes:
 
 
 def _lines(settings: Settings, checkout: Path, directory: Path) -> bytes:
-    """Return what a hook does: index the workspace that a directory is in, but not if files were
-    checked out and no branch (the third argument of `post-checkout` is 0), nor in another
-    checkout."""
-    known = {workspace.root for workspace in Workspaces(settings.data_dir).all()}
-    root = next((parent for parent in (directory, *directory.parents) if parent in known), checkout)
-    program = in_a_shell(settings, "nohup ")
-    here = f'"$(pwd -P)" = {quote(str(checkout))}'
+    """Return the lines of a hook that index the workspace of a directory. They do nothing if files
+    instead of a branch were checked out (then the third argument of `post-checkout` is 0), and in
+    another checkout, because worktrees share hooks."""
+    roots = {workspace.root for workspace in Workspaces(settings.data_dir).all()}
+    root = next((parent for parent in (directory, *directory.parents) if parent in roots), checkout)
+    program = shell_command(settings, "nohup ")
+    is_in_checkout = f'"$(pwd -P)" = {quote(str(checkout))}'
     return os.fsencode(
-        f'if [ "${{0##*/}}:${{3-}}" != post-checkout:0 ] && [ {here} ]\n'
+        f'if [ "${{0##*/}}:${{3-}}" != post-checkout:0 ] && [ {is_in_checkout} ]\n'
         f"then {program} index {quote(str(root))} "
         "</dev/null >/dev/null 2>&1 &\nfi\n"
     )
@@ -177,7 +177,8 @@ def _with_lines(path: Path, mark: bytes, lines: bytes) -> bytes:
         ConfigurationError: it is a program of another kind, or switched off.
     """
     before = path.read_bytes() if path.exists() else _NEW
-    begin, end = b"# >>> %b >>>\n" % mark, b"# <<< %b <<<\n" % mark
+    begin = b"# >>> %b >>>\n" % mark
+    end = b"# <<< %b <<<\n" % mark
     text = re.sub(re.escape(begin) + b".*?" + re.escape(end), b"", before, flags=re.DOTALL)
     if not lines:
         return b"" if text == _NEW else text

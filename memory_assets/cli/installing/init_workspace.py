@@ -1,4 +1,4 @@
-"""`memory init-workspace`: the files in which editors and agents find this memory."""
+"""`memory init-workspace`: write the files by which editors and agents start this memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from memory_assets import __version__
 from memory_assets.cli.commands import PATH, command
-from memory_assets.cli.installing.jsonc import Step, value_at, with_value, without_item
+from memory_assets.cli.installing.jsonc import Step, value_at, with_value, without_value
 from memory_assets.cli.installing.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError
 from memory_assets.settings import Settings, load_settings
@@ -21,7 +21,8 @@ _FOLDER = "${workspaceFolder}"
 _NEEDED = ("command", "args", "env", "options")
 """Keys that are overwritten in an entry that exists; the others may be the user's choice."""
 _Entry = tuple[Sequence[Step], dict[str, Any]]
-_WATCH, _FULL = "memory: watch", "memory: full re-index"
+_WATCH = "memory: watch"
+_FULL = "memory: full re-index"
 _PLACES: dict[Path, list[tuple[Step, ...]]] = {
     _TASKS: [("tasks", ("label", label)) for label in (_WATCH, _FULL)],
     Path(".vscode", "mcp.json"): [("servers", "memory")],
@@ -72,7 +73,7 @@ def files_with_entries(directory: Path) -> list[tuple[Path, bytes]]:
             text = left = path.read_text()
             for place in places:
                 if _is_ours(value_at(left, place)):
-                    left = without_item(left, place)
+                    left = without_value(left, place)
         except (OSError, ValueError):
             continue
         if left != text:
@@ -98,9 +99,10 @@ def _is_all_ours(path: Path) -> bool:
 def _is_ours(entry: Any) -> bool:
     """Return whether an entry starts this program as `init-workspace` has it started; another
     program may be called `memory`, too."""
-    command, arguments = (
-        (entry.get("command"), entry.get("args")) if isinstance(entry, dict) else (None, None)
-    )
+    if not isinstance(entry, dict):
+        return False
+    command = entry.get("command")
+    arguments = entry.get("args")
     return (
         isinstance(command, str)
         and Path(command).name in ("memory", "memory.exe")
@@ -161,19 +163,20 @@ def _with_entries(path: Path, entries: Sequence[_Entry]) -> tuple[bytes, bytes]:
         if path.name == _TASKS.name and value_at(text, ("version",)) is None:
             text = with_value(text, ("version",), "2.0.0")
         for place, entry in entries:
-            known = isinstance(value_at(text, place), dict)
-            needed = {name: entry[name] for name in _NEEDED if name in entry} if known else entry
-            text = _with_value(text, place, needed)
+            members = entry
+            if isinstance(value_at(text, place), dict):
+                members = {name: entry[name] for name in _NEEDED if name in entry}
+            text = _merged(text, place, members)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not what VS Code reads"
         raise ConfigurationError(f"{path} cannot be changed: {reason}; correct it") from None
     return before, text.encode()
 
 
-def _with_value(text: str, place: Sequence[Step], value: Any) -> str:
-    """Return a text with a value at a place; of an object that is there, other members stay."""
+def _merged(text: str, place: Sequence[Step], value: Any) -> str:
+    """Return a text with a value at a place; an object is merged into the one that is there."""
     if not (isinstance(value, dict) and isinstance(value_at(text, place), dict)):
         return with_value(text, place, value)
     for name, member in value.items():
-        text = _with_value(text, (*place, name), member)
+        text = _merged(text, (*place, name), member)
     return text

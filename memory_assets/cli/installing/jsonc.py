@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 Step = str | int | tuple[str, str]
-"""A way from a value to one in it: the name of a member, the number of an element of a list, or
-name and value of a member of the wanted element, which is the last that has it."""
+"""A step from a value into it: the name of a member; the index of a list's element; or a name and a
+value, which select the last element of a list whose member of that name has that value."""
 _STRING = r'"(?:\\.|[^"\\\n])*"'
 _COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
@@ -73,7 +73,7 @@ def with_value(text: str, path: Sequence[Step], value: Any) -> str:
     return text[:at] + _written(value, text, _indent(text, at)) + text[end:]
 
 
-def without_item(text: str, path: Sequence[Step]) -> str:
+def without_value(text: str, path: Sequence[Step]) -> str:
     """Return a text without the item at a path; its container stays. The same text if there is no
     such item.
 
@@ -83,13 +83,16 @@ def without_item(text: str, path: Sequence[Step]) -> str:
     plain = _without_comments(_whole(text))
     commas = _COMMENT.sub(_blank, text)
     at = _skip(plain, int(plain.startswith("\ufeff")))
-    opened, close, place, items = at, at, 0, list[_Item]()
+    opened = close = at
+    place = 0
+    items: list[_Item] = []
     for step in path:
         items, close = _items(plain, at) if plain[at] in "{[" else ([], at)
         matches = _fitting(plain, items, step)
         if not matches:
             return text
-        opened, place = at, matches[-1]
+        opened = at
+        place = matches[-1]
         at = items[place].value
     item = items[place]
     begin = len(text[: item.begin].rstrip())
@@ -133,7 +136,8 @@ def _items(plain: str, at: int) -> tuple[list[_Item], int]:
     named = plain[at] == "{"
     at = _skip(plain, at + 1)
     while plain[at] not in "}]":
-        begin, name = at, ""
+        begin = at
+        name = ""
         if named:
             name, at = _DECODER.raw_decode(plain, at)
             at = _skip(plain, _skip(plain, at) + 1)

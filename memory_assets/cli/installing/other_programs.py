@@ -1,5 +1,5 @@
-"""How Git's hooks, editors and agents start this installation's `memory`, and the files that say so
-to them."""
+"""The command by which Git's hooks, editors and agents start this installation's `memory`, and
+writing the files that contain it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def variables(settings: Settings) -> dict[str, str]:
     return {**environment, "MEMORY_TENANT": settings.tenant} if settings.tenant else environment
 
 
-def in_a_shell(settings: Settings, wrapped_in: str = "") -> str:
-    """Return how a shell starts this installation's `memory` with those variables."""
-    given = "".join(f"{name}={quote(value)} " for name, value in variables(settings).items())
-    return f"{given}{wrapped_in}{quote(memory_program())}"
+def shell_command(settings: Settings, wrapped_in: str = "") -> str:
+    """Return the words by which a shell starts this installation's `memory` in this environment,
+    after `wrapped_in` ("nohup ", for example)."""
+    assignments = "".join(f"{name}={quote(value)} " for name, value in variables(settings).items())
+    return f"{assignments}{wrapped_in}{quote(memory_program())}"
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:

@@ -49,10 +49,13 @@ _WORKING = (
 
 
 @dataclass
-class Found:
-    """What is there: `edited` are files of other programs that only lose what was added, with
-    their contents without it (b"" if nothing else is in them); `removed` are files and directories
-    with their sizes; `kept` are others, and why."""
+class Installed:
+    """What this program left on a machine.
+
+    `edited`: files of other programs, and their contents without what was added (b"" if nothing
+    else is in them). `removed`: files and directories to delete, with their sizes. `kept`: others,
+    and why they stay.
+    """
 
     edited: dict[Path, bytes] = field(default_factory=dict)
     removed: dict[Path, int] = field(default_factory=dict)
@@ -69,7 +72,7 @@ def uninstall(yes: bool, keep_data: bool) -> None:
     never touched. The program itself is removed with pip, or with its checkout.
     """
     settings = load_settings()
-    plan = find(settings, keep_data=keep_data)
+    plan = find_installed(settings, keep_data=keep_data)
     for line in _lines(plan):
         click.echo(line)
     if not plan.edited and not plan.removed:
@@ -78,15 +81,15 @@ def uninstall(yes: bool, keep_data: bool) -> None:
     if not yes:
         click.echo("Nothing was changed. `memory uninstall --yes` removes all of this.")
         return
-    remove(settings, plan)
+    remove_installed(settings, plan)
     click.echo("Removed. The program itself: pip uninstall memory-assets, or delete its checkout.")
     click.echo("Claude Code's plugin, if you installed it: claude plugin uninstall memory")
 
 
-def find(settings: Settings, *, keep_data: bool = False) -> Found:
-    """Return what is on this machine, looking for hooks in the user's settings and in the
-    projects and workspaces on record."""
-    plan = Found(edited=dict(without_completion()))
+def find_installed(settings: Settings, *, keep_data: bool = False) -> Installed:
+    """Return what is on this machine, with the hooks in the user's settings and in the projects
+    and workspaces on record."""
+    plan = Installed(edited=dict(without_completion()))
     directories = list(_directories(settings))
     for path in hooked_files(directories):
         plan.edited[path] = without_hook(path) or b""
@@ -94,24 +97,25 @@ def find(settings: Settings, *, keep_data: bool = False) -> Found:
         plan.edited |= dict([*hooks_of(directory), *files_with_entries(directory)])
     if keep_data:
         return plan
-    key, ours = user_config_dir() / KEY_FILE, list(_of_memory(settings.data_dir))
-    of_default = bool(ours) and settings.data_dir == DATA_DIR
+    key = user_config_dir() / KEY_FILE
+    own = list(_of_memory(settings.data_dir))
+    of_default = bool(own) and settings.data_dir == DATA_DIR
     key_goes = of_default and not (DATA_DIR / "tenants").exists()
     waiting = waiting_files(settings.data_dir)
     copies = tombstones_copies(settings.data_dir)
-    for path in (*ours, user_cache_dir(), *copies, *waiting, *([key] if key_goes else [])):
+    for path in (*own, user_cache_dir(), *copies, *waiting, *([key] if key_goes else [])):
         if path.exists():
             plan.removed[path] = _size(path)
     if key.exists() and not key_goes:
         plan.kept[key] = "all memories of this user need it; delete it after the last of them"
     if SETTINGS_FILE.exists():
         plan.kept[SETTINGS_FILE] = "you wrote it"
-    plan.kept |= _others(settings.data_dir, ours)
+    plan.kept |= _others(settings.data_dir, own)
     return plan
 
 
-def remove(settings: Settings, plan: Found) -> None:
-    """Remove what was found; the key last, without which the rest says nothing.
+def remove_installed(settings: Settings, plan: Installed) -> None:
+    """Remove what was found; the key last, because without it the rest is unreadable.
 
     Raises:
         StoreBusy: a process is writing there.
@@ -150,13 +154,19 @@ def _directories(settings: Settings) -> Iterator[Path]:
     from memory_assets.stores.catalog.catalog import catalog_of
     from memory_assets.stores.workspaces import Workspaces
 
-    known: dict[Path, None] = dict.fromkeys([Path.cwd(), *checkouts_with_hooks(settings.data_dir)])
+    directories: dict[Path, None] = dict.fromkeys(
+        [Path.cwd(), *checkouts_with_hooks(settings.data_dir)]
+    )
     with suppress(MemoryAssetsError):
-        known |= dict.fromkeys(workspace.root for workspace in Workspaces(settings.data_dir).all())
+        directories |= dict.fromkeys(
+            workspace.root for workspace in Workspaces(settings.data_dir).all()
+        )
     with suppress(MemoryAssetsError), closing(catalog_of(settings.data_dir)) as catalog:
         roots = catalog.rows("SELECT DISTINCT directory FROM sources")
-        known |= {Path(str(root)): None for (root,) in roots if root}
-    yield from (directory for directory in known if directory.is_absolute() and directory.is_dir())
+        directories |= {Path(str(root)): None for (root,) in roots if root}
+    yield from (
+        directory for directory in directories if directory.is_absolute() and directory.is_dir()
+    )
 
 
 def _has_memory(data_dir: Path) -> bool:
@@ -164,8 +174,8 @@ def _has_memory(data_dir: Path) -> bool:
 
 
 def _of_memory(data_dir: Path) -> Iterator[Path]:
-    """Yield what of this program is in a directory: directories whole if nothing else is in them,
-    else what is of them."""
+    """Yield what this program wrote into a data directory: a directory as a whole if nothing else
+    is in it, else its parts."""
     patterns = OURS if _has_memory(data_dir) else ("claude-plugin", "hooked_checkouts.*")
     for path in (path for pattern in patterns for path in sorted(data_dir.glob(pattern))):
         if not path.is_dir():
@@ -192,36 +202,36 @@ def _parts(directory: Path) -> list[Path]:
             notes = (REPLICA_FILE, "pull.lock")
             return [path for path in inside if any((path / note).exists() for note in notes)]
         case "dagster":
-            ours = (directory / "instance.lock").exists()
+            is_own = (directory / "instance.lock").exists()
         case "chroma":
             beside = ("chroma.lock", "chroma.token")
             locked = any((directory.parent / name).exists() for name in beside)
-            ours = locked and (directory / DATABASE).exists()
+            is_own = locked and (directory / DATABASE).exists()
         case "claude-plugin":
-            ours = is_plugin(directory)
+            is_own = is_plugin(directory)
         case _:
-            ours = True
-    return inside if ours else []
+            is_own = True
+    return inside if is_own else []
 
 
-def _others(data_dir: Path, ours: Sequence[Path]) -> dict[Path, str]:
+def _others(data_dir: Path, own: Sequence[Path]) -> dict[Path, str]:
     """Return what stays of a data directory, and why."""
     if not data_dir.is_dir():
         return {}
     if not _has_memory(data_dir):
         return {data_dir: "it holds no memory, so the rest of it stays"}
-    kept = {}
-    for path in sorted(set(data_dir.iterdir()) - set(ours)):
+    remaining = {}
+    for path in sorted(set(data_dir.iterdir()) - set(own)):
         if path.name == "tenants":
-            kept[path] = "memories of tenants; run the command with the MEMORY_TENANT of each"
-        elif any(path in our.parents for our in ours):
-            others = sorted(set(path.iterdir()) - set(ours))
-            kept |= dict.fromkeys(others, "this program did not write it")
+            remaining[path] = "memories of tenants; run the command with the MEMORY_TENANT of each"
+        elif any(path in our.parents for our in own):
+            others = sorted(set(path.iterdir()) - set(own))
+            remaining |= dict.fromkeys(others, "this program did not write it")
         elif any(path.match(pattern) for pattern in OURS):
-            kept[path] = "nothing in it shows that this program wrote it"
+            remaining[path] = "nothing in it shows that this program wrote it"
         else:
-            kept[path] = "nothing of this program has that name"
-    return kept
+            remaining[path] = "nothing of this program has that name"
+    return remaining
 
 
 def _size(path: Path) -> int:
@@ -231,7 +241,7 @@ def _size(path: Path) -> int:
     return sum(file.lstat().st_size for file in files if file.is_file() and not file.is_symlink())
 
 
-def _lines(plan: Found) -> Iterator[str]:
+def _lines(plan: Installed) -> Iterator[str]:
     """Yield what is there, in words."""
     if plan.edited:
         yield f"{counted(len(plan.edited), 'file')} of other programs lose what was added:"

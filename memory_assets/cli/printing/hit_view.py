@@ -16,12 +16,12 @@ from memory_assets.recall.sessions.session import asked_in, done_in
 from memory_assets.serving.answer_lines import (
     NOT_SURE,
     age,
-    also_there,
-    answered_in,
+    answering_turn_id,
+    copies_note,
     later_lines,
     place_in_turn,
     project_name,
-    unsure,
+    unsure_note,
 )
 from memory_assets.serving.layout import Layout, cells, cut_to_width, styled, wrapped
 from memory_assets.serving.visible_text import printable, without_markdown
@@ -30,16 +30,16 @@ from memory_assets.writing_systems import UNSPACED, pieces
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
-_LINES = 3
-_LINES_OF_FIRST_HITS = (7, _LINES, 2)
-"""Lines of text of the first hits: the very first mostly answers (docs/retrieval.md, "Excerpts").
-"""
-_LINES_OF_LATER_HITS = 2
-"""Lines of text of each later hit."""
-"""Most lines of a hit's text: ten hits fit two screens of 24 lines."""
+_EXACT_LINES = 3
+"""Most lines of a hit of an exact search."""
+_FIRST_HITS_LINES = (7, 3, 2)
+"""Most lines of text of the first hits: the first one mostly answers (docs/retrieval.md,
+"Excerpts"). Ten hits fit two screens of 24 lines."""
+_LATER_HITS_LINES = 2
 _INDENT = "   "
-_SHORTEST_TITLE = 16
-_LONGEST_PLACE = 24
+_LEAST_TITLE = 16
+"""Cells of a title below which age and place give way to it."""
+_MOST_PLACE = 24
 _TELLING_WORDS = 4
 """A shorter prompt, such as "go ahead", does not tell one turn from others."""
 
@@ -62,11 +62,11 @@ def terminal_lines(
     with `full`, the whole text of each hit; ages as of `now`. Hits of one session stand together
     below the best of them; `by_time`, only those that follow one another."""
     if answer["weak"]:
-        yield cut_to_width(unsure(answer["missing"]), width)
+        yield cut_to_width(unsure_note(answer["missing"]), width)
     view = HitView(memory, answer, width, colours=colours, full=full, now=now)
     for group in by_session(answer["hits"], by_time=by_time):
-        for at, ranked in enumerate(group):
-            yield from view.lines(ranked, again=at > 0)
+        for position, ranked in enumerate(group):
+            yield from view.lines(ranked, again=position > 0)
     if not answer["hits"]:
         yield "Nothing found."
 
@@ -76,7 +76,7 @@ def what_to_type(memory: Memory, answer: Mapping[str, Any]) -> Iterator[str]:
     what it asks."""
     for first in answer["hits"][:1]:
         short = memory.short_ids([_session_of(first)])
-        if turn_id := answered_in(first):
+        if turn_id := answering_turn_id(first):
             shown_id = _shown_id({**first, "id": turn_id, "turn_id": turn_id}, short)
             yield f"memory show {shown_id}: all of the turn that answers the first one"
             return
@@ -119,7 +119,8 @@ class HitView:
         self._now = now or datetime.now(UTC)
         self._answer = answer
         self._width = Layout(width).room
-        self._colours, self._full = colours, full
+        self._colours = colours
+        self._full = full
         self._lake = memory.lake
         rows = [hit["metadata"] for hit in answer["hits"]]
         sessions = [(row["project"], row["session_id"]) for row in rows]
@@ -133,11 +134,11 @@ class HitView:
         self._projects = {project for project, _ in sessions}
 
     @cached_property
-    def _done(self) -> dict[str, str]:
+    def _actions(self) -> dict[str, str]:
         return done_in(self._lake, self._turns)
 
     @cached_property
-    def _asked(self) -> dict[str, str]:
+    def _prompts(self) -> dict[str, str]:
         return asked_in(self._lake, self._turns)
 
     def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
@@ -149,9 +150,7 @@ class HitView:
         weak = f"{NOT_SURE}: " if hit["weak"] and not self._answer["weak"] else ""
         shown_id = printable(_shown_id(hit, self._short))
         room = self._width - len(indent) - len(_INDENT)
-        below = (
-            shown_id == hit["id"] and cells(shown_id) + 2 + _SHORTEST_TITLE > room
-        )  # a long path
+        below = shown_id == hit["id"] and cells(shown_id) + 2 + _LEAST_TITLE > room  # a long path
         yield indent + _head(
             f"{rank}. ",
             weak + self._title(hit, again),
@@ -163,22 +162,23 @@ class HitView:
         indent += _INDENT
         if below:
             yield indent + (styled(shown_id, "cyan") if self._colours else shown_id)
-        if copies := also_there(hit["metadata"]):
+        if copies := copies_note(hit["metadata"]):
             yield indent + cut_to_width(printable(copies), room)
-        for line in self._text(hit, room, _lines_of(rank)):
+        most = _FIRST_HITS_LINES[rank - 1] if rank <= len(_FIRST_HITS_LINES) else _LATER_HITS_LINES
+        for line in self._text(hit, room, most):
             yield f"{indent}{line}".rstrip()
         for line in later_lines(hit):
             yield indent + cut_to_width(printable(line), room)
 
     def _place(self, hit: Mapping[str, Any]) -> str:
-        """Return the project of a hit, where the hits are of several, and its memory, if that is
-        another one."""
+        """Return the project of a hit, if the hits are of several, and its memory, if that was
+        pulled."""
         metadata = hit["metadata"]
-        of = f"in {metadata['memory']}" if metadata.get("memory", OWN) != OWN else ""
+        memory = f"in {metadata['memory']}" if metadata.get("memory", OWN) != OWN else ""
         several = len(self._projects) > 1 or "memory" in metadata
         project = project_name(metadata) if several else ""
-        most = min(_LONGEST_PLACE, self._width // 4)
-        return cut_to_width(printable(f"{project} {of}".strip()), most)
+        most = min(_MOST_PLACE, self._width // 4)
+        return cut_to_width(printable(f"{project} {memory}".strip()), most)
 
     def _text(self, hit: Mapping[str, Any], room: int, most: int) -> Iterator[str]:
         """Yield the lines of a hit's text, `most` of them, after where it stands if it was searched
@@ -191,28 +191,32 @@ class HitView:
         if "record" in hit["metadata"]:
             yield cut_to_width(printable(f"{place_in_turn(hit['metadata'])}:"), room)
         literal = re.compile(r"\s+".join(map(re.escape, query.split())), re.IGNORECASE)
-        for line in wrapped(" ".join(printable(hit["text"]).split()), room)[:_LINES]:
-            yield literal.sub(_as_marked, line) if self._colours else line
+        for line in wrapped(" ".join(printable(hit["text"]).split()), room)[:_EXACT_LINES]:
+            yield (
+                literal.sub(lambda match: styled(match[0], "marked"), line)
+                if self._colours
+                else line
+            )
 
     def _title(self, hit: Mapping[str, Any], again: bool) -> str:
         if "file_path" in (row := hit["metadata"]):
             name = row["file_path"].rpartition("/")[2]  # the id beside it has the whole path
             return printable(f"{name}:{row['line_start']}  {row['section_heading']}").rstrip()
-        own = hit["metadata"].get("title") or self._done.get(hit["turn_id"], "")
+        own = hit["metadata"].get("title") or self._actions.get(hit["turn_id"], "")
         of_session = self._titles.get(hit["metadata"]["session_id"], "")
         if again:
-            title = own or self._told(hit) or "same session"
+            title = own or self._distinguishing_prompt(hit) or "same session"
         elif own and of_session and own not in of_session and not hit["metadata"].get("title"):
             title = f"{own} · {of_session}"
         else:
             title = own or of_session or hit["text"]
         return without_markdown(printable(" ".join(title[: 2 * self._width].split())))
 
-    def _told(self, hit: Mapping[str, Any]) -> str:
+    def _distinguishing_prompt(self, hit: Mapping[str, Any]) -> str:
         """Return what was asked in the turn of a hit, "" if that does not tell it from others."""
-        asked = self._asked.get(hit["turn_id"], "")
-        words = asked[: self._width].split()
-        return asked if sum(map(_count_of_words, words)) >= _TELLING_WORDS else ""
+        prompt = self._prompts.get(hit["turn_id"], "")
+        words = prompt[: self._width].split()
+        return prompt if sum(map(_count_of_words, words)) >= _TELLING_WORDS else ""
 
 
 def _count_of_words(run: str) -> int:
@@ -231,12 +235,6 @@ def _shown_id(hit: Mapping[str, Any], short: Mapping[str, str]) -> str:
     return short_form(shown.replace(session, short[session]))
 
 
-def _lines_of(rank: int) -> int:
-    """Return how many lines of a hit's text are shown, by its place from 1 on."""
-    first = _LINES_OF_FIRST_HITS
-    return first[rank - 1] if rank <= len(first) else _LINES_OF_LATER_HITS
-
-
 def _head(
     rank: str, title: str, facts: tuple[str, str], place: str, *, width: int, colours: bool
 ) -> str:
@@ -244,14 +242,14 @@ def _head(
     room."""
     age, shown_id = facts
     for part in ((age, shown_id, place), (age, shown_id), (shown_id or age,)):
-        said = "  ".join(filter(None, part))
-        room = width - len(rank) - cells(said) - 2
-        if room >= _SHORTEST_TITLE:
+        facts_text = "  ".join(filter(None, part))
+        room = width - len(rank) - cells(facts_text) - 2
+        if room >= _LEAST_TITLE:
             break
     title = cut_to_width(title, max(room, 1))
     if not colours:
-        return f"{rank}{title}  {said}"
-    return f"{rank}{styled(title, 'bold')}  {styled(said, 'cyan')}"
+        return f"{rank}{title}  {facts_text}"
+    return f"{rank}{styled(title, 'bold')}  {styled(facts_text, 'cyan')}"
 
 
 def _body(
@@ -269,9 +267,11 @@ def _body(
 
     text = printable(hit["text"])
     title = hit["metadata"].get("title") or ""  # stands above, and an observation's text repeats it
-    said = hit["text"][: hit["prompt_length"]] or (title if hit["text"].startswith(title) else "")
-    prompt = len(printable(said))
-    if said is title:
+    prompt_text = hit["text"][: hit["prompt_length"]] or (
+        title if hit["text"].startswith(title) else ""
+    )
+    prompt = len(printable(prompt_text))
+    if prompt_text is title:
         prompt += len(text[prompt:]) - len(text[prompt:].lstrip(".:;… \n"))
     answering = excerpt(text, query, most * (room - 8), prompt, printable(hit["beside"]))
     paragraphs = without_markdown(text).splitlines() if full else [without_markdown(answering)]
@@ -289,9 +289,5 @@ def _marked(line: str, query: str) -> str:
     from memory_assets.recall.search.excerpts import marked_words
 
     return "".join(
-        styled(word, "marked") if asked else word for word, asked in marked_words(line, query)
+        styled(word, "marked") if is_match else word for word, is_match in marked_words(line, query)
     )
-
-
-def _as_marked(match: re.Match[str]) -> str:
-    return styled(match[0], "marked")

@@ -28,27 +28,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-
-_QUIET_LESS = "FRX"
-"""Options of less, unless the user has others: no pager for what fits the screen, colours as they
-are, and the text stays on the screen."""
-
-
-def page(shown: Iterable[str]) -> bool:
-    """Show lines on standard output through the pager: `$PAGER`, or less where it is installed.
-    Returns False, and shows none, if standard output is no terminal or there is no pager; an empty
-    `$PAGER` means none."""
-    command = shlex.split(os.environ.setdefault("PAGER", "less"))
-    if not sys.stdout.isatty() or not command or shutil.which(command[0]) is None:
-        return False
-    os.environ.setdefault("LESS", _QUIET_LESS)
-    with suppress(KeyboardInterrupt):  # of what is on the screen
-        click.echo_via_pager("\n".join(shown), color=True)
-    return True
-
-
 WORTH_SAYING_SECONDS = 5.0
-"""From when on it is said that words can be searched while meaning is still being made."""
+"""Seconds from which on the console says that search by words works, while vectors are still
+made."""
 _PIPED_WIDTH = 240
 _LEAST_WIDTH = 40
 _COLOURED = re.compile(
@@ -65,7 +47,8 @@ def open_console(*, stderr: bool = False) -> Console:
     # without emoji, because `agent-memory:x:` is a name, and colours for parts of dates
     terminal = Console(stderr=stderr, emoji=False, highlight=False)
     if not terminal.is_terminal:
-        terminal.width, terminal.soft_wrap = _PIPED_WIDTH, True
+        terminal.width = _PIPED_WIDTH
+        terminal.soft_wrap = True
     return terminal
 
 
@@ -109,7 +92,7 @@ def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
     stream = sys.stderr if stderr else sys.stdout
     if stderr and stream.isatty():
         lines = _wrapped(lines)
-    write_lines(shown_lines(lines, stream), stream)
+    write_lines(displayed_lines(lines, stream), stream)
 
 
 def _wrapped(lines: Iterable[str]) -> Iterator[str]:
@@ -122,10 +105,12 @@ def _wrapped(lines: Iterable[str]) -> Iterator[str]:
         yield from wrapper.wrap(printable(line)) or [""]
 
 
-def shown_lines(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
+def displayed_lines(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
     """Return lines as a stream shows them: without invisible characters, in colour if it has."""
     shown = map(printable, lines)
-    return map(_coloured, shown) if has_colours(stream) else shown
+    if not has_colours(stream):
+        return shown
+    return (_COLOURED.sub(_in_colour, line) for line in shown)
 
 
 def has_colours(stream: TextIO) -> bool:
@@ -145,8 +130,6 @@ def write_lines(lines: Iterable[str], stream: TextIO, *, paged: bool = False) ->
     """Write lines that are fit to be shown as they are, through the pager if they are `paged` and
     there is one."""
     if paged:
-        from memory_assets.cli.printing.rendering import page
-
         lines = list(lines)
         if page(lines):
             return
@@ -168,7 +151,7 @@ def print_answer(
 
 
 @contextmanager
-def said_if_long(seconds: float = 2.0) -> Iterator[None]:
+def notice_if_slow(seconds: float = 2.0) -> Iterator[None]:
     """Say on a terminal that memory is read, if a block takes longer than some seconds."""
     line = "Looking through what is kept ..."
     timer = Timer(seconds, print_lines, ([line],), {"stderr": True})
@@ -194,12 +177,8 @@ def print_recalled(
         shown = map(printable, lines)
         write_lines((frame.notice, *shown, frame.closing), sys.stdout)
     else:
-        write_lines(shown_lines(lines, sys.stdout), sys.stdout)
+        write_lines(displayed_lines(lines, sys.stdout), sys.stdout)
     print_lines(notes, stderr=True)
-
-
-def _coloured(line: str) -> str:
-    return _COLOURED.sub(_in_colour, line)
 
 
 def _in_colour(match: re.Match[str]) -> str:
@@ -247,3 +226,21 @@ class _Notices(logging.Handler):
             sys.stderr.write(f"{self.format(record)}\n")
         except (OSError, ValueError):  # the terminal went away
             self.handleError(record)
+
+
+_QUIET_LESS = "FRX"
+"""Options of less, unless the user has others: no pager for what fits the screen, colours as they
+are, and the text stays on the screen."""
+
+
+def page(shown: Iterable[str]) -> bool:
+    """Show lines on standard output through the pager: `$PAGER`, or less if that is installed.
+    Return False, and show nothing, if standard output is no terminal or there is no pager; an empty
+    `$PAGER` means none."""
+    command = shlex.split(os.environ.setdefault("PAGER", "less"))
+    if not sys.stdout.isatty() or not command or shutil.which(command[0]) is None:
+        return False
+    os.environ.setdefault("LESS", _QUIET_LESS)
+    with suppress(KeyboardInterrupt):  # of what is on the screen
+        click.echo_via_pager("\n".join(shown), color=True)
+    return True

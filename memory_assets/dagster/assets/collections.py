@@ -60,22 +60,26 @@ def _type(index: IndexedTable, name: str, column: str) -> str:
         return "double"
     if name in index.kind.counted:
         return "int64"
-    kept = index.table.schema.field(column).type
-    is_scalar = pa.types.is_integer(kept) or pa.types.is_floating(kept) or pa.types.is_boolean(kept)
-    return str(kept) if is_scalar else "string"
+    column_type = index.table.schema.field(column).type
+    is_scalar = (
+        pa.types.is_integer(column_type)
+        or pa.types.is_floating(column_type)
+        or pa.types.is_boolean(column_type)
+    )
+    return str(column_type) if is_scalar else "string"
 
 
-def _keywords(asset: str, of: str, where: str) -> dg.AssetsDefinition:
+def _keyword_asset(asset: str, rows: str, file: str) -> dg.AssetsDefinition:
     """Return the asset of a part of the keyword index."""
-    description = f"Terms, texts and vectors of {of}, in {where}."
+    description = f"Terms, texts and vectors of {rows}, in {file}."
     return step_asset(step_spec(asset, description, group=_GROUP, kinds={"sqlite"}), searched=True)
 
 
 COLLECTIONS = [_collection(index) for index in INDEXES]
-keyword_index = _keywords(STAGE, "all rows that a search can find", "`keywords.db`")
-workspace_keyword_index = _keywords(
+keyword_index = _keyword_asset(STAGE, "all rows that a search can find", "`keywords.db`")
+workspace_keyword_index = _keyword_asset(
     WORKSPACE_KEYWORDS, "the chunks of workspaces", "the same `keywords.db`"
 )
-agent_keyword_index = _keywords(
+agent_keyword_index = _keyword_asset(
     AGENT_KEYWORDS, "what agents wrote themselves", "the same `keywords.db`"
 )

@@ -1,5 +1,5 @@
-"""Charts as SVG: days as squares, weeks as bars, sizes as lines; hours as a table. Colours are the
-stylesheet's."""
+"""Charts as SVG: days as squares, weeks as bars, sizes as lines; hours as a table. The stylesheet
+has their colours."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from datetime import date, timedelta
 from markupsafe import Markup
 
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.serving.answer_lines import three_digits
+from memory_assets.serving.answer_lines import short_count
 from memory_assets.status import counted
 
 WEEKS = 53
-_SIDE, _GAP, _LEFT, _TOP, _HIGH, _TALL = 12, 2, 30, 16, 40, 80
+_SIDE = 12
+"""Side of the square of a day, in units of the image, as all lengths here."""
+_GAP = 2
+_LEFT = 30
+"""Room for the names of days, left of the squares."""
+_TOP = 16
+"""Room for the names of months, above the squares."""
+_LINE_HEIGHT = 40
+_BAR_HEIGHT = 80
 _STEP = _SIDE + _GAP
 _LEVELS = 4
 _GOLDEN_ANGLE = 137.5
@@ -79,7 +87,8 @@ class StackedWeeks:
 def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) -> StackedWeeks:
     """Return the counts of each name by week, up to that of `last`, as stacked bars: the largest
     names by themselves, the others together."""
-    named, others = list(counts)[:_LEVELS], list(counts)[_LEVELS:]
+    named = list(counts)[:_LEVELS]
+    others = list(counts)[_LEVELS:]
     rest: Counter[date] = Counter()
     for name in others:
         rest.update(counts[name])
@@ -89,14 +98,14 @@ def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) ->
     starts = [monday + timedelta(weeks=number) for number in range(WEEKS)]
     most = max((sum(weeks[start] for _, weeks, _ in rows) for start in starts), default=0) or 1
     in_all = sum(weeks[start] for _, weeks, _ in rows for start in starts)
-    scale = f"$ {most:,.0f}" if unit == "dollars" else three_digits(round(most))
+    scale = f"$ {most:,.0f}" if unit == "dollars" else short_count(round(most))
     parts = [*_months(monday), _label(0, _TOP + 8, scale)]
     for number, start in enumerate(starts):
-        top = float(_TOP + _TALL)
+        top = float(_TOP + _BAR_HEIGHT)
         for name, weeks, level in rows:
             if not weeks[start]:
                 continue
-            height = _TALL * weeks[start] / most
+            height = _BAR_HEIGHT * weeks[start] / most
             top -= height
             parts.append(
                 Markup(
@@ -109,7 +118,7 @@ def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) ->
             )
     label = f"{in_all:,.0f} {unit} from the week of {monday} on, at most {most:,.0f} in one"
     return StackedWeeks(
-        _image(label, _TOP + _TALL, parts), {name: level for name, _, level in rows}
+        _image(label, _TOP + _BAR_HEIGHT, parts), {name: level for name, _, level in rows}
     )
 
 
@@ -117,7 +126,8 @@ def span_bar(start: int, end: int, size: int) -> Markup:
     """Return where bytes from `start` to `end` lie in a file of `size`, as an image."""
     width = _LEFT + WEEKS * _STEP
     size = max(size, end, 1)
-    left, right = width * start / size, width * end / size
+    left = width * start / size
+    right = width * end / size
     parts = [
         Markup('<rect class="heat-0" width="{}" height="12"/>').format(width),
         Markup('<rect class="heat-4" x="{:.1f}" width="{:.1f}" height="12"/>').format(
@@ -130,7 +140,8 @@ def span_bar(start: int, end: int, size: int) -> Markup:
 def agent_mark(name: str) -> Markup:
     """Return an agent's name behind a dot of its own colour."""
     place = KNOWN_AGENTS.index(name) if name in KNOWN_AGENTS else len(KNOWN_AGENTS)
-    hue, light = round(place * _GOLDEN_ANGLE) % 360, (40, 52)[place % 2]
+    hue = round(place * _GOLDEN_ANGLE) % 360
+    light = (40, 52)[place % 2]
     return Markup(
         '<span class="agent"><svg viewBox="0 0 8 8" aria-hidden="true">'
         '<circle cx="4" cy="4" r="4" fill="hsl({}, 60%, {}%)"/></svg>{}</span>'
@@ -141,15 +152,20 @@ def sparkline(values: Mapping[date, int], name: str) -> Markup:
     """Return how a number of bytes moved from day to day, as an image; nothing of a single day."""
     if len(values) < 2:
         return Markup("")
-    first, last = min(values), max(values)
-    most, days = max(values.values()) or 1, (last - first).days
+    first = min(values)
+    last = max(values)
+    most = max(values.values()) or 1
+    days = (last - first).days
     width = WEEKS * _STEP
     points = " ".join(
-        f"{width * (day - first).days / days:.1f},{_HIGH - (_HIGH - 2) * size / most:.1f}"
+        f"{width * (day - first).days / days:.1f},"
+        f"{_LINE_HEIGHT - (_LINE_HEIGHT - 2) * size / most:.1f}"
         for day, size in values.items()
     )
     label = f"{name}: {values[first]} bytes on {first}, {values[last]} on {last}"
-    return _image(label, _HIGH, [Markup('<polyline class="line" points="{}"/>').format(points)])
+    return _image(
+        label, _LINE_HEIGHT, [Markup('<polyline class="line" points="{}"/>').format(points)]
+    )
 
 
 def _image(label: str, height: int, parts: list[Markup], *, leads: bool = False) -> Markup:
@@ -184,7 +200,7 @@ def _scale(y: int, most: int, unit: str) -> Iterator[Markup]:
             level, _LEFT + _SIDE + level * _STEP, y, _SIDE, _SIDE
         )
     yield _label(
-        _LEFT + _SIDE + (_LEVELS + 1) * _STEP + _GAP, y + _SIDE - 2, f"{three_digits(most)} {unit}"
+        _LEFT + _SIDE + (_LEVELS + 1) * _STEP + _GAP, y + _SIDE - 2, f"{short_count(most)} {unit}"
     )
 
 
@@ -208,17 +224,14 @@ def _squares(
     while day <= last:
         week, row = divmod((day - monday).days, 7)
         count = shown.get(day, 0)
-        level, number = _level(count, most), counted(count, noun.removesuffix("s"))
+        level = _level(count, most)
+        number = counted(count, noun.removesuffix("s"))
         square = Markup(
             '<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2">'
             "<title>{} on {}</title></rect>"
         ).format(level, _LEFT + week * _STEP, _TOP + row * _STEP, _SIDE, _SIDE, number, day)
-        leads = address is not None and count
-        yield (
-            Markup('<a href="{}" aria-label="{} on {}">{}</a>').format(
-                address(day) if address else "", number, day, square
-            )
-            if leads
-            else square
-        )
+        if address is not None and count:
+            link = Markup('<a href="{}" aria-label="{} on {}">{}</a>')
+            square = link.format(address(day), number, day, square)
+        yield square
         day += timedelta(days=1)

@@ -22,8 +22,8 @@ _MOST_LISTED = 500
 
 @dataclass(frozen=True)
 class Field:
-    """One field. `choices` are values to choose from with what a person reads, empty for a text;
-    `usual` says what holds if nothing is chosen. `limits` are attributes of HTML."""
+    """One field. `choices` are pairs of a value and its label, empty for a text field; `usual` is
+    the value that applies if nothing is chosen; `limits` are attributes of HTML."""
 
     name: str
     value: str
@@ -45,9 +45,9 @@ def given_arguments(query: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def refused(shown: dict[str, Any]) -> Iterator[None]:
-    """Catch the errors of a form that was filled in wrongly: put the message (`problem`, "" for
-    none) and the `status` of the page into `shown`. Other errors are raised."""
+def form_errors(shown: dict[str, Any]) -> Iterator[None]:
+    """Catch errors of a form that was filled in wrongly, and put their message (`problem`, "" if
+    there was none) and the page's HTTP `status` into `shown`. Errors of the server are raised."""
     shown |= {"problem": "", "status": 200}
     try:
         yield
@@ -58,8 +58,8 @@ def refused(shown: dict[str, Any]) -> Iterator[None]:
 
 
 def listed_values(memory: Memory) -> dict[str, list[tuple[str, str]]]:
-    """Return the projects by which forms filter, with their names as people say them, those that
-    share a name with their directory, too; and the memories that were pulled to this machine."""
+    """Return values to choose from, by argument: the projects with their names (and directories, if
+    several share a name), and the memories that were pulled to this machine."""
     from memory_assets.recall.over import ALL, pulled_names
 
     pulled = pulled_names(memory.data_dir)
@@ -91,21 +91,23 @@ def fields(
 
 
 def _field(argument: Argument, name: str, value: str, listed: Sequence[tuple[str, str]]) -> Field:
-    default, limits = argument.default, argument.limits
+    default = argument.default
     choices = argument.choices
-    is_number, is_flag = argument.type is int, argument.type is bool
-    if is_flag:
-        choices, default = ("true", "false"), str(default).lower()
+    if argument.type is bool:
+        choices = ("true", "false")
+        default = str(default).lower()
     if isinstance(default, tuple):
         (default,) = default
-    kind = "number" if is_number else "text"
-    if name == "q":
-        kind = "search"
+    kind = "search" if name == "q" else "text"
+    if argument.type is int:
+        kind = "number"
     if argument.reads is parse_time and (day := _day(value)) is not None:
-        kind, value = "date", day
+        kind = "date"
+        value = day
     pairs = listed or [(choice, choice) for choice in choices]
     if listed and value and value not in dict(listed):
         pairs = [(value, value), *listed]
+    limits = argument.limits
     bounds = {"ge": "min", "le": "max", "max_length": "maxlength"}
     return Field(
         name,
@@ -118,10 +120,10 @@ def _field(argument: Argument, name: str, value: str, listed: Sequence[tuple[str
     )
 
 
-def _day(value: str) -> str | None:
+def _day(text: str) -> str | None:
     """Return the local day of a time as a date picker takes it, "" of none; None if it is no
     time."""
     try:
-        return parse_time(value).astimezone().date().isoformat() if value else ""
+        return parse_time(text).astimezone().date().isoformat() if text else ""
     except ConfigurationError:
         return None

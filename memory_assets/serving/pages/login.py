@@ -1,8 +1,8 @@
-"""Signing in where a token is asked for: a form takes the token and sets a cookie.
+"""Signing in if a token is required: a form takes the token and sets a cookie.
 
-The cookie is random and says nothing of the token. The server keeps a hash of it and when it ends,
-in memory: a restart ends all sessions. A browser sends it with no request of another site but
-with a link that its user follows, which only reads.
+The cookie is random and unrelated to the token. The server keeps its hash and the time of its end
+in memory, so a restart ends all sessions. A browser sends it with no request of another site,
+except when its user follows a link, which only reads (`SameSite=Lax`).
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ _MOST_SESSIONS = 1_000
 
 
 class SignIn:
-    """ASGI middleware that shows a form to whoever has neither cookie nor token; without a token to
-    ask for, everybody passes. Who sends wrong tokens has to wait (`WrongTokens`).
-    """
+    """ASGI middleware that answers requests without cookie or token by a form; with `token=None`
+    all requests pass. Wrong tokens are delayed (`WrongTokens`)."""
 
     def __init__(
         self, app: ASGIApp, token: str | None, clock: Callable[[], float] = time.monotonic
@@ -71,7 +70,7 @@ class SignIn:
     def _open(self) -> str:
         """Begin a session and return its cookie."""
         now = self._clock()
-        self._ends = {kept: ends for kept, ends in self._ends.items() if ends > now}
+        self._ends = {cookie_hash: ends for cookie_hash, ends in self._ends.items() if ends > now}
         while len(self._ends) >= _MOST_SESSIONS:
             del self._ends[next(iter(self._ends))]
         cookie = secrets.token_urlsafe(32)
@@ -84,12 +83,12 @@ class SignIn:
             body += part
             if len(body) > _MOST_BYTES:
                 return _form(request, 413, "That is too long to be a token.")
-        given = parse_qs(body.decode("utf-8", "replace"))
-        if not _same("".join(given.get("token", [])).strip(), token):
+        form = parse_qs(body.decode("utf-8", "replace"))
+        if not _same("".join(form.get("token", [])).strip(), token):
             if await self._wrong.add():
                 return _form(request, 429, "Too many wrong tokens are being sent.")
             return _form(request, 401, "That is not the token.")
-        answer = RedirectResponse(_local("".join(given.get("next", []))), 303)
+        answer = RedirectResponse(_local("".join(form.get("next", []))), 303)
         answer.set_cookie(
             COOKIE,
             self._open(),
@@ -102,17 +101,17 @@ class SignIn:
 
 
 def _form(request: Request, status: int, problem: str = "") -> Response:
-    asked = request.url.path
+    address = request.url.path
     if request.url.query:
-        asked = f"{asked}?{request.url.query}"
-    follows = "/" if asked.startswith(LOGIN_PATH) else asked
-    return page(request, "login.html", status, problem=problem, next=follows)
+        address = f"{address}?{request.url.query}"
+    next_address = "/" if address.startswith(LOGIN_PATH) else address
+    return page(request, "login.html", status, problem=problem, next=next_address)
 
 
 def _local(path: str) -> str:
     """Return a path of ours to go to; a browser takes `//x` and `/\\x` for other hosts."""
-    ours = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable()
-    return path if ours else "/"
+    is_local = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable()
+    return path if is_local else "/"
 
 
 def _cookie(headers: Headers) -> str:
@@ -127,5 +126,5 @@ def _hash(cookie: str) -> bytes:
     return sha256(cookie.encode("utf-8", "replace")).digest()
 
 
-def _same(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+def _same(token: str, expected: str) -> bool:
+    return hmac.compare_digest(token.encode("utf-8", "replace"), expected.encode())

@@ -18,7 +18,7 @@ from memory_assets.requests.questions import AuditRequest, UsageGroup, UsageRequ
 from memory_assets.requests.search import SearchRequest
 from memory_assets.requests.times import is_within
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.serving.answer_lines import as_spoken, usage_notes
+from memory_assets.serving.answer_lines import usage_notes, with_spoken_names
 from memory_assets.serving.pages.charts import (
     heat_map,
     hours_of_week,
@@ -26,7 +26,7 @@ from memory_assets.serving.pages.charts import (
     sparkline,
     stacked_weeks,
 )
-from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
+from memory_assets.serving.pages.form import fields, form_errors, given_arguments, listed_values
 from memory_assets.serving.pages.project_pages import last_day
 from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.pages.search_page import newest_listed
@@ -43,7 +43,14 @@ from memory_assets.status import (
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
-_ROWS, _FILES, _NOTED, _OPEN, _OPEN_PROJECTS = 6, 10, 6, 6, 24
+_ROWS = 6
+"""Rows of the tables of models and of projects."""
+_FILES = 10
+_NOTED = 6
+"""Decisions, fixes and pins that are shown, of each."""
+_OPEN = 6
+_OPEN_PROJECTS = 24
+"""Projects, the newest first, whose sessions are searched for open ends."""
 _TIME_FIELDS = ("since", "until")
 
 
@@ -64,19 +71,19 @@ def overview_part(memory: Memory, request: Request) -> Response:
 
 def _overview(memory: Memory, request: Request) -> dict[str, Any]:
     """Return the values of the overview for the time in its form."""
-    given = given_arguments(request.query_params)
-    between = {name: value for name, value in given.items() if name in _TIME_FIELDS}
+    arguments = given_arguments(request.query_params)
+    time_range = {name: value for name, value in arguments.items() if name in _TIME_FIELDS}
     shown: dict[str, Any] = {"empty": False}
-    with refused(shown):
-        shown |= _overview_of_time(memory, UsageRequest.given("http", between), between)
-    offered = fields(UsageRequest, request.query_params)
-    return {**shown, "between": [field for field in offered if field.name in _TIME_FIELDS]}
+    with form_errors(shown):
+        shown |= _overview_of_time(memory, UsageRequest.given("http", time_range), time_range)
+    all_fields = fields(UsageRequest, request.query_params)
+    return {**shown, "between": [field for field in all_fields if field.name in _TIME_FIELDS]}
 
 
 def _overview_of_time(
-    memory: Memory, usage_request: UsageRequest, between: Mapping[str, str]
+    memory: Memory, usage_request: UsageRequest, time_range: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the figures of a time, which `between` has as it was typed."""
+    """Return the figures of a time; `time_range` are the bounds as they were typed."""
     from memory_assets.recall.pins import pins_by_session
     from memory_assets.recall.sessions.activity import activity, most_changed_files
     from memory_assets.recall.sessions.usage import usage_over_time
@@ -93,7 +100,7 @@ def _overview_of_time(
     pinned = [pin for of_session in pins_by_session(memory).values() for pin in of_session]
     newest = [entry.project for entry in projects[:_OPEN_PROJECTS]]
     shown = {
-        "pinned": [] if between else pinned[::-1][:_NOTED],
+        "pinned": [] if time_range else pinned[::-1][:_NOTED],
         "heat": heat_map(days, last, "turns", _sessions_of_day),
         "hours": hours_of_week(hours, "turns"),
         "tokens": stacked_weeks(usage["tokens_by_week"], last, "tokens"),
@@ -101,12 +108,12 @@ def _overview_of_time(
         "models": usage["models"][:_ROWS],
         "projects": usage["projects"][:_ROWS],
         "files": most_changed_files(memory, _FILES, usage_request.since, usage_request.until),
-        "decided": _newest_of_type(memory, "decision", between),
-        "fixed": _newest_of_type(memory, "bugfix", between),
+        "decided": _newest_of_type(memory, "decision", time_range),
+        "fixed": _newest_of_type(memory, "bugfix", time_range),
         "open": _open_ends(memory, newest, usage_request),
     }
     parts = (days, *map(shown.get, ("models", "projects", "files", "decided", "fixed", "open")))
-    return {**shown, "roots": roots, "empty": bool(between) and not any(parts)}
+    return {**shown, "roots": roots, "empty": bool(time_range) and not any(parts)}
 
 
 def _sessions_of_day(day: date) -> str:
@@ -114,10 +121,12 @@ def _sessions_of_day(day: date) -> str:
     return f"/page/sessions?since={day}&until={day + timedelta(days=1)}"
 
 
-def _newest_of_type(memory: Memory, kind: str, between: Mapping[str, str]) -> list[dict[str, Any]]:
-    given = {"in": "observations", "type": kind, "sort": "date", **between}
-    usage_request = SearchRequest.given("http", given)
-    hits = memory.search(usage_request).to_dict()["hits"][:_NOTED]
+def _newest_of_type(
+    memory: Memory, kind: str, time_range: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    arguments = {"in": "observations", "type": kind, "sort": "date", **time_range}
+    request = SearchRequest.given("http", arguments)
+    hits = memory.search(request).to_dict()["hits"][:_NOTED]
     return [{**hit, "address": f"/page/session/{quote(hit['id'])}"} for hit in hits]
 
 
@@ -129,39 +138,43 @@ def _open_ends(memory: Memory, projects: list[str], request: UsageRequest) -> li
     ends = [
         end
         for end in left_open(memory, projects)
-        for at in [datetime.fromisoformat(end["ended_at"]) if end["ended_at"] else None]
-        if is_within(at, request.since, request.until)
+        for ended_at in [datetime.fromisoformat(end["ended_at"]) if end["ended_at"] else None]
+        if is_within(ended_at, request.since, request.until)
     ]
     ends.sort(key=lambda end: end["ended_at"] or "", reverse=True)
     return [{**end, "address": f"/page/session/{quote(end['turn'])}"} for end in ends[:_OPEN]]
 
 
 _MOST = 25
-"""Rows of a table."""
+"""Rows of the table if there is one."""
 _MOST_OF_EACH = 10
-"""Rows of each table where there are several."""
+"""Rows of each table if there are several."""
 
 
 def usage_page(memory: Memory, request: Request) -> Response:
     """Return tokens, prices and time: of the days as a chart, and in a table for the group that is
     asked for, else by model, by project and by session."""
-    given = given_arguments(request.query_params)
-    most = _MOST if "by" in given else _MOST_OF_EACH
+    arguments = given_arguments(request.query_params)
+    most = _MOST if "by" in arguments else _MOST_OF_EACH
     shown: dict[str, Any] = {"answer": None, "most": most}
-    with refused(shown):
-        usage_request = UsageRequest.given("http", given)
-        shown |= _answers(memory, usage_request, chosen="by" in given)
+    with form_errors(shown):
+        usage_request = UsageRequest.given("http", arguments)
+        shown |= _answers(memory, usage_request, by_one_group="by" in arguments)
     shown["fields"] = fields(UsageRequest, request.query_params, listed_values(memory))
-    shown["given"] = given
-    shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
+    shown["given"] = arguments
+    shown["filtered"] = [f"{name} {value}" for name, value in arguments.items()]
     return page(request, "usage.html", **shown)
 
 
-def _answers(memory: Memory, usage_request: UsageRequest, *, chosen: bool) -> Mapping[str, Any]:
+def _answers(
+    memory: Memory, usage_request: UsageRequest, *, by_one_group: bool
+) -> Mapping[str, Any]:
     from memory_assets.recall.sessions.usage import usages
 
-    wanted: list[UsageGroup] = [usage_request.by] if chosen else ["model", "project", "session"]
-    by_day, *answers = usages(memory, usage_request, ["day", *wanted], titled=_MOST)
+    groups: list[UsageGroup] = (
+        [usage_request.by] if by_one_group else ["model", "project", "session"]
+    )
+    by_day, *answers = usages(memory, usage_request, ["day", *groups], titled=_MOST)
     days: Counter[date] = Counter()
     for entry in by_day["groups"]:
         if entry["name"]:
@@ -170,7 +183,7 @@ def _answers(memory: Memory, usage_request: UsageRequest, *, chosen: bool) -> Ma
         "answer": answers[0],
         "answers": answers,
         "heat": heat_map(days, last_day(days), "tokens"),
-        "notes": list(usage_notes(as_spoken(answers[0], memory.catalog.spoken_projects))),
+        "notes": list(usage_notes(with_spoken_names(answers[0], memory.catalog.spoken_projects))),
     }
 
 

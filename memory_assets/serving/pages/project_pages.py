@@ -26,7 +26,7 @@ from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.exports import export_pieces
 from memory_assets.serving.pages.charts import heat_map, stacked_weeks
-from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
+from memory_assets.serving.pages.form import fields, form_errors, given_arguments, listed_values
 from memory_assets.serving.pages.rendering import day_named, lineage_links, lineage_url, page
 from memory_assets.serving.pages.search_page import by_session, shown_hits, turn_address
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _FILES = 15
 _SESSIONS = 50
 _REACH = "10"
+"""Items on the side of a timeline that is followed, if none of that side were asked for."""
 _FILES_AS = {
     "csv": ("text/csv; charset=utf-8", "csv"),
     "json": ("application/json", "json"),
@@ -45,7 +46,8 @@ _FILES_AS = {
 }
 """Type and ending of a file of each form."""
 _QUIET_TIME = timedelta(weeks=13)
-"""After so long without a turn a chart ends with the last one, which a phone shows first."""
+"""After so long without a turn a chart ends with the last turn, not today: a phone shows the right
+end of a chart first."""
 
 
 def projects_page(memory: Memory, request: Request) -> Response:
@@ -69,66 +71,69 @@ def project_page(memory: Memory, request: Request) -> Response:
     activities = activity(memory, name)
     if not activities:
         raise NotFound(f"project {name} has no turns in the keyword index")
-    (of,) = activities
-    described = _project_as_json(of)
+    (own_activity,) = activities
+    project = _project_as_json(own_activity)
     newest = SearchRequest(project=name, kinds=("summaries",), sort="date", n=_SESSIONS)
-    last = last_day(of.turns_by_day)
-    shown: dict[str, Any] = {
-        "heat": heat_map(of.turns_by_day, last, "turns"),
-        "weeks": stacked_weeks({described["name"]: of.sessions_by_week}, last, "sessions").image,
-        "files": changed_files(memory, of.project, _FILES),
+    last = last_day(own_activity.turns_by_day)
+    values: dict[str, Any] = {
+        "heat": heat_map(own_activity.turns_by_day, last, "turns"),
+        "weeks": stacked_weeks(
+            {project["name"]: own_activity.sessions_by_week}, last, "sessions"
+        ).image,
+        "files": changed_files(memory, own_activity.project, _FILES),
         "hits": by_session(shown_hits(memory, memory.search(newest).to_dict())),
         **lineage_links(memory),
     }
-    return page(request, "project.html", project=described, **shown)
+    return page(request, "project.html", project=project, **values)
 
 
 def sessions_page(memory: Memory, request: Request) -> Response:
     """Return the sessions that pass the filters of a form, the one that ended last first."""
-    given = given_arguments(request.query_params)
-    shown: dict[str, Any] = {"answer": None, "more": ""}
-    with refused(shown):
-        asked = SessionsRequest.given("http", given, n=_SESSIONS)
-        shown["answer"] = answer = memory.ask(asked)
-        if answer["total"] > asked.n < MAX_SESSIONS:
-            further = {**given, "n": min(4 * asked.n, MAX_SESSIONS)}
-            shown["more"] = f"/page/sessions?{urlencode(further)}"
-    shown["fields"] = fields(SessionsRequest, request.query_params, listed_values(memory))
-    shown["filtered"] = [f"{name} {value}" for name, value in given.items() if name != "n"]
+    arguments = given_arguments(request.query_params)
+    values: dict[str, Any] = {"answer": None, "more": ""}
+    with form_errors(values):
+        question = SessionsRequest.given("http", arguments, n=_SESSIONS)
+        values["answer"] = answer = memory.ask(question)
+        if answer["total"] > question.n < MAX_SESSIONS:
+            further = {**arguments, "n": min(4 * question.n, MAX_SESSIONS)}
+            values["more"] = f"/page/sessions?{urlencode(further)}"
+    values["fields"] = fields(SessionsRequest, request.query_params, listed_values(memory))
+    values["filtered"] = [f"{name} {value}" for name, value in arguments.items() if name != "n"]
     also = ("project", "agent", "since", "until")
-    kept: dict[str, str] = {name: value for name, value in given.items() if name in also}
-    shown["saved"] = urlencode(kept)
-    return page(request, "sessions.html", **shown)
+    for_export: dict[str, str] = {name: value for name, value in arguments.items() if name in also}
+    values["saved"] = urlencode(for_export)
+    return page(request, "sessions.html", **values)
 
 
 def sessions_file(memory: Memory, request: Request) -> Response:
     """Return sessions as a file: what `memory export` writes."""
-    asked = ExportRequest.given("http", given_arguments(request.query_params))
-    kind, ending = _FILES_AS[asked.format]
+    question = ExportRequest.given("http", given_arguments(request.query_params))
+    media_type, ending = _FILES_AS[question.format]
     headers = {
         "cache-control": "no-store",
         "content-disposition": f'attachment; filename="sessions.{ending}"',
     }
-    body = "".join(export_pieces(memory, asked.sessions, asked.format))
-    return Response(body, media_type=kind, headers=headers)
+    body = "".join(export_pieces(memory, question.sessions, question.format))
+    return Response(body, media_type=media_type, headers=headers)
 
 
 def timeline_page(memory: Memory, request: Request) -> Response:
     """Return what happened around an id, a session, a commit, a file or a time."""
-    given = given_arguments(request.query_params)
+    arguments = given_arguments(request.query_params)
     days = _days(memory)
-    day = date_of(given["anchor"]) if "anchor" in given else max(days, default=None)
-    if not given and day is not None:
-        given = _day_query(day)
-    shown: dict[str, Any] = {"answer": None, **_steps(days, day)}
-    with refused(shown):
-        if given:
-            answer = memory.ask(TimelineRequest.given("http", given))
-            shown["answer"], shown["notes"] = answer, list(timeline_notes(answer))
-            shown["further"] = list(_neighbours_on_timeline(answer, given))
-    shown["fields"] = fields(TimelineRequest, request.query_params, listed_values(memory))
-    shown["roots"] = memory.catalog.sources.project_roots()
-    return page(request, "timeline.html", turn_address=turn_address, **shown)
+    day = date_of(arguments["anchor"]) if "anchor" in arguments else max(days, default=None)
+    if not arguments and day is not None:
+        arguments = _day_query(day)
+    values: dict[str, Any] = {"answer": None, **_steps(days, day)}
+    with form_errors(values):
+        if arguments:
+            answer = memory.ask(TimelineRequest.given("http", arguments))
+            values["answer"] = answer
+            values["notes"] = list(timeline_notes(answer))
+            values["further"] = list(_neighbours_on_timeline(answer, arguments))
+    values["fields"] = fields(TimelineRequest, request.query_params, listed_values(memory))
+    values["roots"] = memory.catalog.sources.project_roots()
+    return page(request, "timeline.html", turn_address=turn_address, **values)
 
 
 def _days(memory: Memory) -> list[date]:
@@ -153,14 +158,12 @@ def _day_query(day: date) -> dict[str, str]:
 
 
 def _steps(days: Sequence[date], day: date | None) -> dict[str, Any]:
-    """Return a day, and name and address of the nearest ones before and after it on which something
-    happened; nothing of no day."""
+    """Return the name of a day (`day`), and name and address of the nearest earlier, nearest later
+    and newest day on which something happened (`steps`)."""
     if day is None:
         return {"day": None, "steps": []}
-    earlier, later = (
-        [other for other in days if other < day],
-        [other for other in days if other > day],
-    )
+    earlier = [other for other in days if other < day]
+    later = [other for other in days if other > day]
     near = [("Earlier", earlier[-1:]), ("Later", later[:1]), ("Newest", days[-1:] if later else [])]
     steps = [
         (f"{name}: {nearest[0]:%a %d %b %Y}", f"/page/timeline?{urlencode(_day_query(nearest[0]))}")
@@ -171,7 +174,7 @@ def _steps(days: Sequence[date], day: date | None) -> dict[str, Any]:
 
 
 def _neighbours_on_timeline(
-    answer: Mapping[str, Any], given: Mapping[str, str]
+    answer: Mapping[str, Any], arguments: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield name and address of what goes on before and after a timeline: the one around its first
     item, and around its last, with some items of that side even if none were asked for."""
@@ -179,8 +182,8 @@ def _neighbours_on_timeline(
     items.sort(key=lambda item: datetime.fromisoformat(item["time"]))
     for side, name, place in (("before", "Earlier", 0), ("after", "Later", -1)):
         if side in answer["more"] and items:
-            around = {**given, "scope": answer["scope"], "anchor": items[place]["id"]}
-            if not parse_reach(given.get(side, _REACH)):
+            around = {**arguments, "scope": answer["scope"], "anchor": items[place]["id"]}
+            if not parse_reach(arguments.get(side, _REACH)):
                 around[side] = _REACH
             yield name, f"/page/timeline?{urlencode(around)}"
 
@@ -200,16 +203,16 @@ def last_day(turns: Counter[date]) -> date:
     return today if today - newest < _QUIET_TIME else newest
 
 
-def _project_as_json(of: ProjectActivity) -> dict[str, Any]:
+def _project_as_json(activity: ProjectActivity) -> dict[str, Any]:
     return {
-        "project": of.project,
-        "name": project_name({"project": of.project, "project_root": of.root}),
-        "root": of.root,
-        "sessions": of.sessions,
-        "turns": of.turns,
-        "agents": dict(of.agents.most_common()),
-        "first": of.first_day,
-        "last": of.last_day,
+        "project": activity.project,
+        "name": project_name({"project": activity.project, "project_root": activity.root}),
+        "root": activity.root,
+        "sessions": activity.sessions,
+        "turns": activity.turns,
+        "agents": dict(activity.agents.most_common()),
+        "first": activity.first_day,
+        "last": activity.last_day,
     }
 
 
@@ -217,13 +220,15 @@ def memories_page(memory: Memory, request: Request) -> Response:
     """Return the memories of agents, to be filtered by type, conversation and project."""
     from memory_assets.recall.agent_rows import memories
 
-    given = given_arguments(request.query_params)
-    shown = _memories_shown(memory, [])
-    with refused(shown):
-        shown |= _memories_shown(memory, memories(memory, MemoriesRequest.given("http", given)))
-    shown["fields"] = fields(MemoriesRequest, request.query_params)
-    shown["filtered"] = [f"{name} {value}" for name, value in given.items()]
-    return page(request, "memories.html", **shown)
+    arguments = given_arguments(request.query_params)
+    values = _memories_shown(memory, [])
+    with form_errors(values):
+        values |= _memories_shown(
+            memory, memories(memory, MemoriesRequest.given("http", arguments))
+        )
+    values["fields"] = fields(MemoriesRequest, request.query_params)
+    values["filtered"] = [f"{name} {value}" for name, value in arguments.items()]
+    return page(request, "memories.html", **values)
 
 
 def memory_page(memory: Memory, request: Request) -> Response:

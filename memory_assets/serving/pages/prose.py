@@ -43,8 +43,8 @@ def marked_text(text: str, query: str) -> Markup:
     from memory_assets.recall.search.excerpts import marked_words
 
     return Markup("").join(
-        Markup("<mark>{}</mark>").format(word) if asked else escape(word)
-        for word, asked in marked_words(text, query)
+        Markup("<mark>{}</mark>").format(word) if is_match else escape(word)
+        for word, is_match in marked_words(text, query)
     )
 
 
@@ -105,7 +105,7 @@ def prose(text: str, query: str = "") -> Markup:
     return _rendered(_markdown().parse(visible(text)), query)
 
 
-def said_inline(text: str, query: str = "") -> Markup:
+def inline_prose(text: str, query: str = "") -> Markup:
     """Return a stretch of prose on one line as HTML: its emphasis and code, with the words of a
     query marked; of links their text, images stay as they are. A mark without its second half is
     left out."""
@@ -113,27 +113,27 @@ def said_inline(text: str, query: str = "") -> Markup:
         text = "".join(text.rpartition("`")[::2])
     is_open = text.count("**") % 2 == 1
 
-    def kept(stars: re.Match[str]) -> str:
+    def replacement(stars: re.Match[str]) -> str:
         if stars["linked"]:
             return link_text(stars, stars["linked"])
         if stars["stars"] is None:
             return stars[0]
         return "" if is_open and stars["half"] else re.sub(r"([*_])", r"\\\1", stars["stars"])
 
-    text = _STARS.sub(kept, text)
+    text = _STARS.sub(replacement, text)
     return _rendered(_markdown().parseInline(HEADING.sub("", visible(text))), query)
 
 
 def _rendered(tokens: list[Any], query: str) -> Markup:
     parser = _markdown()
     for token in tokens:
-        _made_plain(token, query)
+        _strip_attributes(token, query)
     html = parser.renderer.render(tokens, parser.options, {})
     # Text is in elements alone, where the renderer escaped it, so that a tag is one of ours.
     return Markup(_ESCAPED_TAG.sub(lambda tag: tag_link(*tag.groups()), html))
 
 
-def _made_plain(token: Any, query: str) -> None:
+def _strip_attributes(token: Any, query: str) -> None:
     token.info = ""
     if query and token.type in ("text", "code_inline"):
         shown = marked_text(token.content, query)
@@ -144,7 +144,7 @@ def _made_plain(token: Any, query: str) -> None:
     if token.type.startswith("heading"):
         token.tag = "p"
     for child in token.children or ():
-        _made_plain(child, query)
+        _strip_attributes(child, query)
 
 
 def diff_lines(diff: str) -> Markup:

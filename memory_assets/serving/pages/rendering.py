@@ -1,6 +1,6 @@
-"""Templates to HTML. Every value is made visible and escaped, whatever it is; only text that a
-function of `prose.py` made HTML is not. And addresses in Dagster's UI, of which those that nobody
-would answer are left out."""
+"""Render templates as HTML, and addresses in Dagster's UI, which are left out while it does not
+answer. Every value loses its invisible characters and is escaped, unless a function of `prose.py`
+made it HTML."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from memory_assets.serving.answer_lines import (
     NOT_SURE,
     age,
     clock,
+    distinct_project_names,
     dollars_in_words,
     pin_line,
     project_name,
-    three_digits,
-    told_apart,
-    unsure,
+    short_count,
+    unsure_note,
 )
 from memory_assets.serving.http_server import LOOPBACK
 from memory_assets.serving.pages.charts import agent_mark
 from memory_assets.serving.pages.prose import (
     breakable,
     diff_lines,
+    inline_prose,
     prose,
-    said_inline,
     with_plain_tags,
     with_tags,
     without_dagster_links,
@@ -71,7 +71,9 @@ NAVIGATION = (
 _THEMES = ("light", "dark")
 _LONG_AGO = timedelta(days=60)
 _SHORT_SECONDS = 10
+"""Seconds of a call below which tenths are shown."""
 _LONG_SECONDS = 120
+"""Seconds of a call from which words replace them."""
 
 
 def _text_visible(value: Any) -> Any:
@@ -120,11 +122,11 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "ago": _ago,
-        "unsure": unsure,
+        "unsure_note": unsure_note,
         "breakable": breakable,
         "clock": clock,
         "dollars": dollars_in_words,
-        "shortened": three_digits,
+        "short_count": short_count,
         "diff_lines": diff_lines,
         "lasting": duration_text,
         "seconds": _seconds,
@@ -132,43 +134,46 @@ def _environment() -> Environment:
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
         "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
         "grouped": lambda number: f"{number:,}",
-        "unlisted": without_tool_names,
-        "unmarked": without_markdown,
-        "head": head,
+        "without_tool_names": without_tool_names,
+        "without_markdown": without_markdown,
+        "list_line": list_line,
         "prose": prose,
-        "said_inline": said_inline,
+        "inline_prose": inline_prose,
         "with_tags": with_tags,
         "with_plain_tags": with_plain_tags,
         "named": _named,
         "pin_line": pin_line,
         "project_name": project_name,
-        "told_apart": told_apart,
+        "distinct_project_names": distinct_project_names,
         "agent_mark": agent_mark,
     }
     environment.globals |= {"static_url": static_url, "pages": NAVIGATION, "not_sure": NOT_SURE}
     return environment
 
 
-_HEAD = 100
-"""Characters of a line of a list."""
+_LINE_CHARACTERS = 100
 _LEAST_QUESTION = 20
-"""Characters of a question that stands before its answer there."""
+"""Characters of a question that must fit before its answer in a line."""
 
 
-def head(text: str) -> str:
-    """Return the beginning of a text on one line; of a question and its answer, which an arrow
-    joins, the answer, and as much of the question as there is room for."""
+def list_line(text: str) -> str:
+    """Return the beginning of a text on one line. Of a question and its answer, joined by an arrow,
+    the answer is whole, and the question is cut."""
     question, arrow, answer = text.partition(" → ")
-    room = _HEAD - len(arrow) - len(answer)
-    if not arrow or len(text) <= _HEAD or "\n" in question or room < _LEAST_QUESTION:
-        return one_line(text, _HEAD)
+    room = _LINE_CHARACTERS - len(arrow) - len(answer)
+    if not arrow or len(text) <= _LINE_CHARACTERS or "\n" in question or room < _LEAST_QUESTION:
+        return one_line(text, _LINE_CHARACTERS)
     return f"{one_line(question, room)}{arrow}{answer}"
 
 
 def _named(project: str, roots: Mapping[str, str]) -> str:
-    """Return the name of a project with transcripts, and of any other partition its key."""
-    known = project in roots
-    return project_name({"project": project, "project_root": roots[project]}) if known else project
+    """Return the name of a project that has transcripts; any other partition's key as it is."""
+    has_transcripts = project in roots
+    return (
+        project_name({"project": project, "project_root": roots[project]})
+        if has_transcripts
+        else project
+    )
 
 
 def render(template: str, **values: Any) -> Markup:
@@ -176,7 +181,7 @@ def render(template: str, **values: Any) -> Markup:
     return Markup(_environment().get_template(template).render(**values))
 
 
-def framed() -> dict[str, Markup]:
+def frame_marks() -> dict[str, Markup]:
     """Return the marks around one answer as comments."""
     frame = Frame()
     marks = {"opening": frame.notice, "closing": frame.closing}
@@ -191,25 +196,25 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         template,
         theme=theme if theme in _THEMES else "",
         path=request.url.path,
-        frame=framed(),
+        frame=frame_marks(),
         **values,
     )
     state = getattr(request.scope.get("app"), "state", None)  # none before one is signed in
-    url = getattr(state, "dagster_url", "")
-    if 'rel="noreferrer"' in body and not answers(url):
+    dagster_url = getattr(state, "dagster_url", "")
+    if 'rel="noreferrer"' in body and not is_answering(dagster_url):
         body = Markup(without_dagster_links(body))
     return HTMLResponse(body, status, {"cache-control": "no-store"})
 
 
 _REMEMBERED_SECONDS = 10.0
-_PATIENCE_SECONDS = 0.2
+_TIMEOUT_SECONDS = 0.2
 _asked: dict[str, tuple[float, bool]] = {}
 """When each address was asked last, and whether it answered."""
 
 
-def answers(url: str) -> bool:
-    """Return whether Dagster's UI answers at an address. Only this machine is asked, and every ten
-    seconds at most; what is elsewhere is taken to answer, and what is no address not to."""
+def is_answering(url: str) -> bool:
+    """Return whether Dagster's UI answers at an address. Only this machine is asked, at most every
+    `_REMEMBERED_SECONDS`. An address elsewhere counts as answering, an invalid one as not."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -217,11 +222,11 @@ def answers(url: str) -> bool:
         return False
     if parts.hostname not in LOOPBACK:
         return True
-    at, answered = _asked.get(url, (float("-inf"), False))
-    if time.monotonic() - at > _REMEMBERED_SECONDS:
+    asked_at, answered = _asked.get(url, (float("-inf"), False))
+    if time.monotonic() - asked_at > _REMEMBERED_SECONDS:
         answered = False
         with suppress(OSError):
-            socket.create_connection((parts.hostname, port), _PATIENCE_SECONDS).close()
+            socket.create_connection((parts.hostname, port), _TIMEOUT_SECONDS).close()
             answered = True
         _asked[url] = time.monotonic(), answered
     return answered

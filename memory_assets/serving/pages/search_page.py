@@ -1,5 +1,5 @@
-"""The first page: a search, and before anything is asked the newest sessions; and what the palette
-(Ctrl-K) offers for what is typed: pages, projects, sessions and files."""
+"""The first page: a search, or the newest sessions if nothing is asked; and the palette (Ctrl-K),
+which offers pages, projects, sessions and files for what is typed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from starlette.responses import Response
 from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
-    as_spoken,
+    distinct_project_names,
     later_lines,
     project_name,
     search_notes,
-    told_apart,
+    with_spoken_names,
 )
-from memory_assets.serving.pages.form import fields, given_arguments, listed_values, refused
+from memory_assets.serving.pages.form import fields, form_errors, given_arguments, listed_values
 from memory_assets.serving.pages.rendering import NAVIGATION, lineage_url, page
 
 if TYPE_CHECKING:
@@ -49,67 +49,70 @@ _TABLES = {
 
 def search_page(memory: Memory, request: Request) -> Response:
     """Return the search with its form, or the newest sessions if nothing is asked."""
-    return page(request, "search.html", **_template_values(memory, request))
+    return page(request, "search.html", **_answered(memory, request))
 
 
 def hits_fragment(memory: Memory, request: Request) -> Response:
     """Return the hits alone, for a form that is being filled in."""
-    answer = _template_values(memory, request)
+    answer = _answered(memory, request)
     return page(request, "hits.html", 400 if answer["problem"] else 200, **answer)
 
 
 def observations_page(memory: Memory, request: Request) -> Response:
     """Return the newest observations, to be filtered by type and concept."""
     kinds = {"in": "observations", "sort": "date", "n": "50"}
-    answer = _template_values(memory, request, kinds)
+    answer = _answered(memory, request, kinds)
     chosen = {field.name: field for field in answer["fields"]}
     status = 400 if answer["problem"] else 200
     return page(request, "observations.html", status, chosen=chosen, **answer)
 
 
-def _template_values(
-    memory: Memory, request: Request, usual: Mapping[str, str] | None = None
+def _answered(
+    memory: Memory, request: Request, defaults: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return what the templates show: the form, and the answer or why there is none. `usual` are
+    """Return what the templates show: the form, and the answer or why there is none. `defaults` are
     arguments that hold unless they are given."""
-    given = {**(usual or {}), **given_arguments(request.query_params)}
-    shown: dict[str, Any] = {
+    arguments = {**(defaults or {}), **given_arguments(request.query_params)}
+    values: dict[str, Any] = {
         "fields": fields(SearchRequest, request.query_params, listed_values(memory)),
-        "given": given,
-        "filtered": [f"{name} {given[name]}" for name in given if name != "q"],
+        "given": arguments,
+        "filtered": [f"{name} {arguments[name]}" for name in arguments if name != "q"],
         **{"notes": [], "answer": None, "hits": [], "older": ""},
     }
-    if given and "q" not in given:  # filters alone: the newest that pass them
-        given = {**given, "sort": "date"}
-    with refused(shown):
-        asked = SearchRequest.given("http", given) if given else _NEWEST_SUMMARIES
-        shown["answer"] = memory.search(asked).to_dict()
-    del shown["status"]  # the page is there, whatever is wrong with what was typed
-    if (answer := shown["answer"]) is None:
-        return shown
-    spoken = {**answer, "filters": as_spoken(answer["filters"], memory.catalog.spoken_projects)}
+    if arguments and "q" not in arguments:  # filters alone: the newest that pass them
+        arguments = {**arguments, "sort": "date"}
+    with form_errors(values):
+        question = SearchRequest.given("http", arguments) if arguments else _NEWEST_SUMMARIES
+        values["answer"] = memory.search(question).to_dict()
+    del values["status"]  # the page is there, whatever is wrong with what was typed
+    if (answer := values["answer"]) is None:
+        return values
+    spoken = {
+        **answer,
+        "filters": with_spoken_names(answer["filters"], memory.catalog.spoken_projects),
+    }
     return {
-        **shown,
-        **({} if given else newest_listed(memory)),
+        **values,
+        **({} if arguments else newest_listed(memory)),
         "hits": by_session(shown_hits(memory, answer)),
         "found": len(answer["hits"]),
         "machine": answer["machine"],
         "notes": [note for note in search_notes(spoken) if "--" not in note],
-        "older": _older(request, asked, answer["hits"]),
+        "older": _older(request, question, answer["hits"]),
     }
 
 
-def _older(request: Request, asked: SearchRequest, hits: list[dict[str, Any]]) -> str:
+def _older(request: Request, question: SearchRequest, hits: list[dict[str, Any]]) -> str:
     """Return the address of the next page of a list sorted by date; "" if this page is not full or
-    its last hit has no time. The next page repeats the hits of that hit's instant, unless all hits
-    of this one are of it."""
-    if asked.sort != "date" or len(hits) < asked.n or not hits[-1]["metadata"]["timestamp"]:
+    its last hit has no time. The next page begins with the instant of that hit, so it repeats hits
+    of that instant, unless this page has no others."""
+    if question.sort != "date" or len(hits) < question.n or not hits[-1]["metadata"]["timestamp"]:
         return ""
     path = request.url.path if request.url.path.startswith("/page/observations") else "/"
-    given = given_arguments(request.query_params) or {"in": asked.kinds[0], "sort": "date"}
+    arguments = given_arguments(request.query_params) or {"in": question.kinds[0], "sort": "date"}
     first, last = (datetime.fromisoformat(hits[at]["metadata"]["timestamp"]) for at in (0, -1))
     until = last if first == last else last + _INSTANT
-    return f"{path}?{urlencode({**given, 'until': until.isoformat()})}"
+    return f"{path}?{urlencode({**arguments, 'until': until.isoformat()})}"
 
 
 def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -126,8 +129,8 @@ def by_session(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[str, dict[str, Any]] = {}
     for hit in hits:
         is_turn = "::turn::" in str(hit["turn_id"]) and hit["kind"] in ("turn", "prompt")
-        key = str(hit["metadata"]["session_id"]) if is_turn else hit["id"]
-        groups.setdefault(key, {**hit, "also": []})["also"].append(hit)
+        group = str(hit["metadata"]["session_id"]) if is_turn else hit["id"]
+        groups.setdefault(group, {**hit, "also": []})["also"].append(hit)
     return [{**best, "also": best["also"][1:]} for best in groups.values()]
 
 
@@ -190,23 +193,26 @@ def turn_address(turn_id: str, query: str = "") -> str:
     """Return the address of a turn, in which the words of a query are marked."""
     session, _, turn = turn_id.removeprefix("session::").partition("::turn::")
     number = turn.partition("::")[0]
-    asked = f"&q={quote(query)}" if query else ""
-    return f"/page/session/{quote(session)}?turn={number}{asked}#turn-{number}"
+    marked = f"&q={quote(query)}" if query else ""
+    return f"/page/session/{quote(session)}?turn={number}{marked}#turn-{number}"
 
 
-_MOST_OF_A_KIND = 8
+_OF_A_KIND = 8
 """Most offers of a kind."""
-_SESSIONS_READ = 50
-"""Sessions that are looked at for those whose title fits."""
-_FAR, _LEAST_SHARE = 5, 0.5
+_LOOKED_AT = 50
+"""Hits of a search for sessions, of which those with a fitting title are offered."""
+_FAR = 5
+"""The distance of a name that does not fit what is typed."""
+_LEAST_SHARE = 0.5
 _LONGEST = 200
+"""Characters of what is typed that are used."""
 Offer = tuple[str, str, str]
 """Address, name, and what it is."""
 
 
 def palette(memory: Memory, request: Request) -> Response:
-    """Return what fits the text that is typed, a few of each kind, what fits best first; the pages
-    and the newest sessions if there is none."""
+    """Return the offers that fit the typed text, a few of each kind, the best first; without text
+    the pages and the newest sessions."""
     typed = request.query_params.get("q", "").strip()[:_LONGEST]
     offers = [
         *_pages(typed),
@@ -215,29 +221,30 @@ def palette(memory: Memory, request: Request) -> Response:
         *_files(memory, typed),
     ]
     if typed:
-        offers.sort(key=lambda offer: _distance(typed, _said_of(offer)))
+        offers.sort(key=lambda offer: _distance(typed, _compared_name(offer)))
         offers.append((f"/?{urlencode({'q': typed})}", typed, "search"))
     return page(request, "palette.html", offers=offers)
 
 
-def _said_of(offer: Offer) -> str:
-    """Return what an offer is known by: a file by its name alone, a project without its directory,
-    by which it is told from others of its name."""
-    name = offer[1]
-    return {"file": re.split(r"[/\\]", name)[-1], "project": name.split("  ")[0]}.get(
-        offer[2], name
-    )
+def _compared_name(offer: Offer) -> str:
+    """Return the part of an offer's name that is compared with what is typed: of a file its last
+    part, of a project the name without the directory that distinguishes it from namesakes."""
+    _, name, kind = offer
+    if kind == "file":
+        return re.split(r"[/\\]", name)[-1]
+    return name.split("  ")[0] if kind == "project" else name
 
 
 def _distance(typed: str, name: str) -> int:
-    """Return how far a name is from what is typed: 0 if it is that, 1 if it begins so, 2 if it has
-    it, 3 if it has all of its words, 4 if it has half of them, `_FAR` otherwise."""
+    """Return the distance of a name from what is typed: 0 if they are equal, 1 if the name begins
+    with it, 2 if it contains it, 3 if it has all of its words, 4 if it has half of them, else
+    `_FAR`."""
     from memory_assets.recall.search.excerpts import share_of_words
 
-    said, known = (" ".join(text.casefold().split()) for text in (typed, name))
-    if said in known:
-        return (known != said) + (not known.startswith(said))
-    share = share_of_words(known, said)
+    typed_words, name_words = (" ".join(text.casefold().split()) for text in (typed, name))
+    if typed_words in name_words:
+        return (name_words != typed_words) + (not name_words.startswith(typed_words))
+    share = share_of_words(name_words, typed_words)
     return _FAR if share < _LEAST_SHARE else 3 + (share < 1)
 
 
@@ -256,8 +263,8 @@ def _projects(memory: Memory, typed: str) -> Iterator[Offer]:
     }
     fitting = [key for key, name in named.items() if typed.lower() in name.lower()]
     fitting.sort(key=lambda key: (len(named[key]), key))
-    rows = [{"project": key, "project_root": roots[key]} for key in fitting[:_MOST_OF_A_KIND]]
-    for row, name in zip(rows, told_apart(rows), strict=True):
+    rows = [{"project": key, "project_root": roots[key]} for key in fitting[:_OF_A_KIND]]
+    for row, name in zip(rows, distinct_project_names(rows), strict=True):
         yield f"/page/project/{quote(row['project'])}", name, "project"
 
 
@@ -265,17 +272,17 @@ def _sessions(memory: Memory, typed: str) -> Iterator[Offer]:
     """Yield the sessions whose title fits best, of those whose summary has the words, or the newest
     ones."""
     if typed:
-        asked = SearchRequest(typed, kinds=("summaries",), mode="keyword", n=_SESSIONS_READ)
+        question = SearchRequest(typed, kinds=("summaries",), mode="keyword", n=_LOOKED_AT)
     else:
-        asked = SearchRequest(kinds=("summaries",), sort="date", n=_MOST_OF_A_KIND)
+        question = SearchRequest(kinds=("summaries",), sort="date", n=_OF_A_KIND)
     try:
-        hits = memory.search(asked).hits
+        hits = memory.search(question).hits
     except MemoryAssetsError:
         return
     titles = {hit.metadata["session_id"]: hit.metadata["title"] for hit in hits}
     fitting = [id_ for id_, title in titles.items() if _distance(typed, title or id_) < _FAR]
     fitting.sort(key=lambda id_: _distance(typed, titles[id_] or id_))
-    for session_id in fitting[:_MOST_OF_A_KIND]:
+    for session_id in fitting[:_OF_A_KIND]:
         yield f"/page/session/{quote(session_id)}", titles[session_id] or session_id, "session"
 
 
@@ -287,5 +294,5 @@ def _files(memory: Memory, typed: str) -> Iterator[Offer]:
         paths = memory.files_beginning(typed)
     except NotFound:
         return
-    for path in paths[:_MOST_OF_A_KIND]:
+    for path in paths[:_OF_A_KIND]:
         yield f"/page/timeline?{urlencode({'anchor': f'file:{path}'})}", path, "file"

@@ -1,5 +1,5 @@
-"""A session as a page: windows of its turns, one record in full, all of it as Markdown or as one
-HTML file; and the form that pins it, the one that writes."""
+"""A session as a page: windows of its turns, one record in full, the session as Markdown or as one
+HTML file; and the form that pins it, the only form that writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from memory_assets.errors import BadArgument, MemoryAssetsError
 from memory_assets.requests.agent_memory import PinRequest
 from memory_assets.serving.agent_memory import AgentMemory
-from memory_assets.serving.exports import one_file, session_lines, session_title
+from memory_assets.serving.exports import html_file, session_lines, session_title
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.visible_text import visible
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 
 WINDOW = 40
 """Turns that are shown at a time."""
-MOST_ASKED = 2_000
+MOST_QUERY_CHARACTERS = 2_000
 """Characters of a question whose words are marked."""
 _ALL = 1_000_000
 _PLACES = 200
 """Turns in which a text stands that are listed."""
 _OUTLINED = 200
 """Turns of the list beside a session."""
-_ASKED_AGAIN = ((timedelta(hours=6), 5), (timedelta(days=1), 60))
-"""How often, in seconds, a session whose last turn is not older is asked for further ones; an older
-one is not asked."""
+_POLL_SECONDS = ((timedelta(hours=6), 5), (timedelta(days=1), 60))
+"""Pairs of an age of the last turn, and the seconds between two polls for further turns up to that
+age; an older session is not polled."""
 
 
 def session_page(memory: Memory, request: Request) -> Response:
     """Return a session around the turn that is asked for."""
     conversation = _window(memory, request, WINDOW)
-    sought = request.query_params.get("find", "").strip()[:MOST_ASKED]
+    sought = request.query_params.get("find", "").strip()[:MOST_QUERY_CHARACTERS]
     places = memory.conversations.with_text(conversation, sought)
     values: dict[str, Any] = {
         "title": session_title(conversation),
         "up": True,
         "down": True,
         "whole": False,
-        "query": sought or request.query_params.get("q", "")[:MOST_ASKED],
+        "query": sought or request.query_params.get("q", "")[:MOST_QUERY_CHARACTERS],
         "sought": sought,
         "places": places[:_PLACES],
         "place_count": len(places),
@@ -76,10 +76,7 @@ def live_turns(memory: Memory, request: Request) -> Response:
         turns=[turn for turn in conversation.turns if turn.index >= after],
         wanted=None,
     )
-    sides: dict[str, Any] = {"up": False, "down": True, "whole": False, "query": ""}
-    return page(
-        request, "turns.html", session=conversation, **sides, **_links(memory, conversation)
-    )
+    return _turns_alone(memory, request, conversation, going_down=True)
 
 
 def _side_facts(memory: Memory, conversation: Conversation) -> dict[str, Any]:
@@ -103,13 +100,13 @@ def _side_facts(memory: Memory, conversation: Conversation) -> dict[str, Any]:
         "resume": resume,
         "earlier": earlier,
         "later": later,
-        "follow": _asked_again(last) if last else None,
+        "follow": _poll_seconds(last) if last else None,
     }
 
 
-def _asked_again(last: str) -> int | None:
+def _poll_seconds(last: str) -> int | None:
     age = datetime.now(UTC) - datetime.fromisoformat(last)
-    return next((seconds for most, seconds in _ASKED_AGAIN if age < most), None)
+    return next((seconds for most, seconds in _POLL_SECONDS if age < most), None)
 
 
 def turns_fragment(memory: Memory, request: Request) -> Response:
@@ -117,15 +114,15 @@ def turns_fragment(memory: Memory, request: Request) -> Response:
     end = _number(request, "end")
     most = WINDOW if end is None else max(0, end - (_number(request, "from") or 0))
     conversation = _window(memory, request, min(most, WINDOW))
-    sides: dict[str, Any] = {
-        "up": end is not None,
-        "down": end is None,
-        "whole": False,
-        "query": "",
-    }
-    return page(
-        request, "turns.html", session=conversation, **sides, **_links(memory, conversation)
-    )
+    return _turns_alone(memory, request, conversation, going_down=end is None)
+
+
+def _turns_alone(
+    memory: Memory, request: Request, conversation: Conversation, *, going_down: bool
+) -> Response:
+    sides: dict[str, Any] = {"up": not going_down, "down": going_down, "whole": False, "query": ""}
+    links = _links(memory, conversation)
+    return page(request, "turns.html", session=conversation, **sides, **links)
 
 
 def record_text(memory: Memory, request: Request) -> Response:
@@ -146,7 +143,7 @@ def session_markdown(memory: Memory, request: Request) -> Response:
 def session_export(memory: Memory, request: Request) -> Response:
     """Return a session as one HTML file that needs nothing else and runs nothing."""
     conversation = _window(memory, request, _ALL, first=0)
-    body = one_file(memory, [conversation])
+    body = html_file(memory, [conversation])
     name = "".join(
         character
         for character in conversation.session_id
@@ -165,12 +162,12 @@ def _window(
 
 
 def _number(request: Request, name: str) -> int | None:
-    given = request.query_params.get(name, "")
-    if not given:
+    text = request.query_params.get(name, "")
+    if not text:
         return None
-    if not (given.isascii() and given.isdigit() and len(given) < 10):
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadArgument(f"{name}: give a whole number from 0 on")
-    return int(given)
+    return int(text)
 
 
 def _usage(memory: Memory, conversation: Conversation) -> dict[str, Any]:
@@ -200,8 +197,8 @@ _MOST_BYTES = 100_000
 def pinning(settings: Settings) -> Callable[[Request], Awaitable[Response]]:
     """Return the handler of the form: it pins, or removes what is pinned, and leads back.
 
-    It is there only where a token is asked for, as the writing routes of the API are: what is noted
-    is told to agents. The guard of all pages refuses requests of other sites by host, origin and
+    Like the writing routes of the API it exists only if a token is required, because agents are
+    given what is noted. The guard of all pages refuses requests of other sites by host, origin and
     fetch metadata, and the browser sends the cookie with none of their forms (`login.py`).
     """
     agents = AgentMemory(settings)
@@ -212,19 +209,20 @@ def pinning(settings: Settings) -> Callable[[Request], Awaitable[Response]]:
             body += part
             if len(body) > _MOST_BYTES:
                 return _problem(request, 413, f"the note has more than {_MOST_BYTES} bytes")
-        given = {
+        arguments = {
             name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()
         }
-        session, turn = given.pop("session", ""), given.pop("turn", "")
+        session = arguments.pop("session", "")
+        turn = arguments.pop("turn", "")
         try:
-            asked = PinRequest.given(
-                "http", {**given, "id": f"{session}:{turn}" if turn else session}
+            pin_request = PinRequest.given(
+                "http", {**arguments, "id": f"{session}:{turn}" if turn else session}
             )
-            await run_in_threadpool(agents.answer, asked)
+            await run_in_threadpool(agents.answer, pin_request)
         except MemoryAssetsError as error:
             return _problem(request, status_of(error)[0], str(error))
-        at = f"?turn={quote(turn)}#turn-{quote(turn)}" if turn else ""
-        return RedirectResponse(f"/page/session/{quote(session)}{at}", 303)
+        fragment = f"?turn={quote(turn)}#turn-{quote(turn)}" if turn else ""
+        return RedirectResponse(f"/page/session/{quote(session)}{fragment}", 303)
 
     return pinned
 

@@ -92,8 +92,8 @@ _STATIC_ROUTE = STATIC_PATH + "{name}"
 _Page = Callable[["Memory", Request], Response]
 
 
-def _of_any(answer: _Page) -> _Page:
-    """Return a page of what an id names here or, where it is not, in a memory that was pulled."""
+def _here_or_pulled(answer: _Page) -> _Page:
+    """Return a page that looks for its id in this memory first, then in those that were pulled."""
     return lambda memory, request: memory.first_with(
         request.path_params["id"], lambda opened: answer(opened, request)
     )
@@ -106,12 +106,12 @@ _PAGES: dict[str, _Page] = {
     "/page/overview": overview_page,
     "/page/overview/parts": overview_part,
     "/page/palette": palette,
-    "/page/session/{id:path}": _of_any(session_page),
-    "/page/turns/{id:path}": _of_any(turns_fragment),
+    "/page/session/{id:path}": _here_or_pulled(session_page),
+    "/page/turns/{id:path}": _here_or_pulled(turns_fragment),
     "/page/live/{id:path}": live_turns,
-    "/page/record/{id:path}": _of_any(record_text),
-    "/page/markdown/{id:path}": _of_any(session_markdown),
-    "/page/export/{id:path}": _of_any(session_export),
+    "/page/record/{id:path}": _here_or_pulled(record_text),
+    "/page/markdown/{id:path}": _here_or_pulled(session_markdown),
+    "/page/export/{id:path}": _here_or_pulled(session_export),
     "/page/sessions": sessions_page,
     "/page/sessions/file": sessions_file,
     "/page/projects": projects_page,
@@ -122,7 +122,7 @@ _PAGES: dict[str, _Page] = {
     "/page/memory/{id:path}": memory_page,
     "/page/conversation/{id:path}": conversation_page,
     "/page/timeline": timeline_page,
-    "/page/document/{id:path}": _of_any(document_page),
+    "/page/document/{id:path}": _here_or_pulled(document_page),
     "/page/health": health_page,
     "/page/audit/{id:path}": audit_page,
     "/page/tag/{tag}": tag_page,
@@ -131,7 +131,8 @@ _PAGES: dict[str, _Page] = {
 
 def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None) -> Site:
     """Return the pages and the API over the memory of these settings, guarded."""
-    opened, turns = OpenedMemory(settings), Semaphore(AT_ONCE)
+    opened = OpenedMemory(settings)
+    turns = Semaphore(AT_ONCE)
     pages = Starlette(
         routes=[
             *(Route(path, _handler(handler, opened, turns)) for path, handler in _PAGES.items()),
@@ -140,7 +141,8 @@ def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | No
         ],
         exception_handlers={HTTPException: _http_error},
     )
-    pages.state.writes, pages.state.dagster_url = bool(token), settings.dagster_url
+    pages.state.writes = bool(token)
+    pages.state.dagster_url = settings.dagster_url
     if token:
         pages.router.routes.append(Route(PIN_PATH, pinning(settings), methods=["POST"]))
     guarded = Guard(SignIn(pages, token), hosts=hosts, headers=SITE_HEADERS)
@@ -151,7 +153,8 @@ class Site:
     """Pages below `/` and `/page/`, and the API everywhere else."""
 
     def __init__(self, pages: ASGIApp, api: ASGIApp) -> None:
-        self._pages, self._api = pages, api
+        self._pages = pages
+        self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer by a page or by the API."""
@@ -192,13 +195,13 @@ def answers_for(url: str, settings: Settings) -> bool | None:
     return isinstance(payload, dict) and payload.get("data_dir") == str(settings.data_dir)
 
 
-def _handler(answer: _Page, opened: OpenedMemory, turns: Semaphore) -> Callable[..., Response]:
+def _handler(render: _Page, opened: OpenedMemory, turns: Semaphore) -> Callable[..., Response]:
     """Return the handler of a page, which Starlette runs in a thread."""
 
     def answered(request: Request) -> Response:
         with turns:
             try:
-                return answer(opened.get(), request)
+                return render(opened.get(), request)
             except MemoryAssetsError as error:
                 status = 503 if not opened.is_open else status_of(error)[0]
                 return _problem(request, status, str(error), lost=isinstance(error, NotFound))

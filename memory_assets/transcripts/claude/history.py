@@ -102,7 +102,7 @@ class HistorySession(Session):
         records: list[Record] = []
         if not self._begun:
             self._begun = True
-            records += self._one(frame, "title", TITLE, "custom-title")
+            records += self._records(frame, "title", TITLE, "custom-title")
         return [*records, self._record(frame, "prompt", text, subtype="history")]
 
 

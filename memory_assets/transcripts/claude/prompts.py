@@ -17,15 +17,14 @@ from memory_assets.models import MACHINE_PROMPT, PROGRAM
 from memory_assets.transcripts.authorship import (
     BY_PROGRAM,
     PERSON,
-    UNSAID,
+    UNKNOWN,
     Origin,
-    classify_author,
+    classify_text,
     origin_of_directory,
     without_reminders,
 )
-from memory_assets.transcripts.enclosed import closed_openings
-from memory_assets.transcripts.fields import object_field, text_field, type_name
-from memory_assets.transcripts.session import Said
+from memory_assets.transcripts.fields import find_enclosed, object_field, text_field, type_name
+from memory_assets.transcripts.session import ClassifiedText
 from memory_assets.word_lists import word_set
 
 SETTINGS_COMMANDS = word_set(
@@ -79,8 +78,8 @@ def record_origin(
     if record.get("isMeta") is True:
         return Origin("machine", "meta")
     if text_field(record, "planContent"):  # whatever was typed or clicked, it is an agent's
-        asked = PERSON if kind == "human" else _SOURCES.get(str(source), session)
-        return BY_PROGRAM if asked == BY_PROGRAM else UNSAID
+        author = PERSON if kind == "human" else _SOURCES.get(str(source), session)
+        return BY_PROGRAM if author == BY_PROGRAM else UNKNOWN
     if kind == "human":
         return PERSON
     if isinstance(source, str):
@@ -90,45 +89,49 @@ def record_origin(
     return session
 
 
-def classify_record(record: dict[str, Any], text: str, origin: Origin) -> Said:
+def classify_record(record: dict[str, Any], text: str, origin: Origin) -> ClassifiedText:
     """Tell who wrote `text`, the content of a user record, from its origin and its words."""
     if record.get("isCompactSummary") is True:
-        return Said("summary", "compact-summary", without_reminders(text))
-    return _classified(text, origin)
+        return ClassifiedText("summary", "compact-summary", without_reminders(text))
+    return _classify_command_or_text(text, origin)
 
 
-def classify_queued(text: str, origin: Origin = UNSAID) -> Said:
+def classify_queued(text: str, origin: Origin = UNKNOWN) -> ClassifiedText:
     """Tell who wrote a queued text: enqueued prompts come without flags, bare commands raw."""
     if text.lstrip().startswith('{"task_id"'):
-        return Said("system", "task-notification", text.strip())
-    said = _classified(text, origin)
-    if said.kind == "prompt" and not said.subtype and _SLASH_COMMAND.fullmatch(said.text):
-        return Said("system", "local-command", said.text)
-    return said
+        return ClassifiedText("system", "task-notification", text.strip())
+    classified = _classify_command_or_text(text, origin)
+    if (
+        classified.kind == "prompt"
+        and not classified.subtype
+        and _SLASH_COMMAND.fullmatch(classified.text)
+    ):
+        return ClassifiedText("system", "local-command", classified.text)
+    return classified
 
 
-def _classified(text: str, origin: Origin) -> Said:
+def _classify_command_or_text(text: str, origin: Origin) -> ClassifiedText:
     text = without_reminders(text)
     if text.startswith("<command-message>"):
-        said = Said("prompt", "command", _command_line(text))
+        classified = ClassifiedText("prompt", "command", _command_line(text))
     elif text.startswith("<command-name>"):
-        said = _built_in(text)
+        classified = _classify_built_in(text)
     else:
-        return classify_author(text, origin)
-    if said.kind == "prompt" and origin.by == "machine":
-        return Said("system", origin.subtype, said.text)
-    if said.kind == "prompt" and origin == BY_PROGRAM:
-        return said._replace(subtype=PROGRAM)
-    return said
+        return classify_text(text, origin)
+    if classified.kind == "prompt" and origin.by == "machine":
+        return ClassifiedText("system", origin.subtype, classified.text)
+    if classified.kind == "prompt" and origin == BY_PROGRAM:
+        return classified._replace(subtype=PROGRAM)
+    return classified
 
 
-def _built_in(text: str) -> Said:
+def _classify_built_in(text: str) -> ClassifiedText:
     """A built-in command: its arguments are the request, if there are any and it can be one."""
     name = _first(_NAME, text)
     args = _first(_ARGS, text)
     if args and name not in SETTINGS_COMMANDS:
-        return Said("prompt", "command", args)
-    return Said("system", "local-command", _command_line(text))
+        return ClassifiedText("prompt", "command", args)
+    return ClassifiedText("system", "local-command", _command_line(text))
 
 
 def _command_line(text: str) -> str:
@@ -137,5 +140,5 @@ def _command_line(text: str) -> str:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
-    element = next(closed_openings(text, pattern), None)
+    element = next(find_enclosed(text, pattern), None)
     return text[element.opening.end() : element.end].strip() if element else ""

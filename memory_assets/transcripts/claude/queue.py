@@ -30,17 +30,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from memory_assets.transcripts.authorship import said_inside
+from memory_assets.transcripts.authorship import text_in_tag
 from memory_assets.transcripts.claude.prompts import classify_queued
-from memory_assets.transcripts.fields import content_text, derived_id, mark, text_field
+from memory_assets.transcripts.fields import content_text, derived_id, text_field, text_hash
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Frame, Held, Said
+from memory_assets.transcripts.session import ClassifiedText, Frame, HeldText
 
 
-class Resolved(NamedTuple):
+class ResolvedEntry(NamedTuple):
     """A queued text whose fate is known: `reason` is "" if it is to be emitted."""
 
-    queued: Held
+    queued: HeldText
     reason: str
 
 
@@ -50,91 +50,97 @@ MACHINE = "queued-machine-text"
 MAX_WAITING = 1_000
 
 
-def queued_text(record: JsonObject, frame: Frame) -> Held:
+def queued_text(record: JsonObject, frame: Frame) -> HeldText:
     """Return the text that an `enqueue` record puts into the queue."""
-    said = classify_queued(content_text(record.get("content")))
-    frame.record_uuid = derived_id("queued", text_field(record, "timestamp"), said.text)
-    return Held(said, frame)
+    content = classify_queued(content_text(record.get("content")))
+    frame.record_uuid = derived_id("queued", text_field(record, "timestamp"), content.text)
+    return HeldText(content, frame)
 
 
-def _given(item: Held) -> Resolved:
+def _resolve_given(item: HeldText) -> ResolvedEntry:
     """An entry that no other record has: it is told, but for commands to the CLI itself."""
-    of_the_cli = item.said.subtype == "local-command"
-    return Resolved(item, MACHINE if of_the_cli else "")
+    of_the_cli = item.content.subtype == "local-command"
+    return ResolvedEntry(item, MACHINE if of_the_cli else "")
 
 
-def _same(item: Held, said: Said) -> bool:
+def _is_same_text(item: HeldText, content: ClassifiedText) -> bool:
     """Whether a record says what was queued; frames of machines differ in their attributes."""
-    if item.is_human or said.kind == "prompt":
-        return item.said.text == said.text
-    return said_inside(item.said.text) == said_inside(said.text)
+    if item.is_human or content.kind == "prompt":
+        return item.content.text == content.text
+    return text_in_tag(item.content.text) == text_in_tag(content.text)
 
 
-def _mark(said: Said) -> int:
-    return mark(said.text if said.kind == "prompt" else said_inside(said.text))
+def _content_hash(content: ClassifiedText) -> int:
+    return text_hash(content.text if content.kind == "prompt" else text_in_tag(content.text))
 
 
 class PromptQueue:
     """Follows the queue through one file and emits the entries that become prompts."""
 
     def __init__(self) -> None:
-        self._waiting: list[Held] = []
-        self._removed: list[Held] = []
-        self._dequeued: list[Held] = []
+        self._waiting: list[HeldText] = []
+        self._removed: list[HeldText] = []
+        self._dequeued: list[HeldText] = []
         self._emitted: Counter[int] = Counter()
 
-    def enqueue(self, queued: Held) -> list[Resolved]:
+    def enqueue(self, queued: HeldText) -> list[ResolvedEntry]:
         """Note a text that was typed or notified; resolves the oldest of too many."""
         self._waiting.append(queued)
         if len(self._waiting) <= MAX_WAITING:
             return []
-        return [_given(self._waiting.pop(0))]
+        return [_resolve_given(self._waiting.pop(0))]
 
-    def remove(self, named: Held) -> bool:
+    def remove(self, named: HeldText) -> bool:
         """The text that a record names, or if that has none the next one, went into the turn.
         Return whether it was never queued, so that the record stands for it."""
         return self._take(self._removed, named)
 
-    def dequeue(self, named: Held) -> bool:
+    def dequeue(self, named: HeldText) -> bool:
         """The text that a record names, or the next one, is about to be sent as a user record.
         Return whether it was never queued."""
         return self._take(self._dequeued, named)
 
-    def pop_all(self, text: str) -> list[Resolved]:
+    def pop_all(self, text: str) -> list[ResolvedEntry]:
         """The human took `text`, or if it is not queued all their texts, back."""
-        taken = [item for item in self._waiting if item.is_human and item.said.text == text][:1]
-        taken = taken or [item for item in self._waiting if item.is_human or not item.said.text]
-        for item in taken:
+        withdrawn = [item for item in self._waiting if item.is_human and item.content.text == text][
+            :1
+        ]
+        withdrawn = withdrawn or [
+            item for item in self._waiting if item.is_human or not item.content.text
+        ]
+        for item in withdrawn:
             self._waiting.remove(item)
-        return [Resolved(item, WITHDRAWN) for item in taken]
+        return [ResolvedEntry(item, WITHDRAWN) for item in withdrawn]
 
-    def prompt_sent(self, said: Said) -> list[Resolved]:
+    def prompt_sent(self, content: ClassifiedText) -> list[ResolvedEntry]:
         """A user record carries a prompt, or a command to the CLI (with no text)."""
         resolved = [
-            Resolved(item, DUPLICATE) if _same(item, said) else _given(item)
+            ResolvedEntry(item, DUPLICATE) if _is_same_text(item, content) else _resolve_given(item)
             for item in self._removed
         ]
         resolved += [
-            Resolved(item, DUPLICATE) if item.is_human or _same(item, said) else _given(item)
+            ResolvedEntry(item, DUPLICATE)
+            if item.is_human or _is_same_text(item, content)
+            else _resolve_given(item)
             for item in self._dequeued
         ]
         self._removed, self._dequeued = [], []
-        return resolved + self._drop(self._waiting, said)
+        return resolved + self._drop(self._waiting, content)
 
-    def delivered(self, said: Said) -> tuple[list[Resolved], bool]:
+    def delivered(self, content: ClassifiedText) -> tuple[list[ResolvedEntry], bool]:
         """A queued command, a tool result's text block, or a machine's user record carries a text.
 
         Returns the entries to emit, and whether the text has been emitted before.
         """
-        resolved = self._drop(self._removed, said)
-        if not resolved and said.kind != "prompt":
-            resolved = self._drop(self._dequeued, said)
-        if not resolved and self._emitted[_mark(said)]:
-            self._emitted[_mark(said)] -= 1
+        resolved = self._drop(self._removed, content)
+        if not resolved and content.kind != "prompt":
+            resolved = self._drop(self._dequeued, content)
+        if not resolved and self._emitted[_content_hash(content)]:
+            self._emitted[_content_hash(content)] -= 1
             return [], True
-        return resolved or self._drop(self._waiting, said), False
+        return resolved or self._drop(self._waiting, content), False
 
-    def agent_spoke(self) -> list[Resolved]:
+    def agent_spoke(self) -> list[ResolvedEntry]:
         """Return the texts that went into the running turn: the agent has read them."""
         answered = [item for item in self._dequeued if not item.is_human]
         if not self._removed and not answered:
@@ -142,33 +148,33 @@ class PromptQueue:
         read = [*self._removed, *answered]
         self._dequeued = [item for item in self._dequeued if item.is_human]
         self._removed = []
-        self._emitted.update(_mark(item.said) for item in read)
-        return [_given(item) for item in read]
+        self._emitted.update(_content_hash(item.content) for item in read)
+        return [_resolve_given(item) for item in read]
 
-    def end(self) -> list[Resolved]:
+    def end(self) -> list[ResolvedEntry]:
         """The file ends: resolve all that is left, delivered texts first."""
-        left = [*self._removed, *self._dequeued, *self._waiting]
+        remaining = [*self._removed, *self._dequeued, *self._waiting]
         self._removed, self._dequeued = [], []
         self._waiting.clear()
-        return [_given(item) for item in left]
+        return [_resolve_given(item) for item in remaining]
 
     @staticmethod
-    def _drop(items: list[Held], said: Said) -> list[Resolved]:
+    def _drop(items: list[HeldText], content: ClassifiedText) -> list[ResolvedEntry]:
         """Take the first entry that says the same from `items`, as a duplicate."""
         for item in items:
-            if _same(item, said):
+            if _is_same_text(item, content):
                 items.remove(item)
-                return [Resolved(item, DUPLICATE)]
+                return [ResolvedEntry(item, DUPLICATE)]
         return []
 
-    def _take(self, destination: list[Held], named: Held) -> bool:
-        if named.said.text:
-            fitting = [item for item in self._waiting if _same(item, named.said)]
+    def _take(self, destination: list[HeldText], named: HeldText) -> bool:
+        if named.content.text:
+            fitting = [item for item in self._waiting if _is_same_text(item, named.content)]
         else:
             fitting = [item for item in self._waiting if item.is_human] or self._waiting
         if fitting:
             destination.append(fitting[0])
             self._waiting.remove(fitting[0])
-        elif named.said.text:
+        elif named.content.text:
             destination.append(named)
-        return bool(named.said.text) and not fitting
+        return bool(named.content.text) and not fitting

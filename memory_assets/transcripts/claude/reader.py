@@ -51,7 +51,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, Located, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, Frame, Said, Session
+from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, ClassifiedText, Frame, Session
 
 _PIXELS = "pixels of an image, or pages of a document that is no text"
 _HARNESS = "lists of tools, skills and agents, and reminders, by the program for the model"
@@ -240,11 +240,11 @@ def _identified(folder: str, path: Path) -> Identified:
 
 def _directory(folder: str, head: bytes) -> str:
     """Return the directory of a session, which its folder is called after, unless it was moved."""
-    known = []
+    directories = []
     for cwd in _CWD.findall(head):
         with suppress(ValueError):  # of an escape that is none
-            known.append(clean_text(str(json.loads(cwd))))
-    return directory_of_folder(folder, known)
+            directories.append(clean_text(str(json.loads(cwd))))
+    return directory_of_folder(folder, directories)
 
 
 def _identify(path: Path, head: Callable[[], bytes]) -> tuple[str, str | None]:
@@ -286,12 +286,16 @@ class SideQuestion(ClaudeSession):
     def end(self) -> list[Record]:
         """Return the records of the question and of what follows it."""
         texts = [_user_text(record) for _, _, record in self._held]
-        asked = [at for at, text in enumerate(texts) if without_reminders(text)]
-        named = [at for at in asked if _SAYS_SO in texts[at].partition("</system-reminder>")[0]]
-        question = (named or asked[-1:] or [0])[0]
+        prompt_places = [place for place, text in enumerate(texts) if without_reminders(text)]
+        declared_places = [
+            place
+            for place in prompt_places
+            if _SAYS_SO in texts[place].partition("</system-reminder>")[0]
+        ]
+        question = (declared_places or prompt_places[-1:] or [0])[0]
         records: list[Record] = []
-        for at, (start, end, record) in enumerate(self._held):
-            if at < question:
+        for place, (start, end, record) in enumerate(self._held):
+            if place < question:
                 records += self._resolve(COPIED)
                 if self._report.account is not None:
                     self._report.account.drop(record, COPIED)
@@ -300,10 +304,10 @@ class SideQuestion(ClaudeSession):
         self._held.clear()
         return records + super().end()
 
-    def _said(self, frame: Frame, said: Said) -> list[Record]:
-        if said.kind == "prompt":
-            said = said._replace(subtype=SIDE_QUESTION)
-        return super()._said(frame, said)
+    def _text_record(self, frame: Frame, classified: ClassifiedText) -> list[Record]:
+        if classified.kind == "prompt":
+            classified = classified._replace(subtype=SIDE_QUESTION)
+        return super()._text_record(frame, classified)
 
 
 def _user_text(record: JsonObject) -> str:
@@ -363,7 +367,7 @@ class CoworkSession(ClaudeSession):
             return records
         uuid = derived_id(self._source.agent, self._source.session_id, title)
         frame = Frame(start, end, uuid, records[0].timestamp, content=title)
-        return records + self._one(frame, "title", title, "session-name")
+        return records + self._records(frame, "title", title, "session-name")
 
 
 def _homes(walk: Walk, folder: Path, depth: int) -> Iterator[Path]:

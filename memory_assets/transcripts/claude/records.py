@@ -27,9 +27,9 @@ from typing import Any
 from memory_assets.models import ATTACHED, NOT_TYPED, PLAN, PROGRAM, Kind, Record, Tokens
 from memory_assets.transcripts.authorship import (
     BY_PROGRAM,
-    UNSAID,
+    UNKNOWN,
     Origin,
-    planned_in,
+    planning_transcript,
     unknown_command,
 )
 from memory_assets.transcripts.base import ReadReport, Source
@@ -44,7 +44,7 @@ from memory_assets.transcripts.claude.queue import (
     DUPLICATE,
     WITHDRAWN,
     PromptQueue,
-    Resolved,
+    ResolvedEntry,
     queued_text,
 )
 from memory_assets.transcripts.fields import (
@@ -53,22 +53,22 @@ from memory_assets.transcripts.fields import (
     count_field,
     derived_id,
     document_text,
-    mark,
     object_field,
     parse_time,
     render_value,
     safe_id,
     safe_name,
     text_field,
+    text_hash,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
     REPEATED_ID,
     UNKNOWN_TAG,
+    ClassifiedText,
     Frame,
     Outcome,
-    Said,
 )
 from memory_assets.word_lists import word_set
 
@@ -128,7 +128,7 @@ class ClaudeSession(BlockSession):
         self._latest: dict[str, int] = {}
         self._message_id = ""
         self._forked = False
-        self._origin = UNSAID
+        self._origin = UNKNOWN
         self._unknown_command = ""
         self._warming_up = False
         self._is_told = False
@@ -139,10 +139,10 @@ class ClaudeSession(BlockSession):
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
         name = type_name(record.get("type"))
-        told = self._told_of_subagent(record) if name == "progress" else None
-        self._is_told = told is not None
-        if told is not None:
-            name, record = type_name(told.get("type")), told
+        embedded = self._told_of_subagent(record) if name == "progress" else None
+        self._is_told = embedded is not None
+        if embedded is not None:
+            name, record = type_name(embedded.get("type")), embedded
         if name in NOISE:
             return self._resolve(NOISE[name])
         frame = self._envelope(record, start, end)
@@ -280,7 +280,7 @@ class ClaudeSession(BlockSession):
         failed = record.get("isApiErrorMessage") is True
         if model == "<synthetic>" or failed:
             text, subtype = content_text(content).strip(), "api-error" if failed else "synthetic"
-            return self._one(frame, "system", text, subtype, is_error=failed)
+            return self._records(frame, "system", text, subtype, is_error=failed)
         return self._from_assistant(content, frame)
 
     # --- user --------------------------------------------------------------------------
@@ -292,13 +292,13 @@ class ClaudeSession(BlockSession):
             if results:
                 return self._tool_results(record, frame, results, content)
         typed, documents = _typed(content)
-        said = classify_record(record, typed, self._origin_of(record))
-        self._unknown_command = unknown_command(said.text)
-        released, told = self._sent(said, frame)
-        if told:
+        classified = classify_record(record, typed, self._origin_of(record))
+        self._unknown_command = unknown_command(classified.text)
+        released, is_repeated = self._sent(classified, frame)
+        if is_repeated:
             return released + self._resolve(DUPLICATE)
-        records = self._rewound(frame) if said.kind == "prompt" else []
-        records += self._said(frame, said) + self._documents(frame, documents)
+        records = self._rewound(frame) if classified.kind == "prompt" else []
+        records += self._text_record(frame, classified) + self._documents(frame, documents)
         return released + self._resolve(records)
 
     def _rewound(self, frame: Frame) -> list[Record]:
@@ -309,35 +309,37 @@ class ClaudeSession(BlockSession):
         before = self._prompts_below.get(frame.parent_uuid)
         self._prompts_below[frame.parent_uuid] = frame.record_uuid
         text = f"rewound to before the prompt {before}" if before else ""
-        return self._one(frame, "system", text, "rollback")
+        return self._records(frame, "system", text, "rollback")
 
     def _origin_of(self, record: JsonObject) -> Origin:
         return record_origin(record, self._origin, self._report.see_unknown)
 
-    def _sent(self, said: Said, frame: Frame) -> tuple[list[Record], bool]:
+    def _sent(self, classified: ClassifiedText, frame: Frame) -> tuple[list[Record], bool]:
         """Return what a user record releases from the queue, and whether that has told it."""
         if frame.is_sidechain:
             return [], False
-        if said.kind == "prompt":
-            return self._release(self._queue.prompt_sent(said)), False
-        if said.subtype == "local-command":
-            return self._release(self._queue.prompt_sent(said._replace(text=""))), False
-        resolved, told = self._queue.delivered(said)
-        return self._release(resolved), told
+        if classified.kind == "prompt":
+            return self._release(self._queue.prompt_sent(classified)), False
+        if classified.subtype == "local-command":
+            return self._release(self._queue.prompt_sent(classified._replace(text=""))), False
+        resolved, is_repeated = self._queue.delivered(classified)
+        return self._release(resolved), is_repeated
 
-    def _said(self, frame: Frame, said: Said) -> list[Record]:
-        if said.subtype == PLAN and (planned := planned_in(said.text)):
-            return self._one(frame, said.kind, said.text, PLAN, paths=(planned,))
-        if frame.is_sidechain and said.subtype == UNKNOWN_TAG:  # an agent framed it for another
-            said = Said("prompt", "", said.text)
-        return super()._said(frame, said)
+    def _text_record(self, frame: Frame, classified: ClassifiedText) -> list[Record]:
+        if classified.subtype == PLAN and (planned := planning_transcript(classified.text)):
+            return self._records(frame, classified.kind, classified.text, PLAN, paths=(planned,))
+        if (
+            frame.is_sidechain and classified.subtype == UNKNOWN_TAG
+        ):  # an agent framed it for another
+            classified = ClassifiedText("prompt", "", classified.text)
+        return super()._text_record(frame, classified)
 
     def _documents(self, frame: Frame, documents: list[str]) -> list[Record]:
         """Return the documents that the human attached to a prompt, titles and texts."""
         return [
             record
             for text in documents
-            for record in self._one(frame, "attachment", text, ATTACHED)
+            for record in self._records(frame, "attachment", text, ATTACHED)
         ]
 
     def _tool_results(
@@ -350,13 +352,13 @@ class ClaudeSession(BlockSession):
         if spawned:
             records = [replace(record, spawned_agent_id=spawned) for record in records]
         typed, documents = _typed([block for block in content if not _is_tool_result(block)])
-        said = classify_record(record, typed, self._origin_of(record))
+        classified = classify_record(record, typed, self._origin_of(record))
         released: list[Record] = []
-        if said.kind == "prompt" and not frame.is_sidechain:
-            resolved, emitted = self._queue.delivered(said)
+        if classified.kind == "prompt" and not frame.is_sidechain:
+            resolved, emitted = self._queue.delivered(classified)
             released = self._release(resolved)
-            said = Said("system", "", "") if emitted else _queued(said)
-        records += self._said(frame, said) + self._documents(frame, documents)
+            classified = ClassifiedText("system", "", "") if emitted else _queued(classified)
+        records += self._text_record(frame, classified) + self._documents(frame, documents)
         return released + self._resolve(records)
 
     # --- everything else ---------------------------------------------------------------
@@ -365,16 +367,18 @@ class ClaudeSession(BlockSession):
         subtype = text_field(record, "subtype")
         text = text_field(record, "content")
         if subtype == "away_summary":
-            return self._one(frame, "summary", text, "away-summary")
+            return self._records(frame, "summary", text, "away-summary")
         if subtype == "compact_boundary":
-            return self._one(frame, "system", text, "compact-boundary")
+            return self._records(frame, "system", text, "compact-boundary")
         if subtype == "informational" and (typed := _UNTYPED_ARGUMENTS.fullmatch(text)):
             return self._typed_behind(frame, typed.group(1))
         if subtype == "local_command":
-            said = classify_record(record, text, UNSAID)
-            if said.kind == "prompt" and (said.subtype != "command" or frame.is_sidechain):
-                said = Said("system", "local-command", said.text)
-            return self._said(frame, said)
+            classified = classify_record(record, text, UNKNOWN)
+            if classified.kind == "prompt" and (
+                classified.subtype != "command" or frame.is_sidechain
+            ):
+                classified = ClassifiedText("system", "local-command", classified.text)
+            return self._text_record(frame, classified)
         if subtype in SYSTEM_NOISE:
             return "system-notice"
         return self._unknown(f"system/{type_name(subtype)}")
@@ -383,7 +387,7 @@ class ClaudeSession(BlockSession):
         """Return what was typed behind a command that does not exist, with its name."""
         name = f"/{self._unknown_command.removeprefix('/')} " if self._unknown_command else ""
         subtype = PROGRAM if self._origin == BY_PROGRAM else "command"
-        return self._said(frame, Said("prompt", subtype, f"{name}{arguments}"))
+        return self._text_record(frame, ClassifiedText("prompt", subtype, f"{name}{arguments}"))
 
     def _queued_command(self, attachment: JsonObject, frame: Frame) -> list[Record]:
         typed, documents = _typed(attachment.get("prompt"))
@@ -391,28 +395,30 @@ class ClaudeSession(BlockSession):
         origin = self._origin_of(attachment)
         if not of_prompts and origin.by != "machine":
             origin = Origin("machine", "task-notification")
-        said = classify_queued(typed, origin)
+        classified = classify_queued(typed, origin)
         if frame.is_sidechain:
-            return self._resolve(self._said(frame, said))
-        resolved, emitted = self._queue.delivered(said)
+            return self._resolve(self._text_record(frame, classified))
+        resolved, emitted = self._queue.delivered(classified)
         released = self._release(resolved)
         if emitted:
             return released + self._resolve(DUPLICATE)
-        said = _queued(said) if said.kind == "prompt" else said
-        return released + self._resolve(self._said(frame, said) + self._documents(frame, documents))
+        classified = _queued(classified) if classified.kind == "prompt" else classified
+        return released + self._resolve(
+            self._text_record(frame, classified) + self._documents(frame, documents)
+        )
 
     def _attachment(self, kind: str, attachment: JsonObject, frame: Frame) -> Outcome:
         path = text_field(attachment, "filename") or text_field(attachment, "planFilePath")
         paths = (path,) if path else ()
         if kind == "file":
-            return self._one(frame, "attachment", path, "file", paths=paths)
+            return self._records(frame, "attachment", path, "file", paths=paths)
         if kind == "selected_lines_in_ide":
             text = text_field(attachment, "content")
-            return self._one(frame, "attachment", text, "selection", paths=paths)
+            return self._records(frame, "attachment", text, "selection", paths=paths)
         if kind.startswith("plan"):
             plan = text_field(attachment, "planContent") or text_field(attachment, "plan")
             if plan:
-                return self._one(frame, "attachment", plan, "plan", paths=paths, role="system")
+                return self._records(frame, "attachment", plan, "plan", paths=paths, role="system")
         if kind in ATTACHMENT_NOISE:
             return "attachment-notice"
         return self._unknown(f"attachment/{type_name(kind)}")
@@ -424,24 +430,24 @@ class ClaudeSession(BlockSession):
         frame.record_uuid = derived_id("summary", frame.parent_uuid or "", text)
         if self._met(frame.record_uuid):
             return "repeated"
-        records = self._one(frame, "summary", text, "leaf-summary")
+        records = self._records(frame, "summary", text, "leaf-summary")
         if not records:
             self._report.pass_over(frame.record_uuid)
         return records
 
     def _repeated(self, frame: Frame, kind: Kind, subtype: str, text: str) -> Outcome:
         """Session metadata, written again and again: only its changes are kept."""
-        if self._latest.get(subtype) == mark(text):
+        if self._latest.get(subtype) == text_hash(text):
             return "repeated"
-        self._latest[subtype] = mark(text)
+        self._latest[subtype] = text_hash(text)
         frame.record_uuid = derived_id(subtype, self._source.session_id, text)
-        return self._one(frame, kind, text, subtype, role="system")
+        return self._records(frame, kind, text, subtype, role="system")
 
     def _queue_operation(self, record: JsonObject, frame: Frame) -> list[Record]:
         operation = record.get("operation")
         if operation == "enqueue":
             return self._release(self._queue.enqueue(queued_text(record, frame)))
-        resolved: list[Resolved] = []
+        resolved: list[ResolvedEntry] = []
         dropped = "queue-operation"
         if operation in ("remove", "dequeue"):
             take = self._queue.remove if operation == "remove" else self._queue.dequeue
@@ -455,21 +461,23 @@ class ClaudeSession(BlockSession):
             self._report.see_unknown(f"queue-operation/{type_name(operation)}")
         return self._resolve(dropped) + self._release(resolved)
 
-    def _release(self, resolved: list[Resolved]) -> list[Record]:
+    def _release(self, resolved: list[ResolvedEntry]) -> list[Record]:
         records: list[Record] = []
         for queued, reason in resolved:
-            said = queued.said
-            if said.kind == "prompt" and said.subtype not in NOT_TYPED:
-                said = said._replace(subtype=PROGRAM if self._origin == BY_PROGRAM else "queued")
+            classified = queued.content
+            if classified.kind == "prompt" and classified.subtype not in NOT_TYPED:
+                classified = classified._replace(
+                    subtype=PROGRAM if self._origin == BY_PROGRAM else "queued"
+                )
             # Nobody types a text twice in one millisecond: a record with its time is a copy.
             if not reason and self._met(queued.frame.record_uuid):
                 reason = DUPLICATE
-            records += self._resolve(reason or self._said(queued.frame, said))
+            records += self._resolve(reason or self._text_record(queued.frame, classified))
         return records
 
 
-def _queued(said: Said) -> Said:
-    return said if said.subtype in NOT_TYPED else said._replace(subtype="queued")
+def _queued(classified: ClassifiedText) -> ClassifiedText:
+    return classified if classified.subtype in NOT_TYPED else classified._replace(subtype="queued")
 
 
 def _typed(content: Any) -> tuple[str, list[str]]:

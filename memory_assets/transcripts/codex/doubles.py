@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from memory_assets.transcripts.fields import mark
-from memory_assets.transcripts.session import Held, Said
+from memory_assets.transcripts.fields import text_hash
+from memory_assets.transcripts.session import ClassifiedText, HeldText
 
 _REMEMBERED = 64
-_NOTHING = mark("")
+_NOTHING = text_hash("")
 
 
 class RecentTexts:
@@ -30,16 +30,16 @@ class RecentTexts:
 
     def add(self, text: str) -> None:
         """Remember `text`."""
-        self._marks[mark(text.strip())] = None
+        self._marks[text_hash(text.strip())] = None
         if len(self._marks) > _REMEMBERED:
             self._marks.popitem(last=False)
 
     def match(self, text: str) -> bool:
         """Return whether `text` is remembered, and forget it."""
-        known = mark(text.strip())
-        if known not in self._marks:
+        key = text_hash(text.strip())
+        if key not in self._marks:
             return False
-        del self._marks[known]
+        del self._marks[key]
         return True
 
 
@@ -47,19 +47,19 @@ class Doubles:
     """The held texts of one file."""
 
     def __init__(self) -> None:
-        self._events: list[Held] = []
-        self._user_item: Held | None = None
+        self._events: list[HeldText] = []
+        self._user_item: HeldText | None = None
         self._items_kept = RecentTexts()
         self._events_kept = RecentTexts()
         self._just_submitted = _NOTHING
         self._without_item = _NOTHING
         self._events_exist = False
 
-    def agent_event(self, held: Held) -> bool:
+    def agent_event(self, held: HeldText) -> bool:
         """Hold an assistant's event; return False if its text is held or kept already."""
         self.agent_acted()
-        text = held.said.text.strip()
-        if any(other.said.text.strip() == text for other in self._events):
+        text = held.content.text.strip()
+        if any(other.content.text.strip() == text for other in self._events):
             return False
         if self._items_kept.match(text):
             return False
@@ -74,7 +74,7 @@ class Doubles:
         self._items_kept.add(text)
         if not self._events:
             return True, 0
-        texts = [held.said.text.strip() for held in self._events]
+        texts = [held.content.text.strip() for held in self._events]
         del self._events[texts.index(text.strip()) if text.strip() in texts else 0]
         return True, 1
 
@@ -82,9 +82,9 @@ class Doubles:
         """Note that the agent answers: an equal text from now on was typed again."""
         self._just_submitted = self._without_item = _NOTHING
 
-    def user_item(self, held: Held) -> bool:
+    def user_item(self, held: HeldText) -> bool:
         """Hold a user's item; return False if it doubles the event just kept."""
-        if mark(held.said.text) == self._without_item:
+        if text_hash(held.content.text) == self._without_item:
             self._without_item = _NOTHING
             return False
         self._user_item = held
@@ -94,27 +94,27 @@ class Doubles:
         """Return whether to keep a submitted text, and how many held items it doubles."""
         self._events_exist = True
         doubled = 1 if self._user_item is not None else 0
-        said = mark(text)
-        if not doubled and said == self._just_submitted:
+        key = text_hash(text)
+        if not doubled and key == self._just_submitted:
             return False, 0
         self._user_item = None
-        self._just_submitted = said
-        self._without_item = _NOTHING if doubled else said
+        self._just_submitted = key
+        self._without_item = _NOTHING if doubled else key
         return True, doubled
 
-    def release_user(self, *, at_end: bool = False) -> list[Held]:
+    def release_user(self, *, at_end: bool = False) -> list[HeldText]:
         """Return the user's item that no event came for, if one is held."""
         held, self._user_item = self._user_item, None
         if held is None:
             return []
-        if self._events_exist and not at_end and held.said.kind == "prompt":
-            held = Held(Said("system", "meta", held.said.text), held.frame)
+        if self._events_exist and not at_end and held.content.kind == "prompt":
+            held = HeldText(ClassifiedText("system", "meta", held.content.text), held.frame)
         return [held]
 
-    def release(self, *, at_end: bool = False) -> list[Held]:
+    def release(self, *, at_end: bool = False) -> list[HeldText]:
         """Return all that no double came for, in order."""
         released = [*self.release_user(at_end=at_end), *self._events]
         for held in self._events:
-            self._events_kept.add(held.said.text)
+            self._events_kept.add(held.content.text)
         self._events.clear()
         return released

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from memory_assets.models import Tokens
-from memory_assets.transcripts.authorship import classify_author
+from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.fields import (
     IMAGE,
     block_text,
@@ -40,7 +40,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
-from memory_assets.transcripts.session import STATE, Call, Said, tokens_with_cached
+from memory_assets.transcripts.session import STATE, Call, ClassifiedText, tokens_with_cached
 from memory_assets.word_lists import word_set
 
 ENVELOPES = frozenset({"response_item", "event_msg"})
@@ -153,9 +153,9 @@ def event_of(payload: JsonObject) -> tuple[str, JsonObject]:
     return older.get(text_field(item, "type"), "item_completed"), event
 
 
-def classify_submitted(text: str) -> Said:
+def classify_submitted(text: str) -> ClassifiedText:
     """Classify `text`, without the context that an editor put above the request."""
-    return classify_author(_request(_below_wrappers(text.strip())))
+    return classify_text(_request(_below_wrappers(text.strip())))
 
 
 def _below_wrappers(text: str) -> str:
@@ -347,5 +347,5 @@ def _json(text: str) -> Any:
 
 def answer_tokens(usage: JsonObject) -> Tokens:
     """Return the tokens of a usage object, in which those of a cache are part of the input."""
-    keys = ("input_tokens", "output_tokens", "cached_input_tokens")
-    return tokens_with_cached(*(count_field(usage, name) for name in keys))
+    word_set = ("input_tokens", "output_tokens", "cached_input_tokens")
+    return tokens_with_cached(*(count_field(usage, name) for name in word_set))

@@ -53,12 +53,12 @@ from memory_assets.transcripts.codex.lines import (
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
-    mark,
     object_field,
     parse_time,
     patch_paths,
     safe_id,
     text_field,
+    text_hash,
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
@@ -67,10 +67,10 @@ from memory_assets.transcripts.session import (
     STATE,
     UNKNOWN_TYPE,
     Call,
+    ClassifiedText,
     Frame,
-    Held,
+    HeldText,
     Outcome,
-    Said,
     Session,
 )
 
@@ -86,7 +86,7 @@ class CodexSession(Session):
         self._doubles = Doubles()
         self._thoughts = RecentTexts()
         self._envelopes = Envelopes(source, report)
-        self._title = mark("")
+        self._title = text_hash("")
         self._total = Tokens()
         self._failed_calls: set[str] = set()
         self._known_calls: set[int] = set()
@@ -123,7 +123,7 @@ class CodexSession(Session):
             return released + self._resolve(STATE)
         if kind == "compacted":
             text = text_field(payload, "message")
-            records = self._one(frame, "summary", text, "compact-summary")
+            records = self._records(frame, "summary", text, "compact-summary")
             return released + self._resolve(records or "replacement-history")
         return released + self._resolve(self._unknown(name))
 
@@ -169,7 +169,7 @@ class CodexSession(Session):
             outcome = self._output(item, frame)
         elif kind == "agent_message":
             text = content_text(item.get("content"))
-            outcome = self._one(frame, "system", text, "agent-prompt")
+            outcome = self._records(frame, "system", text, "agent-prompt")
         else:
             outcome = NOISE_ITEMS.get(kind, UNKNOWN_TYPE)
             if outcome == UNKNOWN_TYPE:
@@ -185,15 +185,15 @@ class CodexSession(Session):
             self._report.dropped[DOUBLED] += doubled
             if not keep:
                 return released + self._resolve(DOUBLED)
-            records = self._one(frame, "assistant_text", text)
+            records = self._records(frame, "assistant_text", text)
             return released + self._resolve(records)
         released = self._release()
         if role == "user":
             text = item_text(item.get("content"))
-            said, self._named = classify_submitted(text), mentioned_files(text)
-            if not said.text:
+            classified, self._named = classify_submitted(text), mentioned_files(text)
+            if not classified.text:
                 return released + self._resolve([])
-            if self._doubles.user_item(Held(said, frame)):
+            if self._doubles.user_item(HeldText(classified, frame)):
                 return released
             return released + self._resolve(DOUBLED)
         if role in ("developer", "system"):
@@ -205,12 +205,12 @@ class CodexSession(Session):
         text = "\n".join(part for part in parts if part.strip())
         if text and self._thoughts.match(text):
             return DOUBLED
-        return self._one(frame, "thinking", text)
+        return self._records(frame, "thinking", text)
 
     def _call_item(self, item: JsonObject, frame: Frame) -> Outcome:
         self._doubles.agent_acted()
         call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
-        self._known_calls.add(mark(call_id))
+        self._known_calls.add(text_hash(call_id))
         if code := script_in(item):
             script = script_effects(code, call_id, frame)
             self._scripts[call_id] = script
@@ -263,7 +263,7 @@ class CodexSession(Session):
 
     def _ends_in_script(self, event: str, payload: JsonObject) -> bool:
         """Return whether an event tells the end of a call that only a script's text may have."""
-        if mark(safe_id(payload.get("call_id"))) in self._known_calls:
+        if text_hash(safe_id(payload.get("call_id"))) in self._known_calls:
             return False
         if event == "exec_command_end":
             command = command_line(payload)
@@ -274,7 +274,7 @@ class CodexSession(Session):
     def _ended(self, kind: str, event: JsonObject, frame: Frame) -> list[Record]:
         """Return the call and the result that an event tells of."""
         call_id = safe_id(event.get("call_id"))
-        self._known_calls.add(mark(call_id))
+        self._known_calls.add(text_hash(call_id))
         if kind == "exec_command_end":
             call = Call("exec_command", (), command_line(event))
             given, text = f"cmd: {call.command}", text_field(event, "aggregated_output")
@@ -307,7 +307,7 @@ class CodexSession(Session):
         if kind == "agent_reasoning":
             text = text_field(event, "text")
             self._thoughts.add(text)
-            return self._answering() + self._resolve(self._one(frame, "thinking", text))
+            return self._answering() + self._resolve(self._records(frame, "thinking", text))
         if kind == "item_completed":
             return self._resolve(DOUBLED)
         if kind in DOUBLED_EVENTS:
@@ -323,20 +323,20 @@ class CodexSession(Session):
         return released + self._resolve(notice)
 
     def _submitted(self, text: str, frame: Frame) -> list[Record]:
-        said = classify_submitted(text)
-        keep, doubled = self._doubles.user_event(said.text)
+        classified = classify_submitted(text)
+        keep, doubled = self._doubles.user_event(classified.text)
         self._report.dropped[DOUBLED] += doubled
         if not keep:
             return self._resolve(DOUBLED)
         self._named = mentioned_files(text)
-        records = self._said(frame, said)
+        records = self._text_record(frame, classified)
         return self._release() + self._resolve(records)
 
     def _agent_event(self, text: str, frame: Frame) -> list[Record]:
         if not text.strip():
             return self._resolve([])
         released = self._answering()
-        if self._doubles.agent_event(Held(Said("assistant_text", "", text), frame)):
+        if self._doubles.agent_event(HeldText(ClassifiedText("assistant_text", "", text), frame)):
             return released
         return released + self._resolve(DOUBLED)
 
@@ -350,20 +350,20 @@ class CodexSession(Session):
     def _notice(self, kind: str, event: JsonObject, frame: Frame) -> Outcome | None:
         if kind == "thread_name_updated":
             title = text_field(event, "thread_name")
-            if mark(title) == self._title:
+            if text_hash(title) == self._title:
                 return "repeated"
-            self._title = mark(title)
-            return self._one(frame, "title", title, "thread-name")
+            self._title = text_hash(title)
+            return self._records(frame, "title", title, "thread-name")
         if kind == "thread_rolled_back":
             turns = event.get("num_turns")
             text = f"{turns} turns rolled back" if isinstance(turns, int) else "turns rolled back"
-            return self._one(frame, "system", text, "rollback")
+            return self._records(frame, "system", text, "rollback")
         if kind == "exited_review_mode":
             text = text_field(object_field(event, "review_output"), "overall_explanation")
-            return self._one(frame, "summary", text, "review")
+            return self._records(frame, "summary", text, "review")
         if kind == "error":
             text = text_field(event, "message")
-            return self._one(frame, "system", text, "api-error", is_error=True)
+            return self._records(frame, "system", text, "api-error", is_error=True)
         return None
 
     # --- putting together --------------------------------------------------------------
@@ -375,22 +375,22 @@ class CodexSession(Session):
         """The agent speaks: a user's item that is still held has no event."""
         return self._emit_held(self._doubles.release_user())
 
-    def _emit_held(self, released: list[Held]) -> list[Record]:
+    def _emit_held(self, released: list[HeldText]) -> list[Record]:
         records: list[Record] = []
-        for said, frame in released:
-            records += self._resolve(self._said(frame, said))
+        for classified, frame in released:
+            records += self._resolve(self._text_record(frame, classified))
         return records
 
-    def _said(self, frame: Frame, said: Said) -> list[Record]:
-        if said.kind == "assistant_text":
-            return super()._said(frame, said)
-        if said.kind == "prompt" and not frame.is_sidechain:
+    def _text_record(self, frame: Frame, classified: ClassifiedText) -> list[Record]:
+        if classified.kind == "assistant_text":
+            return super()._text_record(frame, classified)
+        if classified.kind == "prompt" and not frame.is_sidechain:
             number = str(self._report.prompts)
-            frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
-        records = super()._said(frame, said)
+            frame.record_uuid = derived_id("codex", self._envelopes.thread, number, classified.text)
+        records = super()._text_record(frame, classified)
         (listed, paths), self._named = self._named, _NO_FILES
-        if listed and said.kind == "prompt":
+        if listed and classified.kind == "prompt":
             uuid = derived_id("codex", "", "files", frame.record_uuid)
             beside = replace(frame, record_uuid=uuid, content={"files": listed})
-            records += self._one(beside, "attachment", listed, "file", paths=tuple(paths))
+            records += self._records(beside, "attachment", listed, "file", paths=tuple(paths))
         return records

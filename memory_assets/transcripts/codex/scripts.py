@@ -292,8 +292,8 @@ class _Reading:
         parts, at = list[Value](), template.start_byte + 1
         for code in [*js.code_in(template), None]:
             end = code.start_byte if code is not None else template.end_byte - 1
-            said = self._source[at:end].decode(errors="replace")
-            parts.append(said if raw else js.unescaped(said))
+            source_text = self._source[at:end].decode(errors="replace")
+            parts.append(source_text if raw else js.unescaped(source_text))
             if code is not None:
                 parts += map(self._value, js.items(code)[:1])
                 at = code.end_byte

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
-from memory_assets.transcripts.authorship import PERSON, Origin, classify_author
+from memory_assets.transcripts.authorship import PERSON, Origin, classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
 from memory_assets.transcripts.discovery import Walk
@@ -87,11 +87,11 @@ class AiderSession(StoredSession):
             return self._typed(text, frame)
         if name in ("command", "plan"):
             subtype = "local-command" if name == "command" else MACHINE_PROMPT
-            return self._said(frame, classify_author(text, Origin("machine", subtype)))
+            return self._text_record(frame, classify_text(text, Origin("machine", subtype)))
         if name == "thought":
-            return self._one(frame, "thinking", text)
+            return self._records(frame, "thinking", text)
         if name == "answer":
-            return self._one(frame, "assistant_text", text)
+            return self._records(frame, "assistant_text", text)
         if name == "output":
             return self._output(text, frame)
         return self._unknown(name)
@@ -99,15 +99,17 @@ class AiderSession(StoredSession):
     def _typed(self, text: str, frame: Frame) -> list[Record]:
         is_command = text.startswith("/") and not _ASKING.match(text)
         if is_command or _CONFIRMED.fullmatch(text):
-            return self._said(frame, classify_author(text, Origin("machine", "local-command")))
+            return self._text_record(frame, classify_text(text, Origin("machine", "local-command")))
         if text.startswith("!"):
             call = Call("shell", (), text[1:].strip())
             return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
         records: list[Record] = []
         if marked := _MARKED.match(text):
-            records = self._said(frame, classify_author(marked.group().strip(), Origin("machine")))
+            records = self._text_record(
+                frame, classify_text(marked.group().strip(), Origin("machine"))
+            )
             text = text[marked.end() :]
-        return records + self._said(frame, classify_author(text, PERSON))
+        return records + self._text_record(frame, classify_text(text, PERSON))
 
     def _output(self, text: str, frame: Frame) -> list[Record]:
         """Return what the program printed: the files that it changed, and all of it."""
@@ -116,11 +118,11 @@ class AiderSession(StoredSession):
         records: list[Record] = []
         for path in dict.fromkeys(name.strip() for name in _EDITED.findall(text)):
             records.append(self._called(frame, "", Call("edit", (path,)), f"path: {path}"))
-        records += self._one(frame, "system", text, "local-command-output")
+        records += self._records(frame, "system", text, "local-command-output")
         counts = [tuple(map(_count, count)) for count in _TOKENS.findall(text)]
         sent, received = (sum(count[at] for count in counts) for at in (0, 1))
-        told = self._with_tokens(records, frame, Tokens(sent, received))
-        return told if isinstance(told, list) else records
+        with_tokens = self._with_tokens(records, frame, Tokens(sent, received))
+        return with_tokens if isinstance(with_tokens, list) else records
 
 
 class AiderReader(ContainerReader):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_author
+from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import (
@@ -69,13 +69,13 @@ class AtifSession(Session):
         text = content_text(row.get("message"))
         records: list[Record] = []
         if source == "user":
-            records += self._said(frame, classify_author(text))
+            records += self._text_record(frame, classify_text(text))
         elif source == "system":
-            records += self._one(frame, "system", text, "injected")
+            records += self._records(frame, "system", text, "injected")
         elif source == "agent":
             thought = text_field(row, "reasoning_content")
-            records += self._one(frame, "thinking", thought)
-            records += self._one(frame, "assistant_text", text)
+            records += self._records(frame, "thinking", thought)
+            records += self._records(frame, "assistant_text", text)
         else:
             return self._unknown(source)
         records += [self._asked(call, frame) for call in objects_in(row.get("tool_calls"))]

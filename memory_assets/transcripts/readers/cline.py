@@ -25,23 +25,24 @@ from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, Origin, classify_author
+from memory_assets.transcripts.authorship import PERSON, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.blocks import SAYS, Answer, Called, Shapes, blocks_of
+from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, blocks_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.enclosed import closed_openings, replace_enclosed
 from memory_assets.transcripts.fields import (
     IMAGE,
+    find_enclosed,
     from_json,
     object_field,
     objects_in,
     parse_time,
     render_value,
+    replace_enclosed,
     safe_id,
     text_field,
     type_name,
 )
-from memory_assets.transcripts.json_documents import beside, object_beside, text_of
+from memory_assets.transcripts.json_documents import json_beside, object_beside, text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import (
@@ -113,9 +114,9 @@ class TaskSession(StoredSession):
 
     title_subtype = "first-prompt"
     shapes: ClassVar[Shapes] = {
-        "text": SAYS,
-        "tool_use": Called("id", "name", "input"),
-        "tool_result": Answer("tool_use_id", "content", "is_error"),
+        "text": ANSWER,
+        "tool_use": CallBlock("id", "name", "input"),
+        "tool_result": ResultBlock("tool_use_id", "content", "is_error"),
         "redacted_thinking": None,
     }
     blocks_are = "block"
@@ -157,15 +158,15 @@ class TaskSession(StoredSession):
             self._is_first = False
             images = message.get("images")
             shown = [IMAGE] * len(images) if isinstance(images, list) else []
-            return self._said(frame, classify_author("\n".join([text, *shown]), PERSON))
+            return self._text_record(frame, classify_text("\n".join([text, *shown]), PERSON))
         if kind in _SAID:
             subtype = PARTIAL if message.get("partial") else ""
             thought = text_field(message, "reasoning")
-            records = self._one(frame, "thinking", thought)
-            return records + self._one(frame, "assistant_text", text, subtype)
+            records = self._records(frame, "thinking", thought)
+            return records + self._records(frame, "assistant_text", text, subtype)
         if kind == "reasoning":
             text = text or text_field(message, "reasoning")
-            return self._one(frame, "thinking", text)
+            return self._records(frame, "thinking", text)
         if kind in _QUESTIONS:
             return self._question(text, frame)
         if kind in _CALLS:
@@ -173,22 +174,22 @@ class TaskSession(StoredSession):
         if kind in _RESULTS:
             return [self._result(text, frame)]
         if kind in _ERRORS:
-            return self._one(frame, "system", text, "api-error", is_error=True)
+            return self._records(frame, "system", text, "api-error", is_error=True)
         if kind == "condense_context":
             text = text_field(object_field(message, "contextCondense"), "summary") or text
-            return self._one(frame, "summary", text, "compact-summary")
+            return self._records(frame, "summary", text, "compact-summary")
         if kind == "user_feedback_diff":
             changed: Any = from_json(text)
             paths = (text_field(changed, "path"),) if isinstance(changed, dict) else ()
-            return self._one(frame, "attachment", text, "edit", paths=paths)
+            return self._records(frame, "attachment", text, "edit", paths=paths)
         if kind in _USAGE:
             usage: Any = from_json(text)
             counts = usage if isinstance(usage, dict) else {}
             return self._with_tokens(USAGE, frame, tokens_in(counts, _COUNTS))
         if kind in _NOTICES:
-            return self._one(frame, "system", text, "notice") or STATE
+            return self._records(frame, "system", text, "notice") or STATE
         self._report.see_unknown(f"row/{type_name(kind)}")
-        return self._one(frame, "system", text, "notice") or UNKNOWN_TYPE
+        return self._records(frame, "system", text, "notice") or UNKNOWN_TYPE
 
     def _question(self, text: str, frame: Frame) -> list[Record]:
         asked: Any = from_json(text)
@@ -203,7 +204,7 @@ class TaskSession(StoredSession):
                     for option in options
                 ]
             text = "\n".join(filter(None, parts)) or text
-        return self._one(frame, "assistant_text", text, "question")
+        return self._records(frame, "assistant_text", text, "question")
 
     def _called_on_screen(self, kind: str, text: str, frame: Frame) -> list[Record]:
         """Return a call. What a command printed follows in rows of its own; of other tools only
@@ -254,9 +255,9 @@ class TaskSession(StoredSession):
                 records += self._part(block, frame, False)
         typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
         self._is_first = False
-        records += self._said(frame, classify_author("\n".join(typed))) if typed else []
+        records += self._text_record(frame, classify_text("\n".join(typed))) if typed else []
         for text in inserted:
-            records += self._said(frame, classify_author(text, Origin("machine", "injected")))
+            records += self._text_record(frame, classify_text(text, Origin("machine", "injected")))
         return records
 
     @property
@@ -267,13 +268,13 @@ class TaskSession(StoredSession):
     def _part(self, block: JsonObject, frame: Frame, is_summary: bool) -> list[Record]:
         kind, text = block.get("type"), text_field(block, "text")
         if kind == "text" and is_summary:
-            return self._one(frame, "summary", text, "compact-summary")
+            return self._records(frame, "summary", text, "compact-summary")
         if kind in ("thinking", "reasoning"):
-            return self._one(frame, "thinking", text_field(block, "thinking") or text)
+            return self._records(frame, "thinking", text_field(block, "thinking") or text)
         if kind == "file":
             return self._attached(frame, text_field(block, "path"))
         if kind == "image":
-            return self._one(frame, "attachment", IMAGE, "image")
+            return self._records(frame, "attachment", IMAGE, "image")
         return self._block(block, frame)
 
     def _result_text(self, content: Any) -> str:
@@ -422,7 +423,9 @@ def _facts(path: Path) -> tuple[str, str, JsonObject]:
         return text_field(about, "cwd"), text_field(metadata, "title"), more
     folder = path.parent
     about = object_beside(folder / _ITEM)
-    listing = beside(folder.parent.parent / "state" / "taskHistory.json") if not about else None
+    listing = (
+        json_beside(folder.parent.parent / "state" / "taskHistory.json") if not about else None
+    )
     about = about or next((x for x in objects_in(listing) if x.get("id") == folder.name), {})
     cwd = text_field(about, "workspace") or text_field(about, "cwdOnTaskInitialization")
     more = {"model": about.get("modelId")}
@@ -453,7 +456,7 @@ def typed_in(texts: Sequence[str], *, is_first: bool) -> tuple[list[str], list[s
         own = replace_enclosed(text, _INSERTED, lambda _: "").strip()
         if own != text.strip():
             inserted += [
-                text[begin.start() : after] for begin, _, after in closed_openings(text, _INSERTED)
+                text[begin.start() : after] for begin, _, after in find_enclosed(text, _INSERTED)
             ]
         tagged = _TYPED.fullmatch(own)
         if tagged and not (of_tool and "\n" in own and not _BY_PERSON.search(own[:200])):

@@ -17,25 +17,24 @@ from pathlib import Path
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     from_json,
-    mark,
     object_field,
     objects_in,
     parse_time,
     safe_id,
     safe_name,
     text_field,
+    text_hash,
     type_name,
 )
-from memory_assets.transcripts.json_documents import text_beside
+from memory_assets.transcripts.json_documents import directory_of, text_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.readers.workspaces import directory_of
 from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, Session
 
 _FOLDERS = (Path("session-state"), Path("history-session-state"))
@@ -72,7 +71,7 @@ class CopilotSession(Session):
         super().__init__(source, report)
         self._title = ""
         self._totals: dict[str, Tokens] = {}
-        self._told = mark("")
+        self._told = text_hash("")
 
     def take(self, event: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this event gives."""
@@ -114,21 +113,21 @@ class CopilotSession(Session):
             return [self._tool_result(data, frame)]
         if name == "session.compaction_complete":
             text = text_field(data, "summaryContent")
-            return self._one(frame, "summary", text, "compact-summary")
+            return self._records(frame, "summary", text, "compact-summary")
         if name in _NOTICES:
             subtype, text = _NOTICES[name], text_field(data, "message")
             failed = subtype == "api-error"
-            return self._one(frame, "system", text, subtype, is_error=failed)
+            return self._records(frame, "system", text, subtype, is_error=failed)
         if name == "session.task_complete":
             summary = text_field(data, "summary")
-            repeats = mark(summary.strip()) == self._told
-            return "repeated" if repeats else self._one(frame, "assistant_text", summary)
+            repeats = text_hash(summary.strip()) == self._told
+            return "repeated" if repeats else self._records(frame, "assistant_text", summary)
         if name == "system.notification":
-            return self._said(
-                frame, classify_author(text_field(data, "content"), Origin("machine"))
+            return self._text_record(
+                frame, classify_text(text_field(data, "content"), Origin("machine"))
             )
         if name == "abort":
-            return self._one(frame, "system", text_field(data, "reason"), "interrupt")
+            return self._records(frame, "system", text_field(data, "reason"), "interrupt")
         return self._unknown(name)
 
     def _started(self, data: JsonObject, frame: Frame) -> Outcome:
@@ -147,12 +146,12 @@ class CopilotSession(Session):
         if not title or title == self._title:
             return header
         self._title = title
-        return self._one(frame, "title", title, "session-name")
+        return self._records(frame, "title", title, "session-name")
 
     def _from_user(self, data: JsonObject, frame: Frame) -> Outcome:
         by_skill = text_field(data, "source").startswith("skill-")
-        origin = Origin("machine", "meta") if by_skill else UNSAID
-        records = self._said(frame, classify_author(text_field(data, "content"), origin))
+        origin = Origin("machine", "meta") if by_skill else UNKNOWN
+        records = self._text_record(frame, classify_text(text_field(data, "content"), origin))
         for attachment in objects_in(data.get("attachments")):
             records += self._attached(frame, text_field(attachment, "path"))
         return records
@@ -160,8 +159,8 @@ class CopilotSession(Session):
     def _from_assistant(self, data: JsonObject, frame: Frame) -> list[Record]:
         records = self._thought(text_field(data, "reasoningText"), frame)
         content = text_field(data, "content")
-        self._told = mark(content.strip()) if content.strip() else self._told
-        records += self._one(frame, "assistant_text", content)
+        self._told = text_hash(content.strip()) if content.strip() else self._told
+        records += self._records(frame, "assistant_text", content)
         for request in objects_in(data.get("toolRequests")):
             records += self._request(request, "name", frame)
         return records
@@ -186,7 +185,7 @@ class CopilotSession(Session):
         """Return a thought, which may come as an event of its own and with its message."""
         if not text or self._met(f"thought {text}"):
             return []
-        return self._one(frame, "thinking", text)
+        return self._records(frame, "thinking", text)
 
     def _request(self, call: JsonObject, named: str, frame: Frame) -> list[Record]:
         """Return a call, unless it is known: it comes as it is asked for and as it begins."""

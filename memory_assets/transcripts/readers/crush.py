@@ -13,9 +13,9 @@ from typing import ClassVar
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Source
-from memory_assets.transcripts.blocks import SAYS, Answer, Called, Shapes, Words
+from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -28,7 +28,7 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
-from memory_assets.transcripts.json_documents import beside
+from memory_assets.transcripts.json_documents import json_beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
@@ -52,10 +52,10 @@ class CrushSession(StoredSession):
     """The state of reading one session."""
 
     shapes: ClassVar[Shapes] = {
-        "text": SAYS,
-        "reasoning": Words("thinking", "thinking"),
-        "tool_call": Called("id", "name", "input"),
-        "tool_result": Answer("tool_call_id", "content", "is_error"),
+        "text": ANSWER,
+        "reasoning": TextBlock("thinking", "thinking"),
+        "tool_call": CallBlock("id", "name", "input"),
+        "tool_result": ResultBlock("tool_call_id", "content", "is_error"),
     }
     blocks_are = "part"
 
@@ -87,14 +87,14 @@ class CrushSession(StoredSession):
             elif kind in ("binary", "image_url"):
                 path = text_field(data, "Path") or IMAGE
                 paths = (path,) if path != IMAGE else ()
-                records += self._one(frame, "attachment", path, "file", paths=paths)
+                records += self._records(frame, "attachment", path, "file", paths=paths)
             else:
                 records += self._part(part, frame, is_summary=False)
         text = "\n".join(texts)
         is_init = text.lstrip("`").startswith(_INIT)
         return (
-            self._said(
-                frame, classify_author(text, Origin("machine", "meta") if is_init else UNSAID)
+            self._text_record(
+                frame, classify_text(text, Origin("machine", "meta") if is_init else UNKNOWN)
             )
             + records
         )
@@ -102,7 +102,7 @@ class CrushSession(StoredSession):
     def _part(self, part: JsonObject, frame: Frame, *, is_summary: bool) -> list[Record]:
         kind, data = part["type"], object_field(part, "data")
         if kind == "text" and is_summary:
-            return self._one(frame, "summary", text_field(data, "text"), "compact-summary")
+            return self._records(frame, "summary", text_field(data, "text"), "compact-summary")
         if kind == "shell_command":
             return [self._call(frame, "", "bash", data, role="user", subtype="user-shell")]
         if kind == "finish":
@@ -111,10 +111,10 @@ class CrushSession(StoredSession):
 
     def _finish(self, data: JsonObject, frame: Frame) -> list[Record]:
         """Return why an answer ended, where that was an error or somebody's doing."""
-        said = (text_field(data, "message"), text_field(data, "details"))
-        text = "\n".join(filter(None, said))
+        texts = (text_field(data, "message"), text_field(data, "details"))
+        text = "\n".join(filter(None, texts))
         failed = data.get("reason") == "error"
-        return self._one(
+        return self._records(
             frame, "system", text, "api-error" if failed else "interrupt", is_error=failed
         )
 
@@ -197,7 +197,7 @@ class CrushReader(DatabaseReader):
 
 def _listed(path: Path) -> Iterator[Path]:
     """Yield the data directories of the projects that the program lists."""
-    parsed = beside(path)
+    parsed = json_beside(path)
     projects = parsed.get("projects", parsed) if isinstance(parsed, dict) else parsed
     if isinstance(projects, dict):
         projects = list(projects.values())

@@ -18,9 +18,9 @@ from typing import Any
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_author
+from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
-from memory_assets.transcripts.databases import LENGTH, Database, opened, token_of
+from memory_assets.transcripts.databases import LENGTH, Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     from_json,
@@ -33,8 +33,8 @@ from memory_assets.transcripts.fields import (
     text_field,
     type_name,
 )
+from memory_assets.transcripts.json_documents import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import STATE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
 from memory_assets.transcripts.unread import Columns
@@ -100,15 +100,15 @@ class CursorSession(StoredSession):
         text = text_field(bubble, "text") or text_field(bubble, "rawText")
         if kind in _PERSON:
             text = text or _plain(bubble.get("initText"))
-            records = self._said(frame, classify_author(text))
+            records = self._text_record(frame, classify_text(text))
             for path in _selected(bubble):
                 records += self._attached(frame, path)
             return records
         if kind not in (2, "ai"):
             return self._unknown(f"bubble/{type_name(str(kind))}")
         thought = text_field(object_field(bubble, "thinking"), "text")
-        records = self._one(frame, "thinking", thought)
-        records += self._one(frame, "assistant_text", text)
+        records = self._records(frame, "thinking", thought)
+        records += self._records(frame, "assistant_text", text)
         if tool := object_field(bubble, "toolFormerData"):
             records += self._tool(tool, frame)
         counts = object_field(bubble, "tokenCount")
@@ -264,7 +264,7 @@ def _workspaces(path: Path) -> dict[str, str]:
         if not cwd:
             continue
         try:
-            with opened(other) as database:
+            with open_database(other) as database:
                 data = _item(database, _COMPOSERS)
         except TranscriptError:
             continue

@@ -27,15 +27,15 @@ from typing import Any, ClassVar
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
-from memory_assets.transcripts.authorship import PERSON, classify_author, split_frames
+from memory_assets.transcripts.authorship import PERSON, classify_text, split_frames
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import (
-    SAYS,
-    Answer,
+    ANSWER,
     BlockSession,
-    Called,
+    CallBlock,
+    ResultBlock,
     Shapes,
-    Words,
+    TextBlock,
     blocks_of,
 )
 from memory_assets.transcripts.databases import LENGTH, Database, wal_of
@@ -104,8 +104,8 @@ class CursorSession(BlockSession):
         results = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
         records = self._from_user(results, frame)
         typed, around = split_frames(content_text(content), "user_query")
-        records += self._one(frame, "system", around, "injected")
-        return records + (self._said(frame, classify_author(typed, PERSON)) if typed else [])
+        records += self._records(frame, "system", around, "injected")
+        return records + (self._text_record(frame, classify_text(typed, PERSON)) if typed else [])
 
 
 class CursorAgentReader(Reader):
@@ -157,7 +157,7 @@ def _legacy_blocks(role: str, body: str) -> Iterator[JsonObject]:
     if role == "user":
         yield {"type": "text", "text": body.strip()}
         return
-    said: list[str] = []
+    answer_lines: list[str] = []
     marked: JsonObject = {}
     for line in body.splitlines():
         mark = _MARK.match(line)
@@ -165,17 +165,17 @@ def _legacy_blocks(role: str, body: str) -> Iterator[JsonObject]:
             key, _, value = line.strip().partition(": ")
             marked["input"][key] = value
         elif mark is None and not (marked.get("type") == "tool_result" and line[:2] == "  "):
-            said.append(line)
+            answer_lines.append(line)
         elif mark is None:
             marked["content"] += f"{line.strip()}\n"
         else:
-            if text := "\n".join(said).strip():
+            if text := "\n".join(answer_lines).strip():
                 yield {"type": "text", "text": text}
-            said.clear()
+            answer_lines.clear()
             kind, rest = mark.groups()
             marked = _BEGUN[kind](rest)
             yield marked
-    if text := "\n".join(said).strip():
+    if text := "\n".join(answer_lines).strip():
         yield {"type": "text", "text": text}
 
 
@@ -208,10 +208,10 @@ class CursorCliSession(StoredSession):
     """The state of reading one chat."""
 
     shapes: ClassVar[Shapes] = {
-        "text": SAYS,
-        "reasoning": Words("thinking", "text"),
-        "tool-call": Called("toolCallId", "toolName", "args"),
-        "tool-result": Answer("toolCallId", "result", "isError"),
+        "text": ANSWER,
+        "reasoning": TextBlock("thinking", "text"),
+        "tool-call": CallBlock("toolCallId", "toolName", "args"),
+        "tool-result": ResultBlock("toolCallId", "result", "isError"),
         "redacted-reasoning": None,
     }
     blocks_are = "part"
@@ -234,11 +234,13 @@ class CursorCliSession(StoredSession):
         place = (self._source.session_id, text_field(row, "blob"), str(row.get("again")))
         frame.record_uuid = derived_id(self._source.agent, *place)
         if role == "system":
-            return self._one(frame, "system", content_text(content), "instructions")
+            return self._records(frame, "system", content_text(content), "instructions")
         if role == "user":
             typed, around = split_frames(content_text(content), "user_query")
-            records = self._one(frame, "system", around, "injected")
-            return records + (self._said(frame, classify_author(typed, PERSON)) if typed else [])
+            records = self._records(frame, "system", around, "injected")
+            return records + (
+                self._text_record(frame, classify_text(typed, PERSON)) if typed else []
+            )
         if role not in ("assistant", "tool"):
             return self._unknown(f"message/{type_name(role)}")
         return [record for block in blocks_of(content) for record in self._block(block, frame)]

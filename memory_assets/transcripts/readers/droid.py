@@ -54,7 +54,7 @@ class DroidSession(BlockSession):
         elif name == "compaction_state":
             summary = text_field(object_field(entry, "summary"), "body")
             text = text_field(entry, "summaryText") or summary
-            outcome = self._one(frame, "summary", text, "compact-summary")
+            outcome = self._records(frame, "summary", text, "compact-summary")
         elif name == "todo_state":
             outcome = STATE
         else:
@@ -76,7 +76,7 @@ class DroidSession(BlockSession):
         title = text_field(header, "sessionTitle") or text_field(header, "title")
         if frame.is_sidechain or not title:
             return reason
-        return self._one(frame, "title", title, "session-name")
+        return self._records(frame, "title", title, "session-name")
 
     def _message(self, message: JsonObject, frame: Frame) -> Outcome:
         role, content = text_field(message, "role"), message.get("content")

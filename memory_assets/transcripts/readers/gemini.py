@@ -23,13 +23,12 @@ from typing import Any
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import answer_text, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
-    mark,
     object_field,
     objects_in,
     parse_time,
@@ -37,6 +36,7 @@ from memory_assets.transcripts.fields import (
     render_value,
     safe_id,
     text_field,
+    text_hash,
     type_name,
 )
 from memory_assets.transcripts.json_documents import (
@@ -178,7 +178,7 @@ class GeminiSession(Session):
             return []
         self._title = title
         frame = self._frame_of({"summary": title}, start, end)
-        return self._one(frame, "title", title, "ai-title")
+        return self._records(frame, "title", title, "ai-title")
 
     def _frame_of(self, message: JsonObject, start: int, end: int) -> Frame:
         at, model = parse_time(message.get("timestamp")), text_field(message, "model")
@@ -186,7 +186,7 @@ class GeminiSession(Session):
 
     def _message(self, message: JsonObject, start: int, end: int) -> Outcome:
         name = type_name(message.get("type"))
-        own = mark(text_field(message, "id"))
+        own = text_hash(text_field(message, "id"))
         if self._replay.counts.get(own, start) != start:
             return SUPERSEDED
         self._branch = ABANDONED if own in self._replay.gone else ""
@@ -200,14 +200,14 @@ class GeminiSession(Session):
             return self._with_tokens(records, frame, _tokens(object_field(message, "tokens")))
         if name in _NOTICES:
             text = text_of_parts(message.get("content"))
-            return self._one(frame, "system", text, "notice", is_error=name == "error")
+            return self._records(frame, "system", text, "notice", is_error=name == "error")
         return self._unknown(name)
 
     def _from_user(self, content: Any, frame: Frame) -> Outcome:
         text = text_of_parts(content).strip()
         is_command = text.startswith(_COMMANDS)
-        origin = Origin("machine", "local-command") if is_command else UNSAID
-        records = self._said(frame, classify_author(text, origin))
+        origin = Origin("machine", "local-command") if is_command else UNKNOWN
+        records = self._text_record(frame, classify_text(text, origin))
         for part in parts_of(content):
             if answered := object_field(part, "functionResponse"):
                 answer, failed = answer_text(part)
@@ -220,9 +220,9 @@ class GeminiSession(Session):
         records: list[Record] = []
         for thought in objects_in(message.get("thoughts")):
             parts = (text_field(thought, "subject"), text_field(thought, "description"))
-            records += self._one(frame, "thinking", "\n".join(filter(None, parts)))
+            records += self._records(frame, "thinking", "\n".join(filter(None, parts)))
         said = text_of_parts(message.get("content"))
-        records += self._one(frame, "assistant_text", said)
+        records += self._records(frame, "assistant_text", said)
         for call in objects_in(message.get("toolCalls")):
             records += self._call_with_result(call, frame)
         return records
@@ -259,7 +259,7 @@ def replayed(lines: Iterator[Located]) -> Replay:
 
     def see(message: Any, start: int) -> int:
         named = text_field(message, "id") if isinstance(message, dict) else ""
-        own = mark(named) if named else 0
+        own = text_hash(named) if named else 0
         text = hash(render_value(message))
         if own and texts.get(own) != text:
             texts[own], replay.counts[own] = text, start
@@ -273,7 +273,7 @@ def replayed(lines: Iterator[Located]) -> Replay:
                 replay.gone |= order.keys() - now
             order = dict.fromkeys(now)
         elif _REWIND in line:
-            to = mark(text_field(line, _REWIND))
+            to = text_hash(text_field(line, _REWIND))
             first = to if to in order else next(iter(order), 0)
             while first in order:
                 replay.gone.add(order.popitem()[0])

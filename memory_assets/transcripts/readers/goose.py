@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import SUFFIX, Walk
@@ -80,7 +80,7 @@ class GooseSession(StoredSession):
             )
             if not name:
                 return self._resolve(header)
-        records = self._one(frame, "title", name, "ai-title")
+        records = self._records(frame, "title", name, "ai-title")
         frame.timestamp = parse_time(row.get("created"))
         return self._resolve(self._with_tokens(records, frame, _tokens(row)))
 
@@ -97,23 +97,23 @@ class GooseSession(StoredSession):
         if not texts:
             return records
         hidden = object_field(row, "metadata").get("userVisible") is False
-        origin = Origin("machine", "injected") if hidden else UNSAID
+        origin = Origin("machine", "injected") if hidden else UNKNOWN
         if not self._by_person:
             origin = Origin("machine", MACHINE_PROMPT)
-        return records + self._said(frame, classify_author("\n".join(texts), origin))
+        return records + self._text_record(frame, classify_text("\n".join(texts), origin))
 
     def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = block.get("type")
         if kind == "text":
-            return self._one(frame, "assistant_text", text_field(block, "text"))
+            return self._records(frame, "assistant_text", text_field(block, "text"))
         if kind == "thinking":
-            return self._one(frame, "thinking", text_field(block, "thinking"))
+            return self._records(frame, "thinking", text_field(block, "thinking"))
         if kind in ("toolRequest", "frontendToolRequest"):
             return [self._request(block, frame)]
         if kind == "toolResponse":
             return [self._response(block, frame)]
         if kind == "systemNotification":
-            return self._one(frame, "system", text_field(block, "msg"), "notice")
+            return self._records(frame, "system", text_field(block, "msg"), "notice")
         if kind not in _SILENT:
             self._report.see_unknown(f"block/{type_name(kind)}")
         return []
@@ -202,7 +202,7 @@ class GooseReader(DatabaseReader):
         sql = f"""SELECT {own} AS id, role, content_json, created_timestamp AS created,
             metadata_json FROM messages WHERE session_id = ? ORDER BY messages.id"""
         requests = _requests(database, source.member)
-        told = len(requests)
+        answer_count = len(requests)
         for row in database.rows(sql, source.member):
             while requests and nanoseconds(requests[0]["created"]) < nanoseconds(row["created"]):
                 yield requests.popleft()
@@ -211,7 +211,7 @@ class GooseReader(DatabaseReader):
             yield {**row, "metadata": metadata, "content": content}
         yield None
         yield from requests
-        usage = {} if told else _accumulated(database, source.member)
+        usage = {} if answer_count else _accumulated(database, source.member)
         yield {"session": session["id"], "name": title, **usage}
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:

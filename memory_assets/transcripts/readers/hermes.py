@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.models import Tokens
-from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
@@ -59,14 +59,13 @@ class HermesSession(StoredSession):
         text = text_field(row, "content")
         if role == "user":
             by_program = text.startswith("[SYSTEM:")
-            return self._said(
-                frame,
-                classify_author(text, Origin("machine", "injected") if by_program else UNSAID),
+            return self._text_record(
+                frame, classify_text(text, Origin("machine", "injected") if by_program else UNKNOWN)
             )
         if role == "assistant":
             thought = text_field(row, "reasoning")
-            records = self._one(frame, "thinking", thought)
-            records += self._one(frame, "assistant_text", text)
+            records = self._records(frame, "thinking", thought)
+            records += self._records(frame, "assistant_text", text)
             for call in objects_in(row.get("tool_calls")):
                 function = object_field(call, "function")
                 name, call_id = text_field(function, "name"), safe_id(call.get("id"))

@@ -23,7 +23,7 @@ from memory_assets.errors import DamagedTranscript, TranscriptError, unreadable
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_author
+from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
@@ -102,18 +102,18 @@ class OpenCodeSession(StoredSession):
             if kind == "text" and not (part.get("synthetic") or part.get("ignored")):
                 typed.append(text)
             elif kind == "text":
-                records += self._one(frame, "system", text, "injected")
+                records += self._records(frame, "system", text, "injected")
             elif kind == "file":
                 records += self._attached(frame, _file_of(part))
             elif kind == "subtask":
                 text = text_field(part, "prompt")
-                records += self._one(frame, "system", text, "agent-prompt")
+                records += self._records(frame, "system", text, "agent-prompt")
             elif kind not in _SILENT:
                 self._report.see_unknown(f"user/{type_name(kind)}")
         text = "\n".join(typed)
         if any(part.get("type") == "compaction" for part in parts):
-            return records + self._one(frame, "system", text, "injected")
-        return self._said(frame, classify_author(text)) + records
+            return records + self._records(frame, "system", text, "injected")
+        return self._text_record(frame, classify_text(text)) + records
 
     def _part(self, part: JsonObject, frame: Frame, info: JsonObject) -> list[Record]:
         kind, text = part.get("type"), text_field(part, "text")
@@ -121,10 +121,10 @@ class OpenCodeSession(StoredSession):
         here = replace(frame, timestamp=began) if began else frame
         if kind == "text":
             if info.get("summary") is True:
-                return self._one(here, "summary", text, "compact-summary")
-            return self._one(here, "assistant_text", text)
+                return self._records(here, "summary", text, "compact-summary")
+            return self._records(here, "assistant_text", text)
         if kind == "reasoning":
-            return self._one(here, "thinking", text)
+            return self._records(here, "thinking", text)
         if kind == "tool":
             return self._tool(part, frame)
         if kind == "retry":
@@ -158,7 +158,7 @@ class OpenCodeSession(StoredSession):
         aborted = name == "MessageAbortedError"
         subtype = "interrupt" if aborted else "api-error"
         text = ": ".join(filter(None, (name, text)))
-        return self._one(frame, "system", text, subtype, is_error=not aborted)
+        return self._records(frame, "system", text, subtype, is_error=not aborted)
 
 
 class OpenCodeReader(DatabaseReader):

@@ -5,7 +5,7 @@ of the user's. Runs of subagents lie in a directory named after the session's fi
 `<ISO time>_<session id>/<run>/run-<n>/session.jsonl`. The first line is the session's header with
 its id, its directory, and where it was forked from.
 
-Versions 2 and 3 hold a tree in one file (`transcripts/branches.py`). All entries are kept in file
+Versions 2 and 3 hold a tree in one file (`lines.abandoned_entries`). All entries are kept in file
 order; what is said on an abandoned branch has the subtype `ABANDONED`; what tools did there was
 done. A fork copies entries into a new file and names the old one; a subagent's fork repeats what
 its session has, and is read from where it began.
@@ -30,31 +30,30 @@ from typing import Any, ClassVar
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts.account import MIN_LEAF, LeftOut
-from memory_assets.transcripts.authorship import BY_PROGRAM, UNSAID, classify_author
+from memory_assets.transcripts.authorship import BY_PROGRAM, UNKNOWN, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import (
-    SAYS,
-    Called,
+    ANSWER,
+    CallBlock,
     ShapedSession,
     Shapes,
-    Words,
+    TextBlock,
     blocks_of,
 )
-from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import File, Walk
-from memory_assets.transcripts.enclosed import replace_enclosed
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
-    mark,
     object_field,
     parse_time,
     render_value,
+    replace_enclosed,
     safe_id,
     text_field,
+    text_hash,
     type_name,
 )
-from memory_assets.transcripts.lines import JsonObject, first_object
+from memory_assets.transcripts.lines import JsonObject, abandoned_entries, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     COPIED,
@@ -91,9 +90,9 @@ class PiSession(ShapedSession):
     """The state of reading one file."""
 
     shapes: ClassVar[Shapes] = {
-        "text": SAYS,
-        "thinking": Words("thinking", "thinking"),
-        "toolCall": Called("id", "name", "arguments"),
+        "text": ANSWER,
+        "thinking": TextBlock("thinking", "thinking"),
+        "toolCall": CallBlock("id", "name", "arguments"),
     }
 
     def __init__(
@@ -103,8 +102,8 @@ class PiSession(ShapedSession):
         self._abandoned = abandoned
         self._uuids: OrderedDict[int, str] = OrderedDict()
         self._started: datetime | None = None
-        self._name = mark("")
-        self._origin = BY_PROGRAM if _RUN.fullmatch(source.path.parent.name) else UNSAID
+        self._name = text_hash("")
+        self._origin = BY_PROGRAM if _RUN.fullmatch(source.path.parent.name) else UNKNOWN
 
     def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this entry gives."""
@@ -118,7 +117,7 @@ class PiSession(ShapedSession):
             outcome = self._header(entry)
         else:
             frame = self._frame_of(entry, message, start, end)
-            is_abandoned = mark(text_field(entry, "id")) in self._abandoned
+            is_abandoned = text_hash(text_field(entry, "id")) in self._abandoned
             self._branch = ABANDONED if is_abandoned else ""
             if self._met(frame.record_uuid):
                 outcome = REPEATED_ID
@@ -155,13 +154,13 @@ class PiSession(ShapedSession):
         content = entry_id or render_value(message or entry)
         uuid = derived_id("pi", stamp, text_field(message, "role"), content)
         if entry_id:
-            self._uuids[mark(entry_id)] = uuid
+            self._uuids[text_hash(entry_id)] = uuid
             if len(self._uuids) > _KNOWN_PARENTS:
                 self._uuids.popitem(last=False)
         model, parent = text_field(message, "model"), text_field(entry, "parentId")
         frame = self._frame(message or entry, start, end, None, timestamp, model)
         frame.record_uuid = uuid
-        frame.parent_uuid = self._uuids.get(mark(parent))
+        frame.parent_uuid = self._uuids.get(text_hash(parent))
         frame.message_id = safe_id(message.get("responseId"))
         return frame
 
@@ -174,8 +173,8 @@ class PiSession(ShapedSession):
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            return self._said(
-                frame, classify_author(prompt_text(content_text(content)), self._origin)
+            return self._text_record(
+                frame, classify_text(prompt_text(content_text(content)), self._origin)
             )
         if role == "assistant":
             return self._assistant(message, content, frame)
@@ -184,9 +183,9 @@ class PiSession(ShapedSession):
         if role == "bashExecution":
             return self._shell(message, frame)
         if role in SUMMARIES:
-            return self._one(frame, "summary", text_field(message, "summary"), SUMMARIES[role])
+            return self._records(frame, "summary", text_field(message, "summary"), SUMMARIES[role])
         if role in INJECTED_ROLES:
-            return self._one(frame, "system", content_text(content), "injected")
+            return self._records(frame, "system", content_text(content), "injected")
         return self._unknown(f"message/{type_name(role)}")
 
     def _assistant(self, message: JsonObject, content: Any, frame: Frame) -> Outcome:
@@ -197,7 +196,7 @@ class PiSession(ShapedSession):
         if error:
             aborted = message.get("stopReason") == "aborted"
             subtype = "interrupt" if aborted else "api-error"
-            records += self._one(frame, "system", error, subtype, is_error=not aborted)
+            records += self._records(frame, "system", error, subtype, is_error=not aborted)
         return self._with_tokens(records, frame, tokens_in(object_field(message, "usage"), _COUNTS))
 
     def _call_id(self, value: object) -> str:
@@ -228,23 +227,23 @@ class PiSession(ShapedSession):
     def _other(self, name: str, entry: JsonObject, frame: Frame) -> Outcome:
         if name in SUMMARIES:
             text = text_field(entry, "summary")
-            return self._one(frame, "summary", text, SUMMARIES[name])
+            return self._records(frame, "summary", text, SUMMARIES[name])
         if name == "custom_message":
             text = _with_details(content_text(entry.get("content")), entry.get("details"))
-            return self._one(frame, "system", text, "injected")
+            return self._records(frame, "system", text, "injected")
         if name == "session_info":
             title = text_field(entry, "name")
-            if mark(title) == self._name:
+            if text_hash(title) == self._name:
                 return "repeated"
-            self._name = mark(title)
-            return self._one(frame, "title", title, "session-name")
+            self._name = text_hash(title)
+            return self._records(frame, "title", title, "session-name")
         return self._unknown(name)
 
 
 def _with_details(text: str, details: Any) -> str:
     """Return a text with what the details beside it say more, such as subagents' reports: each
     extension has keys of its own."""
-    told: list[str] = []
+    output_lines: list[str] = []
     waiting = deque([details])
     while waiting:
         value = waiting.popleft()
@@ -253,8 +252,8 @@ def _with_details(text: str, details: Any) -> str:
         elif isinstance(value, dict):
             waiting += [nested for key, nested in value.items() if key not in _SHOWN_ELSEWHERE]
         elif isinstance(value, str) and len(value) >= MIN_LEAF and value not in text:
-            told.append(value)
-    return "\n".join(filter(None, [text, *dict.fromkeys(told)]))
+            output_lines.append(value)
+    return "\n".join(filter(None, [text, *dict.fromkeys(output_lines)]))
 
 
 def prompt_text(text: str) -> str:

@@ -13,22 +13,26 @@ from typing import Any
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import answer_text, parts_of, text_of_parts
-from memory_assets.transcripts.branches import abandoned_entries
 from memory_assets.transcripts.discovery import File, Identified, Walk
 from memory_assets.transcripts.fields import (
     count_field,
-    mark,
     object_field,
     parse_time,
     render_value,
     safe_id,
     text_field,
+    text_hash,
     type_name,
 )
-from memory_assets.transcripts.lines import JsonObject, first_object, head_objects
+from memory_assets.transcripts.lines import (
+    JsonObject,
+    abandoned_entries,
+    first_object,
+    head_objects,
+)
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
@@ -110,7 +114,7 @@ class QwenSession(Session):
         """Return the `Record`s that this record gives."""
         name, subtype = type_name(record.get("type")), text_field(record, "subtype")
         frame = self._frame_of(record, start, end)
-        is_abandoned = mark(text_field(record, "uuid")) in self._abandoned
+        is_abandoned = text_hash(text_field(record, "uuid")) in self._abandoned
         self._branch = ABANDONED if is_abandoned else ""
         outcome: Outcome
         if self._met(frame.record_uuid):
@@ -153,11 +157,11 @@ class QwenSession(Session):
                 (payload[key] for key in ("text", "content", "message") if key in payload), ""
             )
         by = text_field(record, "provenance")
-        origin = PERSON if subtype == _HUMAN or by == "real_user" else UNSAID
-        if by and origin is UNSAID:
+        origin = PERSON if subtype == _HUMAN or by == "real_user" else UNKNOWN
+        if by and origin is UNKNOWN:
             origin = Origin("machine", "injected")
-        said = self._said(frame, classify_author(text_of_parts(parts), origin))
-        return said + self._answers(parts, frame, failed=False)
+        prompts = self._text_record(frame, classify_text(text_of_parts(parts), origin))
+        return prompts + self._answers(parts, frame, failed=False)
 
     def _from_model(self, parts: Any, frame: Frame) -> list[Record]:
         records: list[Record] = []
@@ -167,9 +171,9 @@ class QwenSession(Session):
                 records.append(self._call(frame, call_id, name, called.get("args")))
             elif part.get("thought") is True:
                 text = text_field(part, "text")
-                records += self._one(frame, "thinking", text)
+                records += self._records(frame, "thinking", text)
             else:
-                records += self._one(frame, "assistant_text", text_of_parts([part]))
+                records += self._records(frame, "assistant_text", text_of_parts([part]))
         return records
 
     def _tool_results(self, record: JsonObject, frame: Frame) -> Outcome:
@@ -191,7 +195,7 @@ class QwenSession(Session):
         payload = object_field(record, "systemPayload")
         if subtype == "custom_title":
             title = text_field(payload, "title") or text_field(payload, "customTitle")
-            return self._one(frame, "title", title, "custom-title")
+            return self._records(frame, "title", title, "custom-title")
         if subtype == "parent_session":
             ids = (safe_id(payload.get(key)) for key in ("parentSessionId", "sessionId"))
             self._report.see_parent(next(filter(None, ids), None))
@@ -199,7 +203,7 @@ class QwenSession(Session):
         if subtype in ("notification", "cron"):
             text = text_of_parts(object_field(record, "message").get("parts"))
             text = text or (render_value(payload) if payload else "")
-            return self._one(frame, "system", text, "notice")
+            return self._records(frame, "system", text, "notice")
         if subtype in _DROPPED:
             return _DROPPED[subtype]
         return self._unknown(f"system/{type_name(subtype)}")

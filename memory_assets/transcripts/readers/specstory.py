@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Walk
 from memory_assets.transcripts.fields import parse_time, safe_id, safe_name, text_field, type_name
@@ -81,7 +81,7 @@ class SpecStorySession(StoredSession):
             self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=at)
             frame = self._frame(row, start, end, f"{row.get('id')}/title", at)
             title = text_field(row, "title")
-            return self._resolve(self._one(frame, "title", title) or HEADER)
+            return self._resolve(self._records(frame, "title", title) or HEADER)
         place = f"{self._source.session_id}/{row.get('place')}"
         model = safe_name(text_field(row, "model"))
         frame = self._frame(row, start, end, place, parse_time(row.get("time")), model)
@@ -92,8 +92,8 @@ class SpecStorySession(StoredSession):
         if name == "user":
             text = text_field(row, "text")
             is_echo = text.startswith(_ECHO)
-            origin = Origin("machine", "local-command") if is_echo else UNSAID
-            return self._said(frame, classify_author(text, origin))
+            origin = Origin("machine", "local-command") if is_echo else UNKNOWN
+            return self._text_record(frame, classify_text(text, origin))
         if name not in ("agent", "assistant"):
             return self._unknown(name)
         records: list[Record] = []
@@ -104,9 +104,9 @@ class SpecStorySession(StoredSession):
     def _part(self, part: Any, frame: Frame) -> list[Record]:
         text = text_field(part, "text")
         if part["type"] == "text":
-            return self._one(frame, "assistant_text", text)
+            return self._records(frame, "assistant_text", text)
         if part["type"] == "thinking":
-            return self._one(frame, "thinking", text)
+            return self._records(frame, "thinking", text)
         given, result = text_field(part, "given"), text_field(part, "result")
         command = text_field(part, "command")
         named = [text_field(part, "path")] if part.get("path") else _PATH.findall(given)
@@ -293,19 +293,15 @@ def _framed(text: str) -> JsonObject:
     command = ""
     command_fence = next((fence for fence in fences if fence.language in _SHELLS), None)
     if kind == "shell":
-        if command_fence:
-            command = command_fence.text.strip()
-        elif inline := _INLINE.search(body):
-            command = inline.group(1)
-    others = (fence for fence in fences if fence is not command_fence or kind != "shell")
-    answers = (fence for fence in others if kind != "write" or fence.language in _PLAIN)
-    result_begins = len(body)
-    if result := _RESULT.search(body):
-        result_begins = result.start()
-    elif answer := next(answers, None):
-        result_begins = answer.start
-    given = {"given": body[:result_begins].strip(), "command": command}
-    return {"type": "tool", "name": tool, **given, "result": body[result_begins:].strip()}
+        inline = _INLINE.search(body)
+        command = command_fence.text.strip() if command_fence else inline.group(1) if inline else ""
+    result_mark = _RESULT.search(body)
+    shown = (fence for fence in fences if fence is not command_fence or kind != "shell")
+    answers = (fence for fence in shown if kind != "write" or fence.language in _PLAIN)
+    answer = next(answers, None)
+    cut = result_mark.start() if result_mark else answer.start if answer else len(body)
+    given = {"given": body[:cut].strip(), "command": command}
+    return {"type": "tool", "name": tool, **given, "result": body[cut:].strip()}
 
 
 def _time(named: str) -> str:

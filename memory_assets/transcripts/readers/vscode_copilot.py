@@ -23,7 +23,7 @@ from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNSAID, Origin, classify_author
+from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -34,10 +34,9 @@ from memory_assets.transcripts.fields import (
     safe_id,
     text_field,
 )
-from memory_assets.transcripts.json_documents import bytes_of
+from memory_assets.transcripts.json_documents import bytes_of, directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.readers.workspaces import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.session import STATE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import StoredSession
 
@@ -86,8 +85,8 @@ class ChatSession(StoredSession):
     def _request(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
         by_program = row.get("isSystemInitiated") is True
         text = text_field(object_field(row, "message"), "text")
-        said = classify_author(text, Origin("machine", "meta") if by_program else UNSAID)
-        records = self._said(frame, said)
+        said = classify_text(text, Origin("machine", "meta") if by_program else UNKNOWN)
+        records = self._text_record(frame, said)
         for variable in objects_in(object_field(row, "variableData").get("variables")):
             path = _path_in(variable.get("value")) or text_field(variable, "name")
             records += self._attached(frame, path)
@@ -99,9 +98,9 @@ class ChatSession(StoredSession):
         answered = self._with_tokens(self._answer(row, metadata, frame), frame, tokens)
         records += answered if isinstance(answered, list) else []
         if error := text_field(object_field(result, "errorDetails"), "message"):
-            records += self._one(frame, "system", error, "api-error", is_error=True)
+            records += self._records(frame, "system", error, "api-error", is_error=True)
         elif row.get("isCanceled") is True:
-            records += self._one(frame, "system", "canceled", "interrupt")
+            records += self._records(frame, "system", "canceled", "interrupt")
         return records
 
     def _answer(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
@@ -116,14 +115,14 @@ class ChatSession(StoredSession):
         for part in parts:
             if part.get("kind") == "thinking":
                 text = _text_in(part.get("value"))
-                records += self._one(frame, "thinking", text)
+                records += self._records(frame, "thinking", text)
         for round_ in rounds:
             thought = _text_in(object_field(round_, "thinking").get("text"))
             if not any(thought in record.text for record in records):
-                records += self._one(frame, "thinking", thought)
+                records += self._records(frame, "thinking", thought)
             if whole:
                 text = text_field(round_, "response")
-                records += self._one(frame, "assistant_text", text)
+                records += self._records(frame, "assistant_text", text)
             for call in objects_in(round_.get("toolCalls")):
                 records += self._called_with_result(call, results, frame)
         if not any(round_.get("toolCalls") for round_ in rounds):
@@ -131,7 +130,7 @@ class ChatSession(StoredSession):
                 records += self._shown_call(part, frame)
         if not whole:
             text = "".join(pieces)
-            records += self._one(frame, "assistant_text", text)
+            records += self._records(frame, "assistant_text", text)
         return records
 
     def _called_with_result(
@@ -150,8 +149,8 @@ class ChatSession(StoredSession):
             call_id, name = safe_id(part.get("toolCallId")), text_field(part, "toolId")
             line = object_field(object_field(part, "toolSpecificData"), "commandLine")
             command = text_field(line, "original")
-            asked = {"message": _text_in(part.get("invocationMessage"))}
-            yield self._call(frame, call_id, name, {"command": command} if command else asked)
+            invocation = {"message": _text_in(part.get("invocationMessage"))}
+            yield self._call(frame, call_id, name, {"command": command} if command else invocation)
             failed = part.get("isComplete") is False
             text = _text_in(part.get("pastTenseMessage"))
             yield self._answered(frame, call_id, text, is_error=failed)

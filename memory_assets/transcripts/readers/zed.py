@@ -15,7 +15,7 @@ from typing import Any
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_author
+from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.content import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
@@ -90,16 +90,16 @@ class ZedSession(StoredSession):
                 texts.append(IMAGE)
             elif mention := object_field(block, "Mention"):
                 records += self._attached(frame, render_value(mention.get("uri") or ""))
-        return self._said(frame, classify_author("\n".join(texts))) + records
+        return self._text_record(frame, classify_text("\n".join(texts))) + records
 
     def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
         records: list[Record] = []
         results = object_field(agent, "tool_results")
         for block in objects_in(agent.get("content")):
             if "Text" in block:
-                records += self._one(frame, "assistant_text", text_field(block, "Text"))
+                records += self._records(frame, "assistant_text", text_field(block, "Text"))
             elif thought := object_field(block, "Thinking"):
-                records += self._one(frame, "thinking", text_field(thought, "text"))
+                records += self._records(frame, "thinking", text_field(thought, "text"))
             elif use := object_field(block, "ToolUse"):
                 given = use.get("input") or text_field(use, "raw_input")
                 records.append(
@@ -113,18 +113,18 @@ class ZedSession(StoredSession):
         """Return the records of a message of versions 0.1 and 0.2."""
         role = text_field(body, "role")
         segments = objects_in(body.get("segments"))
-        said = "".join(
+        text = "".join(
             text_field(segment, "text") for segment in segments if segment.get("type") == "text"
         )
         if role == "user":
-            return self._said(frame, classify_author(said))
+            return self._text_record(frame, classify_text(text))
         if role != "assistant":
-            return self._one(frame, "system", said, "injected")
+            return self._records(frame, "system", text, "injected")
         records: list[Record] = []
         for segment in segments:
             if segment.get("type") == "thinking":
-                records += self._one(frame, "thinking", text_field(segment, "text"))
-        records += self._one(frame, "assistant_text", said)
+                records += self._records(frame, "thinking", text_field(segment, "text"))
+        records += self._records(frame, "assistant_text", text)
         for use in objects_in(body.get("tool_uses")):
             call_id = safe_id(use.get("id"))
             records.append(self._call(frame, call_id, text_field(use, "name"), use.get("input")))
