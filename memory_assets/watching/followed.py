@@ -320,7 +320,7 @@ class Documents:
             self._report(line)
 
 
-class AgentJournal:
+class Journal:
     """Follows the journal of what agents write. `refresh` looks at its files each time; the data
     directory is not watched, because runs write there."""
 

@@ -15,7 +15,7 @@ from memory_assets.recall.show import whole_text
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.serving.layout import Layout
 from memory_assets.serving.views import Terminal, memories_view
-from memory_assets.watching.followed import AgentJournal
+from memory_assets.watching.followed import Journal
 from memory_assets.watching.pending import Changes
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import ingest
@@ -58,7 +58,7 @@ def test_a_watcher_takes_in_what_agents_write(wordy: Agents) -> None:
     """It notices each change of the journal's files once, and has work only where the tables are
     behind."""
     changes = Changes()
-    follows = AgentJournal(wordy.components, changes)
+    follows = Journal(wordy.components, changes)
     assert not follows.refresh() and changes.drain() == ([], False)
     assert list(follows.plans()) == [] and not wordy.components.journal.projects()
     for text in ("We use pnpm.", "Logs go to Loki."):

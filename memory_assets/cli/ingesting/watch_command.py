@@ -37,7 +37,7 @@ from memory_assets.stores.under_way import watcher as watcher_presence
 from memory_assets.stores.under_way.watcher import WatcherState
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 from memory_assets.watching.directories import Directories
-from memory_assets.watching.followed import AgentJournal, Documents, Followed, Transcripts
+from memory_assets.watching.followed import Documents, Followed, Journal, Transcripts
 from memory_assets.watching.pending import Changes, Pace
 from memory_assets.watching.watcher import Outcome, Watcher
 
@@ -98,7 +98,7 @@ def watch_directories(settings: Settings) -> int:
         directories = Directories(chain.from_iterable(roots.values()), changes)
         transcripts = Transcripts(runs.components, directories, report)
         documents = Documents(runs.components, changes, report)
-        journal = AgentJournal(runs.components, changes)
+        journal = Journal(runs.components, changes)
         followed: list[Followed] = [transcripts, documents, journal]
         watcher = _watcher(settings, runs, followed, changes, state, report)
         watcher.search = runs.search
