@@ -29,8 +29,8 @@ _ENCODINGS = (
 _LEAD, _TIMES = 0.03, 4
 """By how much, or by how many times, chardet's confidence must be above that in any other text."""
 _CONTROL = re.compile("[\x80-\x9f]")
-_OTHER_LETTERS = re.compile("[A-Za-z]?[\u0370-\u06ff]++[A-Za-z]?")
-"""Cyrillic, Greek, Hebrew or Arabic letters, with the Latin ones beside them."""
+_WORDS = re.compile("[A-Za-z]?(?:[\u0370-\u06ff]++|[\u2e80-\ufaff]++)[A-Za-z]?")
+"""Cyrillic, Greek, Hebrew, Arabic or East Asian characters, with the Latin letters beside them."""
 _ASCII = bytes(range(128))
 _LINES, _SAMPLE_BYTES = 1_000, 200_000
 """The lines that are not ASCII, and their bytes, from which an encoding is guessed."""
@@ -86,6 +86,14 @@ def _guessed(content: bytes) -> str | None:
         return content.decode("ascii", "replace") if few else None
 
 
+def _is_misread(word: str) -> bool:
+    """Return whether other letters stand in one word with Latin ones; East Asian characters often
+    stand beside a Latin word, but seldom one of them between two Latin letters."""
+    before, after = word[0].isascii(), word[-1].isascii()
+    is_east_asian = word[before] >= "\u2e80"
+    return before and after and len(word) == 3 if is_east_asian else before or after
+
+
 def _likeliest(sample: bytes) -> str:
     """Return the encoding of a text; ASCII where that is uncertain, but Windows-1252 where only the
     region of its Latin letters is."""
@@ -98,8 +106,8 @@ def _likeliest(sample: bytes) -> str:
     ):
         encoding, confidence = guess["encoding"] or "ascii", guess["confidence"]
         text = sample.decode(encoding, "replace")
-        words = _OTHER_LETTERS.findall(text)
-        mixed = sum(word[0].isascii() or word[-1].isascii() for word in words)
+        words = _WORDS.findall(text)
+        mixed = sum(map(_is_misread, words))
         if _CONTROL.search(text) or mixed > len(words) / 2:
             continue
         if first is None:
