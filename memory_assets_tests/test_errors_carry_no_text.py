@@ -181,7 +181,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     "the disk": (RECORDS, _writing(loud_store)),
     "the catalogue": (RECORDS[:1], ((Sources, "put", loud_store),)),
     "the lock": (RECORDS[:1], ((Components, "project_lock", loud),)),
-    "every check": (RECORDS, ((step, "checked", loud),)),
+    "every check": (RECORDS, ((step, "check_result", loud),)),
     "cutting chunks, prompts and summaries": (
         DERIVED,
         (

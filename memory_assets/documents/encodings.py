@@ -31,8 +31,8 @@ _LEAD = 0.03
 _TIMES = 4
 """Ratio of chardet's confidence from which the first guess is taken even so."""
 _CONTROL = re.compile("[\x80-\x9f]")
-_OTHER_LETTERS = re.compile("[A-Za-z]?[\u0370-\u06ff]++[A-Za-z]?")
-"""Cyrillic, Greek, Hebrew or Arabic letters, with the Latin ones beside them."""
+_WORDS = re.compile("[A-Za-z]?(?:[\u0370-\u06ff]++|[\u2e80-\ufaff]++)[A-Za-z]?")
+"""Cyrillic, Greek, Hebrew, Arabic or East Asian characters, with the Latin letters beside them."""
 _ASCII = bytes(range(128))
 _LINES = 1_000
 """Non-ASCII lines from which an encoding is guessed."""
@@ -90,6 +90,14 @@ def _decode_by_guess(content: bytes) -> str | None:
         return content.decode("ascii", "replace") if few else None
 
 
+def _is_misread(word: str) -> bool:
+    """Return True if other letters are in one word with Latin ones. East Asian characters often
+    stand next to a Latin word, but a single one seldom between two Latin letters."""
+    before, after = word[0].isascii(), word[-1].isascii()
+    is_east_asian = word[before] >= "\u2e80"
+    return before and after and len(word) == 3 if is_east_asian else before or after
+
+
 def _likeliest_encoding(sample: bytes) -> str:
     """Return the encoding of a text: ASCII if it is uncertain, or Windows-1252 if only the region
     of its Latin letters is uncertain."""
@@ -102,8 +110,8 @@ def _likeliest_encoding(sample: bytes) -> str:
     ):
         encoding, confidence = guess["encoding"] or "ascii", guess["confidence"]
         text = sample.decode(encoding, "replace")
-        words = _OTHER_LETTERS.findall(text)
-        mixed = sum(word[0].isascii() or word[-1].isascii() for word in words)
+        words = _WORDS.findall(text)
+        mixed = sum(map(_is_misread, words))
         if _CONTROL.search(text) or mixed > len(words) / 2:
             continue
         if first is None:

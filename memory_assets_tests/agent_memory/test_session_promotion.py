@@ -384,7 +384,7 @@ def test_a_conversation_that_is_forgotten_while_it_is_read(
     gateway.append_history("c-quay", "user", PLAN, 0, THEN)
     upkeep.take_in()
     with monkeypatch.context() as patch:
-        assert night_while(upkeep, patch, nightly, "sentences", conversation="c-quay")
+        assert night_while(upkeep, patch, nightly, "parse_sentences", conversation="c-quay")
     assert upkeep.remembered() == {}
     assert upkeep.files_with("heliotrope") == [] == upkeep.files_with("c-quay")
 

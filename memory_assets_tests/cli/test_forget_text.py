@@ -260,7 +260,7 @@ def test_a_cut_that_failed_is_said_and_tried_again(
     """By the command itself, and by each next one until it succeeds."""
     with monkeypatch.context() as patch:
         failed = IngestResult(failed={"repo": "redacted_records: no room"})
-        patch.setattr(removal, "_brought_up_to_date", lambda *_, **__: failed)
+        patch.setattr(removal, "_update_projects", lambda *_, **__: failed)
         done = _memory(machine, "forget", "--containing", "--cut", "--yes", given=PLAIN)
         assert done.returncode == 1 and "repo failed: redacted_records: no room" in done.stdout
         assert "was cut out" not in done.stdout

@@ -121,7 +121,7 @@ def test_an_unchanged_database_is_not_asked(
     def refuse(*given: object) -> None:
         raise AssertionError("the database was opened")
 
-    monkeypatch.setattr("memory_assets.transcripts.stored.opened", refuse)
+    monkeypatch.setattr("memory_assets.transcripts.stored.open_database", refuse)
     [source] = on_disk.find_sources(components)[PROJECT]
     assert source.member == OpenCode.session
     assert pending(components) == (1, 0, 0)

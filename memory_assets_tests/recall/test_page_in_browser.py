@@ -301,7 +301,7 @@ def test_the_first_page_loads_its_overview(shown: Shown) -> None:
 def test_a_new_turn_appears_and_is_listed(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a reload: what is not there yet is asked for again and again, here a hundred times
     as often."""
-    monkeypatch.setattr(session_page, "_ASKED_AGAIN", ((timedelta.max, 60),))
+    monkeypatch.setattr(session_page, "_POLL_SECONDS", ((timedelta.max, 60),))
     browser = shown.browser
     hurry = "const slow = setInterval; setInterval = (deed, ms) => slow(deed, ms / 100)"
     script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=hurry)

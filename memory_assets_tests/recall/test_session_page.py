@@ -231,7 +231,7 @@ def test_a_session_is_asked_for_further_turns_while_it_may_go_on(
 ) -> None:
     """The newer its last turn, the more often; one that ended more than a day ago is not asked."""
     assert "data-follow" not in client.get(f"/page/session/{REPORTS}").text
-    monkeypatch.setattr(session_page, "_ASKED_AGAIN", ((timedelta(1), 5), (timedelta(9_999), 60)))
+    monkeypatch.setattr(session_page, "_POLL_SECONDS", ((timedelta(1), 5), (timedelta(9_999), 60)))
     follow = f'data-follow="/page/live/{REPORTS}" data-seconds="60"'
     assert follow in client.get(f"/page/session/{REPORTS}").text
 

@@ -159,7 +159,7 @@ def test_a_save_is_taken_in_before_the_rest_of_many(
 ) -> None:
     """The run of many files makes way for it between two parts, and then goes on."""
     monkeypatch.setattr(index_runs, "_FIRST_DOCUMENTS", 1)
-    monkeypatch.setattr(index_runs, "_DOCUMENTS", 1)
+    monkeypatch.setattr(index_runs, "_DOCUMENTS_A_PASS", 1)
     calm = followed.runs.seconds_of_calm
     saved = followed.root / "saved.md"
 
