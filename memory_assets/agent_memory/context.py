@@ -1,4 +1,4 @@
-"""The context of an agent's next answer: what was remembered and said, within a token budget."""
+"""The context of an agent's next answer: memories and turns within a token budget."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ CUT = " … (cut)"
 
 @dataclass(frozen=True)
 class ContextLimits:
-    """The most tokens of a context, turns of the conversation, and memories. Where there is a
-    message, memories are left out whose cosine with it is below `near` (without vectors: those that
-    have no word in common with it)."""
+    """The most tokens of a context, turns of the conversation, and memories. If there is a message,
+    memories whose cosine with it is below `near` are left out (without vectors: those that have no
+    word in common with it)."""
 
     budget: int = 2_000
     tail_n: int = 16
@@ -28,8 +28,8 @@ class ContextLimits:
 
 @dataclass(frozen=True)
 class Context:
-    """A context as text, its length in tokens, and the ids of the turns and memories that there
-    was no room for; `cut` says that the latest message was cut."""
+    """A context as text, its length in tokens, and the ids of the turns and memories that did not
+    fit; `cut`: the latest message was cut."""
 
     text: str
     tokens: int
@@ -38,11 +38,11 @@ class Context:
 
 
 class ContextBuilder:
-    """Builds contexts. `count_tokens` is the tokenizer that the budget is stated in; `framed` puts
-    lines between marks that nothing in them can close, and is the same for the same lines;
-    `summaries_beside` returns, in order, what was said in a conversation beside these turns of
-    it; `work` are lines on what was done in the project before; `short` returns the id of what a
-    note is on as short as it is taken. Without a `gateway` nothing was ever written."""
+    """Builds contexts. `count_tokens` counts in the unit of the budget; `framed` puts lines between
+    marks that their text cannot close, always the same for the same lines; `summaries_beside`
+    returns the summaries of a conversation's other turns, in order; `work` are lines on earlier
+    work in the project; `short` abbreviates the id of a note's target. The `gateway` is None if
+    nothing was ever written."""
 
     def __init__(
         self,
@@ -67,11 +67,12 @@ class ContextBuilder:
         self._short = short
 
     def build_context(self, conversation_id: str, latest_user_text: str = "") -> Context:
-        """Return the memories near the latest message, then the work before, then summaries of
-        earlier turns and the last turns in order, then the message. What does not fit is left out:
-        the work first, then the oldest summaries, then the oldest turns, then the weakest memories,
-        never the message, which is cut with a mark. Empty where there is nothing to say."""
-        limits, gateway = self._limits, self._gateway
+        """Return the memories near the latest message, then earlier work, summaries of earlier
+        turns, the last turns in order, and the message. If they do not fit, these are left out in
+        turn: the work, the oldest summaries, the oldest turns, the weakest memories. A message that
+        alone is too long is cut with a mark. The context is empty if there is nothing to show."""
+        limits = self._limits
+        gateway = self._gateway
         turns = gateway.tail_history(conversation_id, limits.tail_n) if gateway else []
         is_whole = not turns or turns[-1].turn_index == len(turns) - 1
         earlier = [] if is_whole else list(self._summaries_beside(turns))
@@ -106,7 +107,7 @@ class ContextBuilder:
         return Context(text, self._count(text) if text else 0, tuple(dropped))
 
     def _near(self, recalled: Sequence[Found]) -> list[StoredMemory]:
-        """Return the memories that are near, and those that contradict one of them."""
+        """Return the memories near the message, and those that contradict one of them."""
         near = {
             hit.memory.memory_id
             for hit in recalled
@@ -134,15 +135,17 @@ class ContextBuilder:
         parts = [self._framed(lines)] if lines else []
         return "\n\n".join((*parts, latest) if latest else parts)
 
-    def _bullet(self, memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
-        contrary = (other for other in others if other.memory_id in memory.contradicts)
-        note = "; ".join(difference(memory.text, rival.text) for rival in contrary)
+    def _bullet(self, memory: StoredMemory, memories: Sequence[StoredMemory]) -> str:
+        """Return the line of a memory, with the contradictions to those of `memories`."""
+        contradicted = (other for other in memories if other.memory_id in memory.contradicts)
+        note = "; ".join(difference(memory.text, other.text) for other in contradicted)
         note = f", newer than and contrary to one below: {note}" if note else ""
-        said, day = " ".join(memory.text.split()), memory.ts.date()
+        text = " ".join(memory.text.split())
+        day = memory.ts.date()
         if memory.type == NOTE:
-            of = ", ".join(map(self._short, memory.entities))
-            return f"- {said} (the user's note on {of}, {day})"
-        return f"- {said} ({memory.type}, {day}, confidence {memory.confidence:g}{note})"
+            targets = ", ".join(map(self._short, memory.entities))
+            return f"- {text} (the user's note on {targets}, {day})"
+        return f"- {text} ({memory.type}, {day}, confidence {memory.confidence:g}{note})"
 
     def _cut(self, latest: str) -> str:
         """Return the longest beginning of the message that fits the budget, with a mark."""
@@ -155,10 +158,10 @@ class ContextBuilder:
 
 
 def _summary(part: Summarized) -> str:
-    said = " ".join(part.text.split())
-    return f"- turns {part.first_turn} to {part.last_turn}, {part.ended_at.date()}: {said}"
+    text = " ".join(part.text.split())
+    return f"- turns {part.first_turn} to {part.last_turn}, {part.ended_at.date()}: {text}"
 
 
 def _line(turn: ConversationTurn) -> str:
-    said = turn.text.replace("\n", "\n  ")
-    return f"{turn.role}, {turn.ts:%Y-%m-%d %H:%M}Z: {said}"
+    text = turn.text.replace("\n", "\n  ")
+    return f"{turn.role}, {turn.ts:%Y-%m-%d %H:%M}Z: {text}"

@@ -1,4 +1,4 @@
-"""The four calls by which an agent uses its memory, and a person's notes in it."""
+"""The four calls by which an agent uses its memory, and the notes that a person pins in it."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class MemoryGateway:
         message_id: str = "",
         channel: str = "",
     ) -> Appended:
-        """Append a turn to a conversation. The same one again changes nothing; without a
-        `message_id`, equal conversation, place, role and text make it the same.
+        """Append a turn to a conversation. Repeating a turn changes nothing; without a
+        `message_id`, a turn is the same if its conversation, index, role and text are equal.
 
         Raises:
             BadArgument: a value is not allowed.
@@ -106,8 +106,8 @@ class MemoryGateway:
         source: str = "tool",
         waited: bool = False,
     ) -> Written:
-        """Store a memory, unless it is refused, and return what came of it. One that `waited` for
-        the store was counted then, and is not refused because many were stored since.
+        """Store a memory unless it is refused, and return the outcome. One that `waited` for the
+        store is not refused for the number of memories stored since.
 
         Raises:
             BadArgument: a value is not allowed.
@@ -128,17 +128,18 @@ class MemoryGateway:
         if isinstance(memory, Written):
             return memory
         with self._vectors.exclusive():
-            return self._written(memory, waited)
+            return self._store(memory, waited)
 
     def pin(self, target: str, session_id: str, note: str) -> StoredMemory:
-        """Keep what a person says about a session or a turn, in place of what was said before, and
-        return it.
+        """Store the note of a person on a session or a turn, replacing an earlier one, and return
+        it.
 
         Raises:
-            BadArgument: it is too long, or the id holds a secret.
+            BadArgument: the note is too long, or the id holds a secret.
             RedactionUnavailable, RedactionFailed, StoreError: nothing was stored.
         """
-        redaction, now = self._around.redaction, self._around.clock()
+        redaction = self._around.redaction
+        stored_at = self._around.clock()
         if not redaction.is_safe(target):
             raise BadArgument("id: holds what looks like a secret or an address")
         text = redaction.redact(note).trimmed()
@@ -149,8 +150,8 @@ class MemoryGateway:
             text=text,
             type=NOTE,
             confidence=1.0,
-            ts=datetime.fromtimestamp(now, UTC),
-            stored_at=now,
+            ts=datetime.fromtimestamp(stored_at, UTC),
+            stored_at=stored_at,
             conversation_id=session_id,
             at_turn=_UNCOUNTED,
             project=self._around.project,
@@ -172,27 +173,28 @@ class MemoryGateway:
         min_confidence: float = 0.0,
         conversation_id: str | None = None,
     ) -> list[Found]:
-        """Return the `k` memories that answer a query best; without a query, the newest. Those of
-        the gateway's project and of none are searched. A memory stands before those that it
-        contradicts."""
-        where: dict[str, object] = {"confidence": {"$gte": min_confidence}}
+        """Return the `k` memories that answer a query best; without a query, the newest. Memories
+        of the gateway's project, its `others` and no project are searched. A memory comes before
+        those that it contradicts."""
+        conditions: dict[str, object] = {"confidence": {"$gte": min_confidence}}
         if conversation_id:
-            where["conversation_id"] = conversation_id
+            conditions["conversation_id"] = conversation_id
         query = self._around.redaction.redact(query_text) if query_text.strip() else None
-        memories: list[Found] = []
-        for scope in self._scopes(where):
+        hits: list[Found] = []
+        for scope in self._scopes(conditions):
             if query is not None:
-                memories += self._vectors.query(query, k, scope)
+                hits += self._vectors.query(query, k, scope)
             else:
-                memories += (Found(one, 0.0) for one in self._vectors.get(scope, k))
-        memories.sort(
-            key=lambda one: (-one.similarity, -one.memory.ts.timestamp(), one.memory.memory_id)
+                hits += (Found(memory, 0.0) for memory in self._vectors.get(scope, k))
+        hits.sort(
+            key=lambda hit: (-hit.similarity, -hit.memory.ts.timestamp(), hit.memory.memory_id)
         )
-        return newer_first(memories[:k])
+        return newer_first(hits[:k])
 
-    def _scopes(self, where: Where) -> Iterator[Where]:
+    def _scopes(self, conditions: Where) -> Iterator[Where]:
+        """Yield the conditions for each project that is searched, "" for memories of none."""
         for project in dict.fromkeys((self._around.project, *self._around.others, "")):
-            yield {**where, "project": project}
+            yield {**conditions, "project": project}
 
     def id_of(self, text: str) -> str:
         """Return the id that a text has as a memory."""
@@ -204,73 +206,84 @@ class MemoryGateway:
         """Return a text as a memory keeps it."""
         return self._around.redaction.redact(text).trimmed()
 
-    def _written(self, memory: StoredMemory, waited: bool) -> Written:
-        """Store a memory that may be stored, in an exclusive block."""
-        for known in self._vectors.get({"memory_id": memory.memory_id}):
-            return self._renewed(known, memory, "renewed")
-        near = self._vectors.query(memory.text, _COMPARED, {"project": memory.project})
+    def _store(self, memory: StoredMemory, waited: bool) -> Written:
+        """Store a checked memory and return the outcome; the caller holds the store exclusively."""
+        for stored_before in self._vectors.get({"memory_id": memory.memory_id}):
+            return self._store_again(stored_before, memory, "renewed")
+        similar_memories = self._vectors.query(memory.text, _COMPARED, {"project": memory.project})
         contradicts = dict[str, str]()
-        for similar in near:
+        for similar in similar_memories:
             if not comparable(memory, similar.memory):
                 continue
-            how = relation(memory.text, similar.memory.text, similar.similarity)
-            if how == "same":
-                return self._renewed(similar.memory, memory, "merged")
-            if how == "contradiction":
+            how_related = relation(memory.text, similar.memory.text, similar.similarity)
+            if how_related == "same":
+                return self._store_again(similar.memory, memory, "merged")
+            if how_related == "contradiction":
                 contradicts[similar.memory.memory_id] = difference(memory.text, similar.memory.text)
-        if not waited and (reason := self._window_is_full(memory)):
+        if not waited and (reason := self._window_full_reason(memory)):
             return Written("refused", reason=reason)
-        stored = replace(memory, contradicts=tuple(contradicts))
-        self._vectors.add([stored])
+        new_memory = replace(memory, contradicts=tuple(contradicts))
+        self._vectors.add([new_memory])
         why = f"believed: {memory.confidence:g}"
-        self._note(memory, "stored", why, memory.memory_id, stored.contradicts)
+        self._note(memory, "stored", why, memory.memory_id, new_memory.contradicts)
         differences = tuple(contradicts.values())
-        return Written("stored", memory.memory_id, "", stored.contradicts, differences)
+        return Written("stored", memory.memory_id, "", new_memory.contradicts, differences)
 
-    def _renewed(self, known: StoredMemory, again: StoredMemory, outcome: Outcome) -> Written:
-        """Store what is known once more, with what is new about it."""
-        renewed = said_again(known, again, merged=outcome == "merged")
+    def _store_again(
+        self, stored: StoredMemory, repeated: StoredMemory, outcome: Outcome
+    ) -> Written:
+        """Update a stored memory from one that repeats it or is another wording of it."""
+        renewed = said_again(stored, repeated, merged=outcome == "merged")
         self._vectors.add([renewed])
         if outcome == "merged":
-            # The id of the wording, by which it is found when its conversation is forgotten.
-            of = (again.memory_id,)
-            self._note(again, "merged", "another wording of it", known.memory_id, of)
+            # The id by which this wording is found when its conversation is forgotten.
+            wordings = (repeated.memory_id,)
+            self._note(repeated, "merged", "another wording of it", stored.memory_id, wordings)
         else:
-            self._note(again, "renewed", "said again", known.memory_id)
-        return Written(outcome, known.memory_id)
+            self._note(repeated, "renewed", "said again", stored.memory_id)
+        return Written(outcome, stored.memory_id)
 
     def _note(
-        self, said: StoredMemory, what: Change, why: str, memory_id: str, of: Sequence[str] = ()
+        self,
+        memory: StoredMemory,
+        change: Change,
+        reason: str,
+        memory_id: str,
+        sources: Sequence[str] = (),
     ) -> None:
-        """Add to the trail of a memory what was made of something said."""
-        comes_from = (said.conversation_id, *of) if said.conversation_id else of
-        entry = TrailEntry(memory_id, said.stored_at, what, said.source, tuple(comes_from), why)
+        """Record a change of the memory `memory_id` that `memory` caused."""
+        comes_from = (memory.conversation_id, *sources) if memory.conversation_id else sources
+        entry = TrailEntry(
+            memory_id, memory.stored_at, change, memory.source, tuple(comes_from), reason
+        )
         self._around.note(entry)
 
-    def _window_is_full(self, memory: StoredMemory) -> str:
-        """Return why no further memory may be stored now and when one may, or ""."""
+    def _window_full_reason(self, memory: StoredMemory) -> str:
+        """Return why no further memory may be stored now, and when one may; "" if one may now."""
         policy = self._policy
-        where: dict[str, object] = {"project": memory.project}
+        conditions: dict[str, object] = {"project": memory.project}
         if memory.at_turn:
-            where |= {"conversation_id": memory.conversation_id}
-            where["at_turn"] = {"$gte": max(memory.at_turn - policy.window_turns + 1, 1)}
+            conditions |= {"conversation_id": memory.conversation_id}
+            conditions["at_turn"] = {"$gte": max(memory.at_turn - policy.window_turns + 1, 1)}
         else:
             since = memory.stored_at - policy.window_minutes * 60
-            where |= {"at_turn": 0, "stored_at": {"$gte": since}}
-        recent = self._vectors.get(where, policy.max_per_window)
+            conditions |= {"at_turn": 0, "stored_at": {"$gte": since}}
+        recent = self._vectors.get(conditions, policy.max_per_window)
         recent.sort(key=lambda stored: -stored.stored_at)
         if len(recent) < policy.max_per_window:
             return ""
-        last = recent[policy.max_per_window - 1]
+        oldest_in_window = recent[policy.max_per_window - 1]
         if memory.at_turn:
             return (
                 f"{policy.max_per_window} memories were stored in the last {policy.window_turns} "
                 f"turns of this conversation; the next is allowed when it has "
-                f"{last.at_turn + policy.window_turns} turns"
+                f"{oldest_in_window.at_turn + policy.window_turns} turns"
             )
-        at = datetime.fromtimestamp(last.stored_at + policy.window_minutes * 60, UTC)
+        allowed_at = datetime.fromtimestamp(
+            oldest_in_window.stored_at + policy.window_minutes * 60, UTC
+        )
         return (
             f"{policy.max_per_window} memories were stored in the last "
             f"{policy.window_minutes:g} minutes; the next is allowed at "
-            f"{at.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
+            f"{allowed_at.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
         )

@@ -32,11 +32,11 @@ def checked_turn(
     message_id: str = "",
     channel: str = "",
 ) -> ConversationTurn:
-    """Return a turn as it is kept, about no project.
+    """Return a turn as it is to be stored, without its project.
 
     Raises:
         BadArgument: a value is not allowed.
-        RedactionUnavailable, RedactionFailed: it cannot be redacted.
+        RedactionUnavailable, RedactionFailed: the text cannot be redacted.
     """
     named(redaction, "conversation_id", conversation_id)
     if isinstance(turn_index, bool) or not isinstance(turn_index, int) or turn_index < 0:
@@ -48,8 +48,8 @@ def checked_turn(
     if len(text) > MOST_CHARACTERS:
         raise BadArgument(f"text: {len(text)} characters are more than {MOST_CHARACTERS}")
     if not message_id:
-        said = "\0".join((conversation_id, str(turn_index), role, text))
-        message_id = f"m-{redaction.fingerprint(said)}"
+        identity = "\0".join((conversation_id, str(turn_index), role, text))
+        message_id = f"m-{redaction.fingerprint(identity)}"
     return ConversationTurn(
         message_id=named(redaction, "message_id", message_id),
         conversation_id=conversation_id,
@@ -62,7 +62,7 @@ def checked_turn(
 
 
 def named(redaction: Redaction, field: str, name: str) -> str:
-    """Return a name that a client gave, if it can be stored as it is.
+    """Return the name from a client unchanged, if it may be stored.
 
     Raises:
         BadArgument: it has other characters than names have, or looks like a secret; does not

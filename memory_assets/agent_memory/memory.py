@@ -1,4 +1,4 @@
-"""Memories as they are stored: what is refused, which two are one, which stand first."""
+"""Memories as they are stored: validation, comparison, merging and order."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from memory_assets.redacted_text import RedactedText
 
 Outcome = Literal["stored", "renewed", "merged", "refused", "waits"]
 MOST_LABELS = 20
-"""Entities, and tags, of one memory."""
+"""Most entities, and most tags, of one memory."""
 FROM_SESSIONS = "promoted from sessions"
-"""The tag of a memory that nothing but sessions showed; `entities` has its topic."""
+"""The tag of a memory that only sessions support; its topic is in `entities`."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """What came of writing a memory: it was `stored`; it was there and is `renewed`; it is another
-    wording of one, `merged` into it; it was `refused`, and `reason` says why and when the next is
-    allowed; or it `waits` until the memory can be written, and `reason` says why it cannot.
-    `contradicts` are the ids of older memories that say otherwise and stay, `differences` in what
-    each does (`5 instead of 3`)."""
+    """The outcome of writing a memory: `stored`; `renewed` if it was stored before; `merged` into a
+    memory of which it is another wording; `refused`, with the reason and when the next is allowed;
+    or `waits` until the store can be written, with the reason. `contradicts` are the ids of older
+    memories that contradict it and stay, `differences` the contradiction of each (`5 instead of
+    3`)."""
 
     outcome: Outcome
     memory_id: str = ""
@@ -50,10 +50,10 @@ class Written:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a gateway needs besides stores and policy: the redaction, the number of word pieces of
-    a text, the number of turns of a conversation, the clock (Unix seconds), the project that the
-    memories are about, "" for all, others whose memories are recalled, too, and what keeps a
-    trail."""
+    """What a gateway needs besides stores and policy: the redaction; functions for the word pieces
+    of a text, the turns of a conversation and the clock (Unix seconds); its memories' project, ""
+    for all; `others`, further projects whose memories are recalled; and `note`, which records
+    changes."""
 
     redaction: Redaction
     count_tokens: Callable[[str], int]
@@ -77,11 +77,11 @@ def checked_memory(
     tags: Sequence[str],
     source: str,
 ) -> StoredMemory | Written:
-    """Return a memory as it is kept, or why it is refused whatever else is kept.
+    """Return a memory as it is to be stored, or the refusal, which does not depend on the store.
 
     Raises:
         BadArgument: a value is not allowed.
-        RedactionUnavailable, RedactionFailed: it cannot be redacted.
+        RedactionUnavailable, RedactionFailed: the text cannot be redacted.
     """
     redaction = around.redaction
     if not policy.should_store_memory(confidence, type):
@@ -107,78 +107,81 @@ def checked_memory(
         conversation_id=conversation_id or "",
         at_turn=around.turns_of(conversation_id) if conversation_id else 0,
         project=around.project,
-        entities=_labels(redaction, "entities", entities),
-        tags=_labels(redaction, "tags", tags),
+        entities=_checked_labels(redaction, "entities", entities),
+        tags=_checked_labels(redaction, "tags", tags),
         source=source,
     )
 
 
-def _labels(redaction: Redaction, field: str, given: Sequence[str]) -> tuple[RedactedText, ...]:
-    if isinstance(given, str) or len(given) > MOST_LABELS:
+def _checked_labels(
+    redaction: Redaction, field: str, labels: Sequence[str]
+) -> tuple[RedactedText, ...]:
+    if isinstance(labels, str) or len(labels) > MOST_LABELS:
         raise BadArgument(f"{field}: give a list of at most {MOST_LABELS}")
-    if any(not label.strip() or len(label) > 200 for label in given):
+    if any(not label.strip() or len(label) > 200 for label in labels):
         raise BadArgument(f"{field}: each has 1 to 200 characters")
-    return tuple(redaction.redact(label) for label in given)
+    return tuple(redaction.redact(label) for label in labels)
 
 
 def id_of_memory(fingerprint: Callable[[str], str], project: str, text: str) -> str:
-    """Return the id that a redacted text has as a memory about a project: whatever the case of its
-    letters and the number of its spaces."""
+    """Return the id of a redacted text as a memory about a project. Case and white space do not
+    change it."""
     words = " ".join(text.lower().split())
-    said = f"{project}\0{words}"
-    return f"memory::{fingerprint(said)}"
+    identity = f"{project}\0{words}"
+    return f"memory::{fingerprint(identity)}"
 
 
-def comparable(one: StoredMemory, other: StoredMemory) -> bool:
-    """Whether a memory can say what another says, or the opposite. What was promoted from sessions
-    can only where it is about one topic, and is never merged with what an agent wrote. A person's
-    note says it of one session."""
-    if NOTE in (one.type, other.type):
+def comparable(first: StoredMemory, second: StoredMemory) -> bool:
+    """Return True if two memories may be equal or contradict each other. Memories promoted from
+    sessions are compared only with those of the same topic and never with those of agents; notes
+    of a person, each about one session, with none."""
+    if NOTE in (first.type, second.type):
         return False
-    promoted = FROM_SESSIONS in one.tags
-    if promoted != (FROM_SESSIONS in other.tags):
+    promoted = FROM_SESSIONS in first.tags
+    if promoted != (FROM_SESSIONS in second.tags):
         return False
-    return not promoted or one.entities == other.entities
+    return not promoted or first.entities == second.entities
 
 
-def said_again(known: StoredMemory, again: StoredMemory, *, merged: bool) -> StoredMemory:
-    """Return a memory with the newer time, the higher confidence and the labels of both, and if it
-    is `merged`, the other wording. A memory that was promoted from sessions belongs to whoever else
-    says it, so that it is not forgotten with a session."""
-    if FROM_SESSIONS in known.tags and FROM_SESSIONS not in again.tags:
-        known = _taken_over(known, again)
-    also = known.also
-    if merged and again.text not in also:
-        also = (*also, again.text)
+def said_again(stored: StoredMemory, repeated: StoredMemory, *, merged: bool) -> StoredMemory:
+    """Return a memory with the newer time, the higher confidence, the labels of both and, if
+    `merged`, the other wording. A memory promoted from sessions passes to the agent that repeats
+    it, so that it is not forgotten with a session."""
+    if FROM_SESSIONS in stored.tags and FROM_SESSIONS not in repeated.tags:
+        stored = _without_session_marks(stored, repeated)
+    wordings = stored.also
+    if merged and repeated.text not in wordings:
+        wordings = (*wordings, repeated.text)
     return replace(
-        known,
-        confidence=max(known.confidence, again.confidence),
-        ts=max(known.ts, again.ts),
-        entities=tuple(dict.fromkeys((*known.entities, *again.entities))),
-        tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
-        also=also,
+        stored,
+        confidence=max(stored.confidence, repeated.confidence),
+        ts=max(stored.ts, repeated.ts),
+        entities=tuple(dict.fromkeys((*stored.entities, *repeated.entities))),
+        tags=tuple(dict.fromkeys((*stored.tags, *repeated.tags))),
+        also=wordings,
     )
 
 
-def _taken_over(known: StoredMemory, again: StoredMemory) -> StoredMemory:
-    """Return what sessions showed without its tag and its topic, as what `again` comes from."""
+def _without_session_marks(stored: StoredMemory, repeated: StoredMemory) -> StoredMemory:
+    """Return a memory promoted from sessions without its tag and topic, with the source and, if it
+    has none, the conversation of `repeated`."""
     return replace(
-        known,
-        conversation_id=known.conversation_id or again.conversation_id,
-        source=again.source,
+        stored,
+        conversation_id=stored.conversation_id or repeated.conversation_id,
+        source=repeated.source,
         entities=(),
-        tags=tuple(tag for tag in known.tags if tag != FROM_SESSIONS),
+        tags=tuple(tag for tag in stored.tags if tag != FROM_SESSIONS),
     )
 
 
 def newer_first(memories: Sequence[Found]) -> list[Found]:
-    """Return memories with each before those that it contradicts, else in their order."""
+    """Return memories in their order, but each before those that it contradicts."""
     ordered: list[Found] = []
     for hit in memories:
         places = [
-            at
-            for at, other in enumerate(ordered)
-            if other.memory.memory_id in hit.memory.contradicts
+            index
+            for index, later in enumerate(ordered)
+            if later.memory.memory_id in hit.memory.contradicts
         ]
         ordered.insert(min(places, default=len(ordered)), hit)
     return ordered

@@ -1,4 +1,4 @@
-"""Finds the sentences in which a user asks that something be remembered ("from now on")."""
+"""Find the sentences in which a user asks to remember something ("from now on")."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 _MOST_CHARACTERS = 1_500
-"""Of a message: what is longer is mostly pasted."""
+"""Characters of a message; longer ones are mostly pasted."""
 _FEWEST_WORDS = 4
 _MOST_WORDS = 40
 _OPENING = r"^(?:(?:please|also|and|but|so|ok(?:ay)?|btw|oh),? )*"
@@ -53,24 +53,24 @@ _LASTS = re.compile(r"\bin this (?:project|repo)\b|\bfrom now on\b", re.IGNORECA
 
 @dataclass(frozen=True)
 class Promotable:
-    """The type of memory that a sentence is, and how sure it is one."""
+    """The type of a sentence as a memory, and the confidence, 0 to 1."""
 
     type: str
     confidence: float
 
 
 def is_typed(message: str) -> bool:
-    """Whether a message is short enough to have been typed rather than pasted."""
+    """Return True if a message is short enough to have been typed rather than pasted."""
     return len(message) <= _MOST_CHARACTERS
 
 
 def promotable(sentence: str) -> Promotable | None:
-    """Return what a sentence is as a memory, None if it is none: it must say that it lasts, and be
-    understood without the sentences around it."""
-    said = sentence.strip()
-    if said.endswith("?") or not _FEWEST_WORDS <= len(said.split()) <= _MOST_WORDS:
+    """Return the type and confidence of a sentence as a memory; None if it does not state something
+    that lasts, or cannot be understood by itself."""
+    trimmed = sentence.strip()
+    if trimmed.endswith("?") or not _FEWEST_WORDS <= len(trimmed.split()) <= _MOST_WORDS:
         return None
-    plain = said.replace("’", "'")
+    plain = trimmed.replace("’", "'")
     if _LEANS.search(_LASTS.sub("", plain)):
         return None
     for kind, confidence, pattern in _SAID:

@@ -1,9 +1,9 @@
-"""Whether two short texts say the same, contradict each other, or neither.
+"""Decide whether two short texts say the same, contradict each other, or neither.
 
-A wrong merge loses what was said: "npm instead of pnpm" after "pnpm instead of npm" would confirm
-what it corrects. So texts say the same only if they have the same words in the same order, but for
-a closed list of words that decide nothing; "X is owned by Y" has those of "Y owns X". Vectors do
-not tell such texts apart; they only say whether two texts are about one thing.
+A wrong merge loses information: "npm instead of pnpm" after "pnpm instead of npm" would confirm
+what it corrects. So texts say the same only if they have the same words in the same order, apart
+from a closed list of words without weight; "X is owned by Y" has the words of "Y owns X". Vectors
+cannot distinguish such texts; they only show that two texts are about one thing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _SAME_WORDS = {
     )
     for word in alike
 }
-"""Words in whose place another of its line may stand: "stored in UTC", "saved as UTC"."""
+"""The representative of each group of synonyms: "stored in UTC", "saved as UTC"."""
 _DECIDES_NOTHING = frozenset(
     _words(
         "a an the this that these those there here it its our ours we us my your their his her"
@@ -111,34 +111,34 @@ def relation(newer: str, older: str, cosine: float) -> Relation:
         return "same"
     if cosine < ABOUT_ONE_THING_FROM:
         return "other"
-    if _said(newer) == _said(older):
+    if _content_words(newer) == _content_words(older):
         return "same"
     return "contradiction" if difference(newer, older) else "other"
 
 
-def _said(text: str) -> tuple[str, ...]:
-    """Return what a text says: its words in order, as stems, numbers as digits, without those that
-    decide nothing; all its words if none decides anything."""
+def _content_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text in order, as stems, with numbers as digits, without those of
+    `_DECIDES_NOTHING`; all its words if no others are left."""
     plain = _SUBJECT.sub("", _NOT.sub("not", text.strip()))
     plain = _PER.sub("per ", _BEFORE_A_VERB.sub(" be ", plain))
     words = [word.lower().replace("’", "'") for word in _TOKEN.findall(plain)]
     words = [word.removesuffix("'s") for word in words]
-    in_order = words if _CLAUSES.search(plain) else _active(words)
-    said = [
-        _stem(word) + _past(word, before)
+    in_order = words if _CLAUSES.search(plain) else _in_active_order(words)
+    content = [
+        _stem(word) + _past_mark(word, before)
         for before, word in pairwise(["", *in_order])
         if word not in _DECIDES_NOTHING
     ]
-    return tuple(said) or tuple(words)
+    return tuple(content) or tuple(words)
 
 
-def _active(words: list[str]) -> list[str]:
+def _in_active_order(words: list[str]) -> list[str]:
     """Return the words of a passive sentence in the order of the active one: "Logs are kept by X
     for a week" as "X be kept logs for a week"; other sentences as they are."""
-    for at, word in enumerate(words[:-1]):
+    for index, word in enumerate(words[:-1]):
         if word not in _BE:
             continue
-        verb = at + 1
+        verb = index + 1
         while verb < len(words) - 1 and words[verb] in _BETWEEN:
             verb += 1
         if _PARTICIPLE.fullmatch(words[verb]) is None:
@@ -149,12 +149,20 @@ def _active(words: list[str]) -> list[str]:
             while agent_end < len(words) and words[agent_end] not in _PREPOSITIONS:
                 agent_end += 1
         agent = words[verb + 2 : agent_end]
-        return [*agent, *words[at + 1 : verb], "be", words[verb], *words[:at], *words[agent_end:]]
+        return [
+            *agent,
+            *words[index + 1 : verb],
+            "be",
+            words[verb],
+            *words[:index],
+            *words[agent_end:],
+        ]
     return words
 
 
-def _past(word: str, before: str) -> str:
-    """Return a mark of the past: "we deployed" is not "we deploy", but "is deployed" is."""
+def _past_mark(word: str, before: str) -> str:
+    """Return a mark for a verb in the past: "we deployed" differs from "we deploy", "is deployed"
+    does not."""
     return "+ed" if word.endswith("ed") and len(word) > 4 and before not in _BE else ""
 
 
@@ -167,56 +175,62 @@ def _stem(word: str) -> str:
 
 
 def difference(newer: str, older: str) -> str:
-    """Return in what two texts about one thing contradict each other, such as `5 instead of 3`: one
-    has a number, a negation or a word where the other has another. "" if in nothing."""
+    """Return the contradiction between two texts about one thing, such as `5 instead of 3`: they
+    differ in a number, a negation or a word. "" if there is none."""
     if bool(_NEGATIONS.search(newer)) != bool(_NEGATIONS.search(older)):
         return "only one of them negates it"
-    one, other = set(_said(newer)), set(_said(older))
-    if one == other:
+    newer_words = set(_content_words(newer))
+    older_words = set(_content_words(older))
+    if newer_words == older_words:
         orders = _ORDERS.search(newer) and _ORDERS.search(older)
         return "the same words in another order" if orders else ""
-    instead = _instead(newer, older, one, other)
-    numbers, others = ({term for term in side if _NUMBERED.search(term)} for side in (one, other))
-    if numbers and others and not (numbers <= others or others <= numbers):
-        return instead if _of_one_subject(newer, older) else ""
-    one, other = ({word for word in side if not is_weak(word)} for side in (one, other))
-    shared = len(one & other)
-    common = shared / max(min(len(one), len(other)), 1)
-    return instead if common >= _COMMON_FRAME and one - other and other - one else ""
+    differing = _differing_words(newer, older, newer_words, older_words)
+    newer_numbers = set(filter(_NUMBERED.search, newer_words))
+    older_numbers = set(filter(_NUMBERED.search, older_words))
+    if newer_numbers - older_numbers and older_numbers - newer_numbers:
+        return differing if _of_one_subject(newer, older) else ""
+    newer_words = {word for word in newer_words if not is_weak(word)}
+    older_words = {word for word in older_words if not is_weak(word)}
+    shared = len(newer_words & older_words)
+    common = shared / max(min(len(newer_words), len(older_words)), 1)
+    if common < _COMMON_FRAME or newer_words <= older_words or older_words <= newer_words:
+        return ""
+    return differing
 
 
-def _instead(newer: str, older: str, one: set[str], other: set[str]) -> str:
-    """Return the words that only the newer text has, and those that only the older one has."""
+def _differing_words(newer: str, older: str, newer_words: set[str], older_words: set[str]) -> str:
+    """Return `A instead of B`: the words of only the newer text, and of only the older one."""
 
     def only_in(text: str, without: set[str]) -> str:
         words = dict.fromkeys(_TOKEN.findall(_SUBJECT.sub("", text)))
-        said = (word for word in words if _stem(word.lower()) not in without)
-        return " ".join(word for word in said if word.lower() not in _DECIDES_NOTHING)
+        differing = (word for word in words if _stem(word.lower()) not in without)
+        return " ".join(word for word in differing if word.lower() not in _DECIDES_NOTHING)
 
-    return f"{only_in(newer, other)} instead of {only_in(older, one)}"
+    return f"{only_in(newer, older_words)} instead of {only_in(older, newer_words)}"
 
 
 def _of_one_subject(newer: str, older: str) -> bool:
-    """Whether the numbers of two texts are about one thing: not of two ("the API has 3 replicas",
-    "the database has 5"), nor of two kinds ("3 replicas", "2 databases"), unless these are units.
-    What comes before the verb or the number tells; where nothing does, all words do."""
-    (one, counted), (other, otherwise) = map(_subject_and_counted, (newer, older))
-    if not (one and other):
-        one, other = (
-            {word for word in _said(text) if not _NUMBERED.search(word)} for text in (newer, older)
-        )
-    elif counted and otherwise and counted != otherwise:
+    """Return True if the numbers of two texts are about one thing: not about two subjects ("the API
+    has 3 replicas", "the database has 5"), nor about two kinds of things ("3 replicas", "2
+    databases"). The subject is the words before the verb or the number; all words if there are
+    none."""
+    newer_subject, newer_counted = _subject_and_counted(newer)
+    older_subject, older_counted = _subject_and_counted(older)
+    if not newer_subject or not older_subject:
+        newer_subject = {word for word in _content_words(newer) if not _NUMBERED.search(word)}
+        older_subject = {word for word in _content_words(older) if not _NUMBERED.search(word)}
+    elif newer_counted and older_counted and newer_counted != older_counted:
         return False
-    return one <= other or other <= one
+    return newer_subject <= older_subject or older_subject <= newer_subject
 
 
 def _subject_and_counted(text: str) -> tuple[set[str], str]:
-    """Return the words before the verb or the first number of a text, and what the number counts,
-    "" for units and where nothing follows it."""
+    """Return the words before the verb or the first number of a text, and the noun that the number
+    counts; "" for a unit or if nothing follows."""
     tokens = [word.lower() for word in _TOKEN.findall(text)]
     stems = [_stem(word) for word in tokens]
-    number = next((at for at, stem in enumerate(stems) if _NUMBERED.search(stem)), len(stems))
-    verb = next((at for at, word in enumerate(tokens) if word in _VERBS), number)
+    number = next((index for index, stem in enumerate(stems) if _NUMBERED.search(stem)), len(stems))
+    verb = next((index for index, word in enumerate(tokens) if word in _VERBS), number)
     subject = {
         stem
         for word, stem in zip(tokens[: min(verb, number)], stems, strict=False)

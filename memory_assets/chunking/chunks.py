@@ -1,5 +1,5 @@
-"""Turns to `Chunk` and `Prompt` rows. Of a turn is embedded what `segments` selects, in reading
-order."""
+"""Convert turns to `Chunk` and `Prompt` rows. A chunk has the text that `segments` selects from its
+turn, in reading order."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Segment:
     is_prompt: bool = False
 
 
-# What a human says through a tool: answers to the agent's questions, and what was typed
-# on declining a call. The result's text around the human's words is the agent's own.
+# Replies of a human in the results of tools: answers to the agent's questions, and the reason for
+# declining a call. The agent's own text around them is left out.
 _ANSWERS = ("User has answered your questions:", "Your questions have been answered:")
 _ANSWERS_END = ("You can now continue", "You can continue")
 _GIVEN_ANSWER = re.compile(r"\"answers\":\s*\[((?:\s*\"(?:[^\"\\]|\\.)*\",?)+)\s*\]")
-"""Codex's, in JSON."""
+"""Answers in the JSON of Codex."""
 _DECLINED = re.compile(r"(?:the user said|reason for the rejection):")
 _PLAN = re.compile(r"\Aplan:")
 _GIVEN = frozenset({ATTACHED, MEMORY_INPUT})
@@ -73,24 +73,25 @@ def spoken(turn: Turn) -> Iterator[tuple[RedactedRecord, Segment]]:
         if record.kind == "assistant_text" and record.message_id and record.text.strip():
             messages.setdefault(record.message_id, []).append(record.text)
     for record in turn.records:
-        segment = _spoken(record, messages)
+        segment = _segment_of(record, messages)
         if segment is not None:
             yield record, segment
 
 
-def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> Segment | None:
-    """Return the text of a record; all blocks of a message are placed at its first one."""
+def _segment_of(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> Segment | None:
+    """Return the segment of a record, None if it has none; the first record of a message has all
+    its blocks."""
     if record.kind == "prompt":
-        said = _marked(record, without_recalled(record.text).trimmed())
-        segment = Segment("user", said, is_prompt=True)
+        text = _mark_abandoned(record, without_recalled(record.text).trimmed())
+        segment = Segment("user", text, is_prompt=True)
     elif record.kind == "assistant_text":
         blocks = messages.pop(record.message_id, []) if record.message_id else [record.text]
-        said = _marked(record, without_recalled(join("\n\n", blocks)).trimmed())
-        segment = Segment("assistant", said)
+        text = _mark_abandoned(record, without_recalled(join("\n\n", blocks)).trimmed())
+        segment = Segment("assistant", text)
     elif record.subtype in _GIVEN:
         segment = Segment("user", record.text.trimmed())
     elif record.kind == "tool_result":
-        segment = Segment("user", _reply(record).trimmed())
+        segment = Segment("user", _human_reply(record).trimmed())
     elif record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
         segment = Segment("assistant", record.text.sub(_PLAN, "").trimmed())
     else:
@@ -98,22 +99,23 @@ def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> 
     return segment if segment.text else None
 
 
-def _marked(record: RedactedRecord, text: RedactedText) -> RedactedText:
-    """Return a text, with a mark if its branch of the conversation was abandoned."""
+def _mark_abandoned(record: RedactedRecord, text: RedactedText) -> RedactedText:
+    """Return a text, marked if its branch of the conversation was abandoned."""
     if record.subtype != ABANDONED or not text:
         return text
     return compose("[abandoned branch] {}", text)
 
 
-def _reply(record: RedactedRecord) -> RedactedText:
+def _human_reply(record: RedactedRecord) -> RedactedText:
+    """Return the human's reply in the result of a tool, empty if there is none."""
     text = record.text
     if record.tool_name == "AskUserQuestion":
         for opening in _ANSWERS:
             if text.startswith(opening):
-                ends = [at for end in _ANSWERS_END if (at := text.rfind(end)) > 0]
-                return text.cut(len(opening), min(ends) if ends else None)
+                answer_ends = [end for end in map(text.rfind, _ANSWERS_END) if end > 0]
+                return text.cut(len(opening), min(answer_ends, default=None))
     elif record.tool_name == "request_user_input":
-        return join("\n", (text.cut(*given.span(1)) for given in _GIVEN_ANSWER.finditer(text)))
+        return join("\n", (text.cut(*answers.span(1)) for answers in _GIVEN_ANSWER.finditer(text)))
     elif record.is_error and (declined := _DECLINED.search(text, 0, 1_000)):
         return text.cut(declined.end())
     return text.cut(0, 0)
@@ -138,12 +140,12 @@ def chunk_turn(
     composed: Callable[[Turn], Iterable[Segment]] = segments,
     whole_outputs: Whole = MappingProxyType({}),
 ) -> list[Chunk]:
-    """Return the passages of a turn, in reading order; none if nobody says anything.
+    """Return the passages of a turn, in reading order; none if it has no text.
 
-    Part 0 has the turn's own id, part k that id and `::part::<k>`. Tools, files,
-    commands and errors are the whole turn's on every passage, so that a filter finds
-    the turn whichever passage answers. Error lines and identifiers are on part 0 alone.
-    `prompt_uuid` is set where the prompt begins. `composed` selects the text.
+    Part 0 has the id of the turn, part k that id with `::part::<k>`. Every passage has the tools,
+    files, commands and errors of the whole turn, so that a filter works for each of them. Error
+    lines and identifiers are on part 0 only, `prompt_uuid` on the part where the prompt begins.
+    `composed` selects the text.
 
     Raises:
         TypeError: a text of the turn has not passed the redactor.
@@ -155,8 +157,10 @@ def chunk_turn(
     lengths = (len(part.text) + len(_SEPARATOR) for part in parts[:-1])
     starts = list(accumulate(lengths, initial=0))
     limit = min(max_tokens, tokens.max_tokens)
-    prompt_start = next((at for at, part in zip(starts, parts, strict=True) if part.is_prompt), -1)
-    shared = _shared(turn)
+    prompt_start = next(
+        (start for start, part in zip(starts, parts, strict=True) if part.is_prompt), -1
+    )
+    shared = _shared_fields(turn)
     lines = error_lines(turn.records, whole_outputs)
     names = identifiers(turn.records, lines)
     chunks = []
@@ -180,10 +184,8 @@ def chunk_turn(
 
 
 def prompt_passages(turn: Turn, tokens: Tokens) -> list[Prompt]:
-    """Return what a human typed to begin a turn, in passages of at most `MAX_TOKENS`.
-
-    Empty if nobody did, or the prompt has no text.
-    """
+    """Return the passages, of at most `MAX_TOKENS`, of the prompt that a human typed to begin a
+    turn; none if there is no such prompt or it has no text."""
     record = turn.typed
     if record is None:
         return []
@@ -213,7 +215,7 @@ def prompt_passages(turn: Turn, tokens: Tokens) -> list[Prompt]:
     return passages
 
 
-def _shared(turn: Turn) -> Chunk:
+def _shared_fields(turn: Turn) -> Chunk:
     """Return the fields that all passages of a turn share, as a chunk without text."""
     records = turn.records
     calls = [record for record in records if record.kind == "tool_use"]

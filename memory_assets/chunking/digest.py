@@ -1,5 +1,5 @@
-"""A short digest of a turn's tool calls: tool, file or command, head of each error; and paths as
-they are stored and as they are asked for."""
+"""A short digest of a turn's tool calls (tool, file or command, head of each error), and the paths
+of files as they are stored and requested."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MAX_ERROR = 240
 MAX_ITEMS = 8
 MAX_PATH = 300
 
-# Housekeeping of the agent itself: says nothing about the work.
+# Calls for the agent's own housekeeping, which are not about the work.
 _BOOKKEEPING = """
 AskUserQuestion BashOutput EnterPlanMode ExitPlanMode KillBash ScheduleWakeup TaskGet TaskList
 TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch update_plan view_image write_stdin
 """
 BOOKKEEPING = frozenset(_BOOKKEEPING.split())
-# Looking at files: much of a turn's calls, and what was found is in the prose.
+# Calls that read files: many of a turn's calls, and the agent's text has the results.
 LOOKUPS = frozenset({"Glob", "Grep", "LS", "Read", "find", "grep", "ls", "read"})
 
 # Commands that only look, as `LOOKUPS` do.
@@ -59,7 +59,7 @@ _CHANGE_DIRECTORY = re.compile(r"cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)
 
 
 def stored_path(path: RedactedText, project_root: str, cwd: str) -> RedactedText:
-    """Return `path` relative to the project's root, else to `cwd`, else as it is; one of Windows
+    """Return `path` relative to the project's root, else to `cwd`, else unchanged; paths of Windows
     with slashes."""
     return relative_path(path, (project_root, cwd))
 
@@ -72,37 +72,37 @@ def without_root(text: RedactedText, project_root: str) -> RedactedText:
     return text.sub(re.compile(re.escape(prefix)), "")
 
 
-def file_matches(stored: str, asked: str) -> bool:
+def file_matches(stored: str, requested: str) -> bool:
     """Return True if a stored path and a requested one can name one file.
 
     They do if one ends with the other at a directory's boundary: `split.py`,
     `src/split.py` and `/home/ada/app/src/split.py` all match `src/split.py`.
     """
-    left, right = _parts(stored), _parts(asked)
+    left, right = _parts(stored), _parts(requested)
     length = min(len(left), len(right))
     return length > 0 and left[-length:] == right[-length:]
 
 
-def in_directory(stored: str, asked: str) -> bool:
+def in_directory(stored: str, requested: str) -> bool:
     """Return True if a stored path can lie in a requested directory, or below it.
 
     It can if one of the path's directories ends with the requested one, or is the end of an
     absolute one: `app/src/split.py` is in `src`, `app/src` and `/home/ada/app`.
     """
-    parts, wanted = _parts(stored), _parts(asked)
-    absolute = asked.startswith(("/", "~")) or ":" in asked[:2]
+    parts, requested_parts = _parts(stored), _parts(requested)
+    absolute = requested.startswith(("/", "~")) or ":" in requested[:2]
     return any(
-        file_matches("/".join(parts[:end]), asked)
-        for end in range(1 if absolute else len(wanted), len(parts))
+        file_matches("/".join(parts[:end]), requested)
+        for end in range(1 if absolute else len(requested_parts), len(parts))
     )
 
 
-def touched_by(paths: Iterable[str], asked: str) -> set[str]:
-    """Return those of the stored paths that a requested path names: the files of that name, or
-    those in the directory of that name if there is no such file."""
-    known = set(paths)
-    files = {path for path in known if file_matches(path, asked)}
-    return files or {path for path in known if in_directory(path, asked)}
+def touched_by(paths: Iterable[str], requested: str) -> set[str]:
+    """Return the stored paths that match a requested one: files of that name or, if there are none,
+    the files in the directory of that name."""
+    stored_paths = set(paths)
+    files = {path for path in stored_paths if file_matches(path, requested)}
+    return files or {path for path in stored_paths if in_directory(path, requested)}
 
 
 def _parts(path: str) -> list[str]:
@@ -111,8 +111,8 @@ def _parts(path: str) -> list[str]:
 
 
 def digest(calls: Sequence[RedactedRecord]) -> RedactedText:
-    """Return lines such as `Edit: src/a.py, src/b.py` and `Bash: make test` and
-    `Bash error: ...`, one a tool and one an error, or empty text.
+    """Return one line for each tool (`Edit: src/a.py, src/b.py`) and each error (`Bash error:
+    ...`), or empty text.
 
     `calls` are tool_use and tool_result records. Calls that only read or searched files come
     last.

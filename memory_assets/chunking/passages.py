@@ -28,7 +28,7 @@ class Tokens(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Word pieces that the embedder looks at."""
+        """Word pieces of a text that the embedder uses, special ones included."""
 
     def count_tokens(self, text: str) -> int:
         """Return the word pieces of `text`, special tokens included."""
@@ -68,7 +68,7 @@ def split_passages(
 
 
 def _furthest(text: str, offsets: list[tuple[int, int]], start: int, room: int) -> int:
-    """Return where a passage from `start` must end so as to hold at most `room` pieces."""
+    """Return the last possible end of a passage from `start` with at most `room` word pieces."""
     first = bisect_right(offsets, start, key=lambda offset: offset[1])
     if first + room >= len(offsets):
         return min(len(text), start + MAX_CHARACTERS)
@@ -76,8 +76,8 @@ def _furthest(text: str, offsets: list[tuple[int, int]], start: int, room: int) 
 
 
 def _count(text: str, offsets: list[tuple[int, int]], start: int, end: int, tokens: Tokens) -> int:
-    """Return the word pieces of a passage: those that the whole text has there, where no word
-    is cut; a piece of a word may count more by itself than it did within the word."""
+    """Return the number of word pieces of a passage: that of the whole text there if no word is
+    cut, else counted again, as a part of a word may have more pieces than within the word."""
     begins = start == 0 or text[start - 1] in _BETWEEN_WORDS
     if begins and (end == len(text) or not _BETWEEN_WORDS.isdisjoint(text[end - 1 : end + 1])):
         first = bisect_left(offsets, start, key=lambda offset: offset[0])
@@ -92,8 +92,8 @@ def _skip_space(text: str, start: int) -> int:
 
 
 def _boundaries(text: str, edges: Sequence[int]) -> list[list[int]]:
-    """Return where a text may be cut between blocks, outside fences and in them, and between
-    lines; the first list has the best places."""
+    """Return the places to cut a text, best first: between blocks outside of fences, between blocks
+    in fences, and between lines."""
     fences = [match.start() for match in _FENCE.finditer(text)]
     outside = {*edges, *fences[0::2]}  # before a fence opens
     inside: set[int] = set()

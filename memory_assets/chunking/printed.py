@@ -1,8 +1,8 @@
-"""What a turn printed and wrote that people paste into a search: error lines and identifiers.
+"""Error lines and identifiers of a turn, which people paste into searches.
 
-Neither is part of the text of a passage: mixed with the prose, tool output costs more than it
-finds (benchmarks/notes/retrieval.md). The keyword index has them apart, for exact and nearly exact
-matches.
+They are not part of a passage's text, as tool output mixed with prose makes retrieval worse
+(benchmarks/notes/retrieval.md). The keyword index has fields of their own for them, for exact and
+nearly exact matches.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _SHORTEST = 12
 _LINE = re.compile(r"\S[^\r\n]*")
 
 Whole = Mapping[tuple[str | None, int], RedactedText]
-"""Whole outputs, by the subagent and `seq` of their records, where a record has only the head."""
+"""Complete outputs, by subagent and `seq` of records that have only the beginning."""
 
 
 def error_lines(records: Iterable[RedactedRecord], whole: Whole) -> tuple[RedactedText, ...]:
     """Return the different lines of tool output that look like errors, whether or not the call
-    failed. Contents of files that were read are no output."""
+    failed. The contents of files that a successful call read are left out."""
     lines = (
         text.cut(start, end)
         for record in records
@@ -40,9 +40,10 @@ def error_lines(records: Iterable[RedactedRecord], whole: Whole) -> tuple[Redact
 
 
 def _telling_lines(text: str) -> list[tuple[int, int]]:
-    """Return start and end of the lines that `TELLING` matches, without white space before them.
+    """Return start and end of the lines that `TELLING` matches, without leading white space.
 
-    Word by word: the regular expression, which ignores case, took most of the time of a stage.
+    Searching for each word is faster than the case-insensitive regular expression, which took most
+    of the time of a stage.
     """
     lowered = text.lower().replace("\r", "\n")
     if len(lowered) != len(text):  # letters whose lower case is longer
@@ -62,8 +63,8 @@ def _telling_lines(text: str) -> list[tuple[int, int]]:
 def identifiers(
     records: Iterable[RedactedRecord], lines: Iterable[RedactedText]
 ) -> tuple[RedactedText, ...]:
-    """Return the different identifiers in what the calls of a turn were given, edits and scripts
-    included, and in its error lines."""
+    """Return the different identifiers in the inputs of a turn's calls, with edits and scripts, and
+    in its error lines."""
     return unique(_identifiers(records, lines), MAX_IDENTIFIERS)
 
 

@@ -1,4 +1,4 @@
-"""The records of one session, cut into turns at the human's prompts."""
+"""Split the records of one session into turns at the human's prompts."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def build_turns(
 
 
 def _turns_of_agents(records: Sequence[RedactedRecord], first_index: int) -> Iterator[Turn]:
-    """Yield a turn for each subagent that says something, with those that it spawned, in the order
-    in which they began: their main session is gone."""
+    """Yield a turn for each subagent with text, together with those that it spawned, by their start
+    times. Used if the records of the main session are missing."""
     spawner = {r.spawned_agent_id: r.agent_id for r in records if r.spawned_agent_id}
     of_agent: dict[str | None, list[RedactedRecord]] = {}
     for record in records:
@@ -103,10 +103,10 @@ def _with_subagents_in_place(records: Iterable[RedactedRecord]) -> list[Redacted
 
 
 def _place_by_time(main: list[RedactedRecord], own: list[RedactedRecord]) -> int:
-    """Return the index in `main` before which the subagent belongs by its start time.
+    """Return the index in `main` before which a subagent belongs by its start time.
 
-    Timestamps step back now and then, so it is after the last record that is not later. One that
-    a human asked follows the whole turn in which they asked, for it begins a turn of its own.
+    As timestamps sometimes step back, that is after the last record that is not later. A subagent
+    with a human's prompt begins a turn of its own, so it follows the whole turn.
     """
     start: datetime | None = next((r.timestamp for r in own if r.timestamp is not None), None)
     if start is None:

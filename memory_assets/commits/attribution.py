@@ -1,12 +1,11 @@
 """Claims: commits of a session, from its records and from the repository.
 
-Without a repository only what the session's own `git commit` printed is claimed. With one,
-a printed SHA counts only if git made that commit while the call ran, so a log that quotes a
-commit proves nothing; and commits that repeat the session's own, merge its pull requests, or
-add the lines it wrote are found.
+Without a repository only commits that the session's own `git commit` printed are claimed. With one,
+a printed SHA counts only if git made that commit while the call ran, so that a log that quotes a
+commit proves nothing. Commits that repeat the session's own, merge its pull requests or add lines
+that it wrote are claimed, too.
 
-Evidence has grades, strongest first, each with how far it can be trusted. If several sessions claim
-one commit, the best claim is kept.
+Evidence has grades, each with a score; if several sessions claim one commit, the best claim counts.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from memory_assets.session_analysis.commits import replaced_commits
 from memory_assets.session_analysis.phrases import EMPTY
 
 ATTRIBUTION_VERSION = "commits-9"
-"""Changes whenever the same session and repository would give other claims."""
+"""Raised by hand whenever the same session and repository would give other claims."""
 
 
 class Evidence(StrEnum):
-    """Why a commit is claimed for a session."""
+    """Why a commit is claimed for a session, strongest first."""
 
     BY_HAND = "by-hand"
     """A human said so: `memory link`."""
@@ -65,8 +64,8 @@ SCORES = {
     Evidence.PULL_REQUEST: 0.8,
     Evidence.TIME_AND_FILES: 0.6,
 }
-"""Scores where nothing more is known. A printed SHA that git confirms has `CONFIRMED`; lines
-and files rise with the share of lines found, to `MOST_BY_LINES`."""
+"""Score of each grade, 0 to 1. A printed SHA that git confirms has `CONFIRMED`; the score by time
+and files grows with the share of lines found, up to `MOST_BY_LINES`."""
 IN_WORDS = {
     Evidence.BY_HAND: "linked by hand",
     Evidence.BY_HAND_UNCHECKED: "linked by hand, unknown to git",
@@ -76,15 +75,15 @@ IN_WORDS = {
     Evidence.PULL_REQUEST: "of a pull request of the session",
     Evidence.TIME_AND_FILES: "its lines were written in the session",
 }
-"""The evidence as a person is told it, who does not know the grades of docs/commits.md."""
+"""The evidence in words, for people who do not know the grades of docs/commits.md."""
 SURE = 0.9
-"""From this score on a commit is a session's without a word of doubt (docs/commits.md)."""
+"""Score from which a commit is shown as the session's without a note of doubt (docs/commits.md)."""
 CONFIRMED = 0.98
 OPENED_HERE = 0.95
-"""Score of a pull request itself (not of the commit that merged it) that the session opened."""
+"""Score of a pull request that the session opened; the commit that merged it has its own."""
 MOST_BY_LINES = 0.85
 CLOCK = timedelta(seconds=3)
-"""How far the clocks of git (whole seconds) and of the transcript may be apart."""
+"""Largest difference between the clocks of git (whole seconds) and of the transcript."""
 
 
 def strength(evidence: str) -> int:
@@ -117,9 +116,9 @@ _Row = TypeVar("_Row")
 
 
 def without_contested_guesses(claims: Iterable[tuple[str, str, _Row]]) -> list[_Row]:
-    """Return the rows of claims, given with commit ("" for a pull request) and evidence, without
-    those by time and files on a commit that is another's by better evidence: who typed the lines
-    first need not be who committed them."""
+    """Return the rows of claims, given as commit ("" for a pull request), evidence and row, without
+    those by time and files on commits that have a claim by better evidence: the session that first
+    wrote the lines need not be the one that committed them."""
     ranked = [(commit, strength(evidence), row) for commit, evidence, row in claims]
     weakest = strength(Evidence.TIME_AND_FILES)
     proven = {commit for commit, rank, _ in ranked if rank < weakest} - {""}
@@ -127,10 +126,11 @@ def without_contested_guesses(claims: Iterable[tuple[str, str, _Row]]) -> list[_
 
 
 _LATEST = timedelta(days=14)
-"""How long after a session's last line a commit can still be claimed by its lines."""
+"""Time after a session's last written line in which commits can be claimed by lines."""
 _ENOUGH_LINES = 0.6
+"""Share of a commit's distinctive lines that the session must have written."""
 _FEWEST = 2
-"""Lines that tell one piece of code from another: fewer in a commit prove nothing."""
+"""Distinctive lines that a commit must have to be claimed by lines."""
 _NUMBER = re.compile(r"#?(\d+)$")
 _MERGES = re.compile(r"^Merge pull request #(\d+) |\(#(\d+)\)$")
 
@@ -139,186 +139,183 @@ def attribute(work: SessionWork, repository: Repository | None) -> list[Claim]:
     """Return the claims of one session, each commit once with its strongest evidence, in the
     order of its turns."""
     printed = [printed_claim(own) for own in work.commits if own.certain]
-    links = [_linked(link) for link in _distinct_pull_requests(work.pull_requests)]
+    links = [_claim_link(link) for link in _distinct_pull_requests(work.pull_requests)]
     first = work.first_at
     if repository is None or first is None:
         return _with_replacements(_strongest([*printed, *links]), work)
-    there = repository.commits(first - timedelta(days=1))
-    claims = _own_in_repository(work, repository, there)
+    commits = repository.commits(first - timedelta(days=1))
+    claims = _claim_own_commits(work, repository, commits)
     confirmed = {claim.sha: (claim, claim.known) for claim in claims if claim.known is not None}
-    claims += _by_trailer(work, there)
-    claims += same_author_time(work, confirmed, there)
-    claims += _by_pull_request(work.pull_requests, there)
+    claims += _claim_by_trailer(work, commits)
+    claims += claim_same_changes(work, confirmed, commits)
+    claims += _claim_by_pull_request(work.pull_requests, commits)
     proven = {claim.sha for claim in claims}
-    claims += _by_lines(work, repository, [one for one in there if one.sha not in proven])
+    unproven = [commit for commit in commits if commit.sha not in proven]
+    claims += _claim_by_lines(work, repository, unproven)
     return _with_replacements(_strongest([*claims, *links]), work)
 
 
-def _own_in_repository(
-    work: SessionWork, repository: Repository, there: Sequence[RepositoryCommit]
+def _claim_own_commits(
+    work: SessionWork, repository: Repository, commits: Sequence[RepositoryCommit]
 ) -> list[Claim]:
-    """The session's own commits, with their full SHA where git has them."""
+    """Return the claims on the session's own commits, with their full SHA if git has them."""
     claims: list[Claim] = []
     for own in work.commits:
-        known = _made_by_call(own, repository, there)
-        if known is not None:
-            claims.append(replace(printed_claim(own), sha=known.sha, score=CONFIRMED, known=known))
-        elif own.certain and own.made.sha and not _is_anothers(own, repository):
+        commit = _find_commit_of_call(own, repository, commits)
+        if commit is not None:
+            claim = replace(printed_claim(own), sha=commit.sha, score=CONFIRMED, known=commit)
+            claims.append(claim)
+        elif (
+            own.certain
+            and own.made.sha
+            # git's commit of that SHA was made by another call
+            and (own.began is None or not repository.resolve(own.made.sha))
+        ):
             claims.append(printed_claim(own))
     return claims
 
 
-def _is_anothers(own: OwnCommit, repository: Repository) -> bool:
-    """Return whether Git has a commit with that SHA, which the call cannot have made."""
-    return own.began is not None and bool(repository.resolve(own.made.sha))
-
-
-def _made_by_call(
-    own: OwnCommit, repository: Repository, there: Iterable[RepositoryCommit]
+def _find_commit_of_call(
+    own: OwnCommit, repository: Repository, commits: Iterable[RepositoryCommit]
 ) -> RepositoryCommit | None:
-    """The commit that git made while the call ran, of that SHA, or of that subject where git
-    was quiet; None if there is none, or more than one."""
+    """Return the commit that git made while the call ran, with the printed SHA, or with the subject
+    if git printed none; None if there is none or more than one."""
     if own.began is None or own.ended is None:
         return None
     begin, end = own.began - CLOCK, own.ended + CLOCK
     if own.made.sha:
-        known = [repository.commit(sha) for sha in repository.resolve(own.made.sha)]
-        fitting = [one for one in known if one and begin <= one.committed_at <= end]
-        same = [one for one in fitting if same_subject(own.made.subject, one.subject)]
-        fitting = same or fitting
-    else:
-        fitting = [
-            one
-            for one in there
-            if begin <= one.committed_at <= end and same_subject(own.made.subject, one.subject)
-        ]
+        commits = filter(None, map(repository.commit, repository.resolve(own.made.sha)))
+    fitting = [commit for commit in commits if begin <= commit.committed_at <= end]
+    same = [commit for commit in fitting if same_subject(own.made.subject, commit.subject)]
+    if same or not own.made.sha:
+        fitting = same
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _by_trailer(work: SessionWork, there: Iterable[RepositoryCommit]) -> list[Claim]:
-    """Commits whose message names the session."""
+def _claim_by_trailer(work: SessionWork, commits: Iterable[RepositoryCommit]) -> list[Claim]:
+    """Return the claims on commits whose message names the session."""
     return [
         _git_claim(work, commit, Evidence.TRAILER)
-        for commit in there
-        if any(_names(name, work.names) for name in trailer_names(commit.message))
+        for commit in commits
+        if any(_names_session(name, work.names) for name in trailer_names(commit.message))
     ]
 
 
-def _names(value: str, names: set[str]) -> bool:
+def _names_session(value: str, names: set[str]) -> bool:
     """Return True if a trailer's value is a name of the session, or ends with it after a dash."""
     return value in names or any(value.endswith(f"-{name}") for name in names if len(name) >= 32)
 
 
-def _distinct_pull_requests(all_of_them: Iterable[OwnPullRequest]) -> list[OwnPullRequest]:
-    """Each address once; that it was opened here outweighs a mere link."""
+def _distinct_pull_requests(links: Iterable[OwnPullRequest]) -> list[OwnPullRequest]:
+    """Return each pull request with an address once, preferably as opened by the session."""
     best: dict[str, OwnPullRequest] = {}
-    for one in all_of_them:
-        if one.address not in best or (one.opened and not best[one.address].opened):
-            best[one.address] = one
-    return [one for one in best.values() if "://" in one.address]
+    for link in links:
+        if link.address not in best or (link.opened and not best[link.address].opened):
+            best[link.address] = link
+    return [link for link in best.values() if "://" in link.address]
 
 
-def _linked(one: OwnPullRequest) -> Claim:
+def _claim_link(link: OwnPullRequest) -> Claim:
     evidence = Evidence.PULL_REQUEST
-    score = OPENED_HERE if one.opened else SCORES[evidence]
-    return Claim(one.turn, "", evidence, score, one.timestamp, pull_request=one.address)
+    score = OPENED_HERE if link.opened else SCORES[evidence]
+    return Claim(link.turn, "", evidence, score, link.timestamp, pull_request=link.address)
 
 
-def _by_pull_request(
-    links: Iterable[OwnPullRequest], there: Iterable[RepositoryCommit]
+def _claim_by_pull_request(
+    links: Iterable[OwnPullRequest], commits: Iterable[RepositoryCommit]
 ) -> list[Claim]:
-    """Return the commits that merged pull requests which the session opened or merged."""
+    """Return the claims on commits that merged pull requests of the session."""
     opened = [(link, _NUMBER.search(link.address)) for link in links if link.opened]
     numbers = {number.group(1): link for link, number in opened if number}
     claims = []
-    for commit in there:
+    for commit in commits:
         merges = _MERGES.search(commit.subject)
         link = numbers.get(merges.group(1) or merges.group(2)) if merges else None
         if link and not (link.timestamp and commit.committed_at < link.timestamp):
             score = SCORES[Evidence.PULL_REQUEST]
-            claims.append(replace(_linked(link), sha=commit.sha, score=score, known=commit))
+            claims.append(replace(_claim_link(link), sha=commit.sha, score=score, known=commit))
     return claims
 
 
-def _by_lines(
-    work: SessionWork, repository: Repository, others: Iterable[RepositoryCommit]
+def _claim_by_lines(
+    work: SessionWork, repository: Repository, commits: Iterable[RepositoryCommit]
 ) -> list[Claim]:
-    """Return the commits most of whose lines the session had written into their files."""
-    times = [one.at for one in work.written if one.at is not None]
+    """Return the claims on commits most of whose lines the session had written before."""
+    times = [write.at for write in work.written if write.at is not None]
     if not times:
         return []
     begin, end = min(times), max(times) + _LATEST
     claims = []
-    for commit in others:
+    for commit in commits:
         if len(commit.parents) > 1 or not begin <= commit.authored_at <= end:
             continue
-        share, last = _share_written(work, commit, repository)
-        if last is not None and share >= _ENOUGH_LINES:
-            score = SCORES[Evidence.TIME_AND_FILES]
-            score += (MOST_BY_LINES - score) * (share - _ENOUGH_LINES) / (1 - _ENOUGH_LINES)
+        share, latest = _share_written(work, commit, repository)
+        if latest is not None and share >= _ENOUGH_LINES:
             evidence = Evidence.TIME_AND_FILES
-            claims.append(
-                Claim(last.turn, commit.sha, evidence, round(score, 3), last.at, known=commit)
-            )
+            score = SCORES[evidence]
+            score += (MOST_BY_LINES - score) * (share - _ENOUGH_LINES) / (1 - _ENOUGH_LINES)
+            score = round(score, 3)
+            claims.append(Claim(latest.turn, commit.sha, evidence, score, latest.at, known=commit))
     return claims
 
 
 def _share_written(
     work: SessionWork, commit: RepositoryCommit, repository: Repository
 ) -> tuple[float, Written | None]:
-    """Return the share of a commit's distinctive lines that the session had written into its
+    """Return the share of a commit's distinctive lines that the session had written into the same
     files, and the last call that wrote one; (0, None) if the commit has too few such lines."""
     by_file = {path: _written_before(work, path, commit) for path in commit.files}
     if not any(by_file.values()):
         return 0.0, None
     total = matched = 0
-    last: Written | None = None
+    latest: Written | None = None
     for path, lines in repository.added_lines(commit.sha).items():
         for line in {telling_line(line) for line in lines} - {""}:
             total += 1
             writer = next(
-                (one for one in reversed(by_file.get(path, [])) if line in one.lines), None
+                (write for write in reversed(by_file.get(path, [])) if line in write.lines), None
             )
             if writer is not None:
                 matched += 1
-                if last is None or (writer.at and last.at and writer.at > last.at):
-                    last = writer
-    return (matched / total, last) if total >= _FEWEST else (0.0, None)
+                if latest is None or (writer.at and latest.at and writer.at > latest.at):
+                    latest = writer
+    return (matched / total, latest) if total >= _FEWEST else (0.0, None)
 
 
 def _written_before(work: SessionWork, path: str, commit: RepositoryCommit) -> list[Written]:
+    """Return the session's writes to a file before a commit, oldest first."""
     return [
-        one
-        for one in work.written
-        if one.at is not None
-        and one.at <= commit.authored_at + CLOCK
-        and same_file(one, work.session.project_root, path)
+        write
+        for write in work.written
+        if write.at is not None
+        and write.at <= commit.authored_at + CLOCK
+        and same_file(write, work.session.project_root, path)
     ]
 
 
-def same_file(one: Written, root: str, path: str) -> bool:
+def same_file(write: Written, root: str, path: str) -> bool:
     """Return True if a call's path means the repository's file `path`.
 
     A path below the session's root or working directory must end there exactly or lead to
     it; an absolute one from elsewhere (a worktree, another machine) must end with the whole
     of `path`, which then has a directory.
     """
-    written = one.path.replace("\\", "/")
-    bare = written.removeprefix("./")
-    if bare == path:
+    written = write.path.replace("\\", "/")
+    relative = written.removeprefix("./")
+    if relative == path:
         return True
-    for base in (root, one.cwd):
+    for base in (root, write.cwd):
         prefix = base.rstrip("/\\").replace("\\", "/") + "/"
         if len(prefix) > 1 and written.startswith(prefix):
             inside = written[len(prefix) :]
-            return inside == path or (base == one.cwd and path.endswith("/" + inside))
+            return inside == path or (base == write.cwd and path.endswith("/" + inside))
     if not written.startswith(("/", "~")) and written[1:2] != ":":
-        return path.endswith("/" + bare) or bare.endswith("/" + path)
+        return path.endswith("/" + relative) or relative.endswith("/" + path)
     return "/" in path and written.endswith("/" + path)
 
 
 def _git_claim(work: SessionWork, commit: RepositoryCommit, evidence: Evidence) -> Claim:
-    """A claim whose turn is the one that ran when the commit was made, else the last."""
+    """Return the claim of the turn that ran when the commit was made, else of the last turn."""
     turns = work.session.turns
     before = [
         turn
@@ -331,12 +328,12 @@ def _git_claim(work: SessionWork, commit: RepositoryCommit, evidence: Evidence) 
 
 
 def _strongest(claims: Iterable[Claim]) -> list[Claim]:
-    """Each commit and each pull request once."""
+    """Return the best claim on each commit and pull request, in the order of turns."""
     best: dict[str, Claim] = {}
     for claim in claims:
         key = claim.sha or claim.pull_request
         if not key:
-            continue  # git was quiet, and nobody can say which commit it was
+            continue  # git printed nothing, so the commit is unknown
         rank = (strength(claim.evidence), -claim.score)
         if key not in best or rank < (strength(best[key].evidence), -best[key].score):
             best[key] = claim
@@ -346,69 +343,73 @@ def _strongest(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _with_replacements(claims: Iterable[Claim], work: SessionWork) -> list[Claim]:
-    """Return claims, those on commits that the session replaced with what took their place, by the
-    longest SHA that is claimed."""
+    """Return the claims; those on commits that the session replaced name the replacement by the
+    longest claimed SHA."""
     claims = list(claims)
-    whole = {claim.sha for claim in claims if claim.sha}
-    marks = {
-        _longest(old, whole): _longest(new, whole)
+    claimed_shas = {claim.sha for claim in claims if claim.sha}
+    replacements = {
+        _longest(old, claimed_shas): _longest(new, claimed_shas)
         for old, new in replaced_commits(work.session).items()
     }
-    return [replace(one, replaced_by=marks.get(one.sha, "") if one.sha else "") for one in claims]
+    return [
+        replace(claim, replaced_by=replacements.get(claim.sha, "") if claim.sha else "")
+        for claim in claims
+    ]
 
 
-def _longest(sha: str, whole: Iterable[str]) -> str:
-    """Return the SHA that is claimed and begins with a short one; the short one if none does."""
-    return next((one for one in whole if sha and one.startswith(sha)), sha)
+def _longest(sha: str, claimed_shas: Iterable[str]) -> str:
+    """Return a claimed SHA that begins with `sha`; `sha` itself if none does."""
+    return next((claimed for claimed in claimed_shas if sha and claimed.startswith(sha)), sha)
 
 
 Confirmed = tuple[Claim, RepositoryCommit]
-"""A commit that the session made and that git has."""
+"""A claim on a commit of the session that git has, and that commit."""
 
 
 def printed_claim(own: OwnCommit) -> Claim:
     """Return the claim on a commit that git printed, not confirmed by any repository."""
-    commit, score = own.made, SCORES[Evidence.PRINTED]
+    commit = own.made
+    score = SCORES[Evidence.PRINTED]
     return Claim(
         own.turn, commit.sha, Evidence.PRINTED, score, own.ended, commit.subject, commit.branch
     )
 
 
-def same_subject(mine: str, theirs: str) -> bool:
-    """Return whether two subjects are equal but for white space, redaction, and the end of a
-    long one."""
-    plain = " ".join(theirs.split())
-    bare = mine.removesuffix("…")
+def same_subject(printed: str, subject: str) -> bool:
+    """Return True if a printed and redacted subject can be that of a commit: equal apart from white
+    space, redaction tags, and the end of a long one."""
+    plain = " ".join(subject.split())
+    bare = printed.removesuffix("…")
     if "<redacted" in bare:
         return plain.startswith(bare.partition("<redacted")[0])
-    return plain == bare or (mine.endswith("…") and plain.startswith(bare))
+    return plain == bare or (printed.endswith("…") and plain.startswith(bare))
 
 
-def same_author_time(
-    work: SessionWork, own: Mapping[str, Confirmed], there: Iterable[RepositoryCommit]
+def claim_same_changes(
+    work: SessionWork, own: Mapping[str, Confirmed], commits: Iterable[RepositoryCommit]
 ) -> list[Claim]:
-    """Return the claims on commits whose author time and subject are those of a commit of the
-    session: rebase, amend and cherry-pick keep both. Where git has that commit no more, the
-    author time must lie within the call that made it."""
+    """Return the claims on commits with the author time and subject of a commit of the session:
+    rebase, amend and cherry-pick keep both. If git no longer has that commit, the author time must
+    be within the call that made it."""
     claims = []
-    known = {(claim.turn.id, claim.timestamp) for claim, _ in own.values()}
+    confirmed_calls = {(claim.turn.id, claim.timestamp) for claim, _ in own.values()}
     lost = [
         (printed_claim(commit), commit.began - CLOCK, commit.ended + CLOCK)
         for commit in work.commits
         if commit.certain
         and commit.began
         and commit.ended
-        and (commit.turn.id, commit.ended) not in known
+        and (commit.turn.id, commit.ended) not in confirmed_calls
     ]
-    for commit in there:
+    for commit in commits:
         if commit.sha in own:
             continue
         sources = [
             claim
-            for claim, mine in own.values()
-            if mine.authored_at == commit.authored_at
-            and mine.subject == commit.subject
-            and set(mine.files) & set(commit.files)
+            for claim, own_commit in own.values()
+            if own_commit.authored_at == commit.authored_at
+            and own_commit.subject == commit.subject
+            and set(own_commit.files) & set(commit.files)
         ]
         sources += [
             claim

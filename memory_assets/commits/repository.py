@@ -1,9 +1,9 @@
 """A git repository on disk, read only: commits, patches, blame.
 
-Git is run as a program, with nothing of the user's or the repository's configuration that
-could start another one (hooks, pagers, file system monitors, external diffs, text
-converters, signature checks), without prompts, network and optional locks, and with a time
-limit. What it returns is not redacted: `str`, never to be stored as it is.
+Git runs without any configuration of the user or the repository that could start another program
+(hooks, pagers, file system monitors, external diffs, text converters, signature checks), without
+prompts, network and optional locks, and with a time limit. Its output is not redacted: `str`, never
+to be stored as it is.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ _FIELDS = "%x01%H%x00%P%x00%at%x00%ct%x00%s%x00%B%x00"
 
 @dataclass(frozen=True, slots=True)
 class RepositoryCommit:
-    """A commit as git has it. `files` are relative to the repository's root; a merge has
-    none. Times are UTC, to the second. NOT redacted."""
+    """A commit in git. `files` are relative to the repository's root, none for a merge. Times are
+    UTC, in whole seconds. NOT redacted."""
 
     sha: str
     parents: tuple[str, ...]
@@ -83,8 +83,8 @@ class Repository:
 
     @classmethod
     def at(cls, path: Path) -> Repository | None:
-        """Return the repository that `path` (a directory, or a file's) lies in, or None where
-        there is none, or git is missing or does not trust its owner."""
+        """Return the repository that contains `path`, a directory or a file; None if there is none,
+        or git is missing or does not trust its owner."""
         directory = path if os.path.isdir(path) else path.parent  # noqa: PTH112
         try:
             if not os.path.isdir(directory):  # noqa: PTH112 - no error where it is not allowed
@@ -98,9 +98,9 @@ class Repository:
     @cached_property
     def state(self) -> str:
         """Return a hash of HEAD and all refs, which changes with every commit or fetch."""
-        listed = self._try(["for-each-ref", "--format=%(objectname)%(refname)"])
+        refs = self._try(["for-each-ref", "--format=%(objectname)%(refname)"])
         head = self._try(["rev-parse", "HEAD"])
-        return blake2b(listed + head, digest_size=16).hexdigest()
+        return blake2b(refs + head, digest_size=16).hexdigest()
 
     def commits(self, since: datetime | None = None) -> list[RepositoryCommit]:
         """Return the commits that any ref or reflog reaches, committed after `since`, newest
@@ -109,27 +109,27 @@ class Repository:
         return list(self._log("--all", "--reflog", f"--max-count={MOST_COMMITS}", *after))
 
     def commit(self, sha: str) -> RepositoryCommit | None:
-        """Return one commit by its full SHA, if it is there."""
+        """Return one commit by its full SHA; None if git does not have it."""
         try:
             return next(self._log("--max-count=1", sha, "--"), None)
         except GitFailed:
             return None
 
     def resolve(self, name: str) -> list[str]:
-        """Return the full SHAs of the commits that a SHA, or its beginning, can mean; a
-        revision such as `HEAD~1` or a branch means one."""
+        """Return the full SHAs of the commits that a SHA or its beginning can mean; one for a
+        revision such as `HEAD~1` or a branch."""
         if _SHA.fullmatch(name):
-            listed = self._try(["rev-parse", f"--disambiguate={name}"]).decode().split()
-            given = "".join(f"{one}\n" for one in listed).encode()
-            kinds = self._try(["cat-file", "--batch-check"], given)
+            shas = self._try(["rev-parse", f"--disambiguate={name}"]).decode().split()
+            input_lines = "".join(f"{sha}\n" for sha in shas).encode()
+            kinds = self._try(["cat-file", "--batch-check"], input_lines)
             lines = (line.split() for line in kinds.decode().splitlines())
             commits = [line[0] for line in lines if len(line) == 3 and line[1] == "commit"]
             if commits:
                 return commits
         if name.startswith("-"):
             return []
-        one = self._try(["rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"])
-        return one.decode().split()
+        commit = self._try(["rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"])
+        return commit.decode().split()
 
     def files(self) -> list[str]:
         """Return the files of HEAD and of the index, relative to the root."""
@@ -156,11 +156,10 @@ class Repository:
         return added
 
     def blame(self, path: str, line: int | None = None) -> dict[str, list[int]]:
-        """Return the commits that last changed a file's lines (or one line), with the line
-        numbers of the file as it lies there; lines that are not committed are left out.
+        """Return the commits that last changed a file's lines, or one line of it, with their line
+        numbers in the file on disk. Lines that are not committed are left out.
 
-        Git is asked about HEAD: of a file on disk it would run the filters that the
-        repository names.
+        Git blames HEAD, because for a file on disk it would run filters that the repository names.
 
         Raises:
             GitFailed: HEAD has no such file.
@@ -168,11 +167,11 @@ class Repository:
         """
         committed = _git(self.root, ["cat-file", "blob", f"HEAD:{path}"])
         file = self.root / path
-        now = _lines(file.read_bytes() if file.is_file() else committed)
-        if line is not None and line > len(now):
-            raise NotFound(f"no line {line} in {path}: it has {len(now)}")
-        places = matching_lines(_lines(committed), now)
-        wanted = [place for place, here in places.items() if line in (None, here)]
+        lines_on_disk = _lines(file.read_bytes() if file.is_file() else committed)
+        if line is not None and line > len(lines_on_disk):
+            raise NotFound(f"no line {line} in {path}: it has {len(lines_on_disk)}")
+        places = matching_lines(_lines(committed), lines_on_disk)
+        wanted = [place for place, number in places.items() if line in (None, number)]
         if not wanted:
             return {}
         only = [f"-L{wanted[0]},{wanted[0]}"] if line is not None else []
@@ -181,9 +180,9 @@ class Repository:
         )
         blamed: dict[str, list[int]] = {}
         for match in re.finditer(rb"^([0-9a-f]{40}) \d+ (\d+)", output, re.MULTILINE):
-            here = places.get(int(match.group(2)))
-            if here is not None:
-                blamed.setdefault(match.group(1).decode(), []).append(here)
+            number = places.get(int(match.group(2)))
+            if number is not None:
+                blamed.setdefault(match.group(1).decode(), []).append(number)
         return blamed
 
     def _log(self, *which: str) -> Iterator[RepositoryCommit]:
@@ -200,31 +199,32 @@ class Repository:
                 tuple(line for line in files.split("\n") if line),
             )
 
-    def _try(self, arguments: Sequence[str], given: bytes | None = None) -> bytes:
-        """Git's output, or nothing where it refused."""
+    def _try(self, arguments: Sequence[str], input_bytes: bytes | None = None) -> bytes:
+        """Return git's output; empty if git fails."""
         try:
-            return _git(self.root, arguments, given)
+            return _git(self.root, arguments, input_bytes)
         except GitFailed:
             return b""
 
 
 def matching_lines(before: Sequence[bytes], after: Sequence[bytes]) -> dict[int, int]:
-    """Return the number (from 1) that each line of one text has in another, changed one."""
-    first = 0
-    while first < min(len(before), len(after)) and before[first] == after[first]:
-        first += 1
-    last = 0
-    most = min(len(before), len(after)) - first
-    while last < most and before[-1 - last] == after[-1 - last]:
-        last += 1
-    places = {number: number for number in range(1, first + 1)}
-    ours, theirs = before[first : len(before) - last], after[first : len(after) - last]
+    """Return the line numbers, from 1, in the changed text by those in the original."""
+    head = 0  # equal lines at the beginning, and, as `tail`, at the end
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0
+    most = min(len(before), len(after)) - head
+    while tail < most and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    places = {number: number for number in range(1, head + 1)}
+    ours = before[head : len(before) - tail]
+    theirs = after[head : len(after) - tail]
     inner = SequenceMatcher(None, ours, theirs, autojunk=len(theirs) > _EXACT_LINES)
     for block in inner.get_matching_blocks():
         for offset in range(block.size):
-            places[first + block.a + offset + 1] = first + block.b + offset + 1
+            places[head + block.a + offset + 1] = head + block.b + offset + 1
     shift = len(after) - len(before)
-    for number in range(len(before) - last + 1, len(before) + 1):
+    for number in range(len(before) - tail + 1, len(before) + 1):
         places[number] = number + shift
     return places
 
@@ -233,7 +233,12 @@ def _lines(text: bytes) -> list[bytes]:
     return text.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n")
 
 
-def _git(directory: Path, arguments: Sequence[str], given: bytes | None = None) -> bytes:
+def _git(directory: Path, arguments: Sequence[str], input_bytes: bytes | None = None) -> bytes:
+    """Return the output of git in a directory, with nothing of the user's configuration.
+
+    Raises:
+        GitFailed: git is missing, failed, or took too long.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
     command = ["git", "--no-pager", "--no-optional-locks", *settings, *arguments]
@@ -242,7 +247,7 @@ def _git(directory: Path, arguments: Sequence[str], given: bytes | None = None) 
             command,
             cwd=directory,
             env=kept | _ENVIRONMENT,
-            input=given if given is not None else b"",
+            input=input_bytes if input_bytes is not None else b"",
             capture_output=True,
             timeout=_TIMEOUT_SECONDS,
             check=False,

@@ -32,8 +32,8 @@ MOST_LINES = 60_000
 
 @dataclass(frozen=True, slots=True)
 class OwnCommit:
-    """A commit that the session made, as its output tells; the call ran from `began` to
-    `ended`. `certain`: the command itself was a `git commit`; else only git can confirm it."""
+    """A commit that a call of the session printed; the call ran from `began` to `ended`. `certain`:
+    its command was a `git commit`; else only git can confirm the commit."""
 
     turn: Turn
     made: MadeCommit
@@ -54,7 +54,7 @@ class OwnPullRequest:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Lines that a call wrote into a file (path as the call gave it), stripped."""
+    """Lines, stripped, that a call wrote into a file; `path` as in the call."""
 
     turn: Turn
     path: RedactedText
@@ -76,9 +76,10 @@ class SessionWork:
 
     @property
     def first_at(self) -> datetime | None:
-        """When it wrote or committed first; None if it did neither or has no times."""
-        times = [one.at for one in self.written] + [one.began for one in self.commits]
-        times += [one.timestamp for one in self.pull_requests]
+        """The time of the session's first write, commit or pull request; None if unknown."""
+        times = [write.at for write in self.written]
+        times += [commit.began for commit in self.commits]
+        times += [pull_request.timestamp for pull_request in self.pull_requests]
         return min((time for time in times if time is not None), default=None)
 
 
@@ -93,7 +94,7 @@ def session_work(session: SessionTurns) -> SessionWork:
             if record.kind == "tool_use":
                 began[record.tool_use_id] = record.timestamp
                 if record.tool_use_id not in session.failed_calls:
-                    work.written += _written(turn, record)
+                    work.written += _written_lines(turn, record)
             elif record.kind == "tool_result":
                 start = began.get(record.tool_use_id, record.timestamp)
                 work.commits += _own_commits(turn, record, command, start)
@@ -101,12 +102,12 @@ def session_work(session: SessionTurns) -> SessionWork:
                 if makes_commits(command):
                     work.names.update(trailer_names(command))
             elif record.subtype == "pr-link" and record.text:
-                work.pull_requests.append(_link(turn, record))
-    known = {one.address for one in work.pull_requests}
+                work.pull_requests.append(_linked_request(turn, record))
+    linked = {pull_request.address for pull_request in work.pull_requests}
     for record in session.records:  # those before the first turn, or after an empty one
-        if record.subtype == "pr-link" and record.text and record.text not in known:
-            known.add(record.text)
-            work.pull_requests += [_link(turn, record) for turn in session.turns[-1:]]
+        if record.subtype == "pr-link" and record.text and record.text not in linked:
+            linked.add(record.text)
+            work.pull_requests += [_linked_request(turn, record) for turn in session.turns[-1:]]
     return work
 
 
@@ -124,8 +125,8 @@ def _own_commits(
     certain = bool(commits)
     if not commits and command and not record.is_error:
         commits = commits_printed_in(record.text)  # a script may have committed; git will tell
-    for one in commits:
-        yield OwnCommit(turn, one, began, record.timestamp, certain)
+    for commit in commits:
+        yield OwnCommit(turn, commit, began, record.timestamp, certain)
 
 
 def _own_pull_requests(
@@ -151,19 +152,20 @@ def _own_pull_requests(
         yield OwnPullRequest(turn, address, record.timestamp, opened=True)
 
 
-def _link(turn: Turn, record: RedactedRecord) -> OwnPullRequest:
+def _linked_request(turn: Turn, record: RedactedRecord) -> OwnPullRequest:
     return OwnPullRequest(turn, record.text, record.timestamp, opened=False)
 
 
-def _written(turn: Turn, record: RedactedRecord) -> Iterator[Written]:
+def _written_lines(turn: Turn, record: RedactedRecord) -> Iterator[Written]:
     kind = tool_kind(record)
     if kind == "write":
         paths = record.paths or patched_paths(record.text)
         lines = _new_lines(record.text)
     elif kind == "shell":
-        written = segments(record.command) if "<<" in record.command else ()  # here-documents
-        paths = (*patched_paths(record.command), *(one.writes for one in written if one.writes))
-        lines = _telling(record.command.split("\n")[1:])
+        commands = segments(record.command) if "<<" in record.command else ()  # here-documents
+        targets = (command.writes for command in commands if command.writes)
+        paths = (*patched_paths(record.command), *targets)
+        lines = _telling_lines(record.command.split("\n")[1:])
     else:
         return
     for path in distinct(paths):
@@ -172,18 +174,18 @@ def _written(turn: Turn, record: RedactedRecord) -> Iterator[Written]:
 
 
 def _new_lines(text: str) -> frozenset[str]:
-    """The lines that a file tool writes, the replaced ones left out."""
+    """Return the lines that a file tool writes, without those that it replaces."""
     if "*** Begin Patch" in text or "*** Update File" in text or "*** Add File" in text:
-        return _telling(line[1:] for line in text.split("\n") if line.startswith("+"))
+        return _telling_lines(line[1:] for line in text.split("\n") if line.startswith("+"))
     starts = list(_NEW_TEXT.finditer(text))
     if not starts:
-        return _telling(text.replace("\\n", "\n").split("\n"))
+        return _telling_lines(text.replace("\\n", "\n").split("\n"))
     end = _AFTER_NEW_TEXT.search(text)
-    return _telling(text[starts[-1].end() : end.start() if end else None].split("\n"))
+    return _telling_lines(text[starts[-1].end() : end.start() if end else None].split("\n"))
 
 
-def _telling(lines: Iterable[str]) -> frozenset[str]:
-    """Stripped lines that tell one piece of code from another."""
+def _telling_lines(lines: Iterable[str]) -> frozenset[str]:
+    """Return the distinctive lines, stripped, at most `MOST_LINES`."""
     kept: set[str] = set()
     for bare in filter(None, map(telling_line, lines)):
         kept.add(bare)
@@ -193,7 +195,7 @@ def _telling(lines: Iterable[str]) -> frozenset[str]:
 
 
 def telling_line(line: str) -> str:
-    """Return the line stripped of white space and a patch's `+`, or "" if it could stand in
-    any file (a brace, an `else`, a blank)."""
+    """Return the line without surrounding white space and a patch's `+`; "" if it is not
+    distinctive (a brace, an `else`, a blank line)."""
     bare = line.strip().removeprefix("+").strip()
     return bare if _EIGHT_LETTERS.search(bare) else ""

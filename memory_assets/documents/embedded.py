@@ -1,6 +1,6 @@
-"""How much of a chunk's text is embedded: the model takes nine tenths of the time of an index.
+"""How much of a chunk's text is embedded: the model takes nine tenths of the time of indexing.
 
-Words are searched of all of it. Measured in benchmarks/notes/retrieval.md.
+The keyword index covers the whole text. Measured in benchmarks/notes/retrieval.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from memory_assets.chunking import Tokens
 from memory_assets.documents.file_types import KIND_OF
 
 EMBEDDED_TOKENS = 128
-"""Word pieces of a passage, from its start, that its vector is made of, special ones included."""
+"""Word pieces of a passage, from its start and with special ones, that are embedded."""
 _PROSE = ("markdown", "asciidoc", "adr", "plantuml")
 """Types of files whose passages are embedded whole: any of their sentences may be asked for."""
 
@@ -21,20 +21,22 @@ _BY_NAME = re.compile(
     r"package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum",
     re.IGNORECASE,
 )
-_LONG_LINES, _LONGEST = 500, 5_000
-"""Characters of a file's lines on average, and of its longest one, above which a program wrote it:
-in eight public workspaces those of people have at most 131 on average."""
+_LONG_LINES = 500
+"""Average characters of a file's lines above which a program wrote it; files of people in eight
+public workspaces have at most 131."""
+_LONGEST = 5_000
+"""Characters that its longest line must exceed, too."""
 
 
 def written_by_program(path: str) -> bool:
-    """Return whether a file's name says that a program wrote it."""
+    """Return True if a file's name says that a program wrote it."""
     return _BY_NAME.fullmatch(PurePosixPath(path).name) is not None
 
 
 def embedded_by_name(path: str, file_type: str, text: str) -> bool:
-    """Return whether a program wrote the file (patches, lists of resolved dependencies, drawings,
-    minified code, icons and data in JSON). Its content is in other files, too, or nobody asks for
-    it, so that its passages have the vector of its name."""
+    """Return True if a program wrote the file (patches, lists of resolved dependencies, drawings,
+    minified code, icons and data in JSON). Its content is also in other files, or nobody searches
+    for it, so that its passages get the vector of its name."""
     if written_by_program(path):
         return True
     if KIND_OF[file_type] not in ("code", "config") or len(text) < _LONGEST:

@@ -1,7 +1,7 @@
 """Decode the text of a file in whatever encoding it was written, or say why it has none.
 
-What is not Unicode is told by chardet, by the lines that are not ASCII alone, because in source
-code they are few. It is better left out than read as other characters than were written.
+Texts that are not Unicode are decoded as chardet guesses, from their non-ASCII lines alone, because
+source code has few. A text is left out rather than decoded to wrong characters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNICODE = (  # the longer mark first: it begins with the shorter one
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SHIFTED = b"\x1b$"
-"""What begins Japanese in ISO-2022-JP, which is ASCII else."""
+"""The escape sequence that begins Japanese in ISO-2022-JP, which is ASCII otherwise."""
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254")
 """Latin letters with accents, of Western and of Central Europe and of Turkey."""
 _ENCODINGS = (
@@ -26,22 +26,26 @@ _ENCODINGS = (
     *("cp1251", "koi8-r", "iso8859-5", "cp866", "cp1253", "cp1255", "cp1256"),
 )
 """The encodings that source code is still found in, by chardet's names of them."""
-_LEAD, _TIMES = 0.03, 4
-"""By how much, or by how many times, chardet's confidence must be above that in any other text."""
+_LEAD = 0.03
+"""Difference of chardet's confidence from which the first guess is taken."""
+_TIMES = 4
+"""Ratio of chardet's confidence from which the first guess is taken even so."""
 _CONTROL = re.compile("[\x80-\x9f]")
 _WORDS = re.compile("[A-Za-z]?(?:[\u0370-\u06ff]++|[\u2e80-\ufaff]++)[A-Za-z]?")
 """Cyrillic, Greek, Hebrew, Arabic or East Asian characters, with the Latin letters beside them."""
 _ASCII = bytes(range(128))
-_LINES, _SAMPLE_BYTES = 1_000, 200_000
-"""The lines that are not ASCII, and their bytes, from which an encoding is guessed."""
+_LINES = 1_000
+"""Non-ASCII lines from which an encoding is guessed."""
+_SAMPLE_BYTES = 200_000
+"""Bytes of these lines."""
 _MOST_NOT_ASCII = 0.02
-"""The share of bytes that are not ASCII up to which a text that is not understood goes without."""
+"""Share of non-ASCII bytes up to which a text of unknown encoding is kept without them."""
 _MOST_DAMAGED = 0.1
-"""The share of damaged characters up to which a text is taken for UTF-8."""
+"""Ratio of damaged to valid non-ASCII characters up to which a text counts as UTF-8."""
 
 
 def decoded(content: bytes) -> tuple[str | None, str]:
-    """Return the text of a file with line feeds, or None and why it has none."""
+    """Return the text of a file, its line ends as line feeds, and ""; or None and the reason."""
     text, why_not = _decode(content)
     if text is None:
         return None, why_not
@@ -62,24 +66,24 @@ def _decode(content: bytes) -> tuple[str | None, str]:
         return content.decode("iso2022_jp_2" if _SHIFTED in content else "utf-8-sig"), ""
     except UnicodeDecodeError:
         pass
-    text = _damaged_utf8(content) or _guessed(content)
+    text = _damaged_utf8(content) or _decode_by_guess(content)
     return (text, "") if text is not None else (None, "encoding unknown")
 
 
 def _damaged_utf8(content: bytes) -> str | None:
-    """Return a text in UTF-8 of which few characters are damaged, None for another one."""
+    """Return a text in UTF-8 with few damaged characters; None if it is no UTF-8."""
     text = content.decode("utf-8-sig", "replace")
     damaged = text.count("\ufffd")
     whole = sum(not character.isascii() for character in text) - damaged
     return text if damaged <= _MOST_DAMAGED * whole else None
 
 
-def _guessed(content: bytes) -> str | None:
+def _decode_by_guess(content: bytes) -> str | None:
     """Return the text in the likeliest encoding; None if none fits or several are as likely."""
     lines = b"".join(islice((line for line in BytesIO(content) if not line.isascii()), _LINES))
     sample = lines[: lines.rfind(b"\n", 0, _SAMPLE_BYTES) + 1 or _SAMPLE_BYTES]
     try:
-        return content.decode(_likeliest(sample))
+        return content.decode(_likeliest_encoding(sample))
     except UnicodeDecodeError:
         strange = len(content.translate(None, _ASCII))
         few = strange <= _MOST_NOT_ASCII * len(content)
@@ -87,16 +91,16 @@ def _guessed(content: bytes) -> str | None:
 
 
 def _is_misread(word: str) -> bool:
-    """Return whether other letters stand in one word with Latin ones; East Asian characters often
-    stand beside a Latin word, but seldom one of them between two Latin letters."""
+    """Return True if other letters are in one word with Latin ones. East Asian characters often
+    stand next to a Latin word, but a single one seldom between two Latin letters."""
     before, after = word[0].isascii(), word[-1].isascii()
     is_east_asian = word[before] >= "\u2e80"
     return before and after and len(word) == 3 if is_east_asian else before or after
 
 
-def _likeliest(sample: bytes) -> str:
-    """Return the encoding of a text; ASCII where that is uncertain, but Windows-1252 where only the
-    region of its Latin letters is."""
+def _likeliest_encoding(sample: bytes) -> str:
+    """Return the encoding of a text: ASCII if it is uncertain, or Windows-1252 if only the region
+    of its Latin letters is uncertain."""
     from chardet import detect_all  # .3 s
 
     first: tuple[str, str, float] | None = None
@@ -117,4 +121,6 @@ def _likeliest(sample: bytes) -> str:
                 is_western |= encoding == _LATIN[0]
             elif first[2] < _TIMES * confidence:
                 return "ascii"
-    return _LATIN[0] if is_western else first[0] if first else "ascii"
+    if is_western:
+        return _LATIN[0]
+    return first[0] if first else "ascii"

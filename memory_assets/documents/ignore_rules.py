@@ -1,7 +1,7 @@
 """The rules of `.gitignore` files, read and matched as Git does, byte for byte.
 
-https://git-scm.com/docs/gitignore. No rule is expensive, whatever it says: between two wildcards
-the first place that fits is the right one, so nothing is tried again (`(?>...)`).
+https://git-scm.com/docs/gitignore. No rule is expensive: between two wildcards the first match is
+always right, so that the expressions never backtrack into it (`(?>...)`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class InvalidRule(ValueError):
 
 @dataclass(frozen=True)
 class Rule:
-    """What a rule matches, and whether it leaves that out or brings it back."""
+    """A rule: its pattern, and whether it leaves matching paths out or includes them again."""
 
     pattern: bytes
     leaves_out: bool
@@ -59,7 +59,7 @@ class Rule:
         return re.compile(expression(self.pattern), re.DOTALL)
 
     def matches(self, path: bytes, name: bytes) -> bool:
-        """Whether the rule is about a path in the directory of its file; `name`: its last part."""
+        """Return True if the rule matches a path, relative to its file; `name` is the last part."""
         return self._expression.fullmatch(path if b"/" in self.pattern else name) is not None
 
 
@@ -71,7 +71,7 @@ class RuleFile:
     invalid: int = 0
 
     def verdict(self, path: bytes, is_directory: bool) -> bool | None:
-        """Return whether the rules leave out a path; None if they say nothing of it."""
+        """Return True if the rules leave out a path, False if they include it, else None."""
         name = path.rpartition(b"/")[2]
         for rule in self.rules:
             if (is_directory or not rule.directories_only) and rule.matches(path, name):
@@ -90,13 +90,14 @@ def rules_at(path: Path) -> RuleFile | None:
 
 @lru_cache(maxsize=4_096)
 def rules_of_state(path: Path, inode: int, size: int, mtime_ns: int) -> RuleFile:
-    """Return the rules of a file as it was then: a watcher asks for them at each save."""
+    """Return the rules of a file in this state; cached, as a watcher needs them at each save."""
     return parsed(path.read_bytes())
 
 
 def parsed(content: bytes) -> RuleFile:
     """Return the rules of a file with this content."""
-    rules, invalid = list[Rule](), 0
+    rules: list[Rule] = []
+    invalid = 0
     for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         text = _strip_trailing_blanks(line.removesuffix(b"\r").partition(b"\0")[0])
         if not text or line.startswith(b"#"):
@@ -113,7 +114,7 @@ def parsed(content: bytes) -> RuleFile:
 
 
 def _strip_trailing_blanks(line: bytes) -> bytes:
-    """Return a line without the blanks at its end, but for one behind a backslash."""
+    """Return a line without trailing blanks, except one after a backslash."""
     bare = line.rstrip(b" ")
     backslashes = len(bare) - len(bare.rstrip(b"\\"))
     return bare + b" " if backslashes % 2 and bare != line else bare
@@ -140,15 +141,15 @@ def expression(pattern: bytes) -> bytes:
         if part == [b"**"] and len(parts) > 1:
             groups.append([])
         else:
-            groups[-1].append(_part(part))
-    first, *between = [rb"/".join(group) for group in groups]
+            groups[-1].append(_part_expression(part))
+    first_group, *between = [rb"/".join(group) for group in groups]
     if not between:
-        return re.escape(plain) + first
-    last = between.pop()
-    regex = re.escape(plain) + (first + rb"/" if groups[0] else b"")
+        return re.escape(plain) + first_group
+    last_group = between.pop()
+    regex = re.escape(plain) + (first_group + rb"/" if groups[0] else b"")
     for group in filter(None, between):
         regex += rb"(?>(?:[^/]*+/)*?" + group + rb"/)"
-    return regex + (rb"(?:[^/]*+/)*?" + last if last else rb".*+")
+    return regex + (rb"(?:[^/]*+/)*?" + last_group if last_group else rb".*+")
 
 
 def _parts(pattern: bytes) -> list[list[bytes]]:
@@ -164,30 +165,30 @@ def _parts(pattern: bytes) -> list[list[bytes]]:
         if byte == b"/":
             parts.append([])
         elif token["inside"] is not None:
-            parts[-1].append(_one_of(token["inside"], negated=bool(token["negated"])))
+            parts[-1].append(_byte_class(token["inside"], negated=bool(token["negated"])))
         else:
             parts[-1].append(re.escape(byte) if byte else token["stars"] or rb"[^/]")
     return parts
 
 
-def _part(elements: list[bytes]) -> bytes:
-    """Return the expression of what is between two slashes."""
+def _part_expression(elements: list[bytes]) -> bytes:
+    """Return the expression of a part between two slashes."""
     chunks: list[bytes] = [b""]
     for element in elements:
         if not element.startswith(b"*"):
             chunks[-1] += element
         elif chunks[-1] or len(chunks) == 1:
             chunks.append(b"")
-    first, *rest = chunks
-    if not rest:
-        return first
-    between = b"".join(rb"(?>[^/]*?" + chunk + rb")" for chunk in rest[:-1])
-    last = rb"(?>[^/]*" + rest[-1] + rb"(?![^/]))" if rest[-1] else rb"[^/]*+"
-    return first + between + last
+    first_chunk, *later_chunks = chunks
+    if not later_chunks:
+        return first_chunk
+    between = b"".join(rb"(?>[^/]*?" + chunk + rb")" for chunk in later_chunks[:-1])
+    last_chunk = rb"(?>[^/]*" + later_chunks[-1] + rb"(?![^/]))" if later_chunks[-1] else rb"[^/]*+"
+    return first_chunk + between + last_chunk
 
 
-def _one_of(inside: bytes, *, negated: bool) -> bytes:
-    """Return the expression of a byte that is, or is not, what square brackets hold."""
+def _byte_class(inside: bytes, *, negated: bool) -> bytes:
+    """Return the expression of one byte that is, or is not, one of those in square brackets."""
     listed = b""
     for item in _ITEM.finditer(inside):
         low, high = item["low"], item["high"]

@@ -65,15 +65,15 @@ def walk(
     others: Collection[Path] = (),
     most: int | None = None,
 ) -> Walk:
-    """Return the documents below `root`. `others` are directories that are not entered: roots of
-    other workspaces; `most`: the walk ends at so many files.
+    """Return the documents below `root`. Directories in `others`, roots of other workspaces, are
+    not entered; the walk ends after `most` files.
 
     Raises:
         OSError: the root cannot be read.
     """
     listing = Walk()
     ignored_by_rule: set[str] = set()
-    apart = {str(other) for other in others}
+    apart = {str(directory) for directory in others}
     pending: list[tuple[str, _Ignored]] = [
         ("", _rules_of(root, "", _excluded_by_git(root, listing), listing))
     ]
@@ -111,7 +111,7 @@ def walk(
 
 
 def _count_tracked(listing: Walk, root: Path, ignored: set[str]) -> None:
-    """Count apart the files that a rule leaves out and Git tracks nevertheless."""
+    """Count the ignored files that Git tracks separately."""
     tracked = Repository(root).files() if ignored and (root / ".git").exists() else []
     left_out = [path for path in tracked if not ignored.isdisjoint(accumulate(_parts(path)))]
     listing.skipped[_BY_RULE] -= len(ignored.intersection(left_out))
@@ -121,9 +121,9 @@ def _count_tracked(listing: Walk, root: Path, ignored: set[str]) -> None:
 
 def _parts(path: str) -> Iterator[str]:
     """Yield the names of a path, with the slash before each but the first."""
-    first, *others = path.split("/")
+    first, *names = path.split("/")
     yield first
-    yield from (f"/{other}" for other in others)
+    yield from (f"/{name}" for name in names)
 
 
 def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> FoundFile | None:
@@ -147,7 +147,7 @@ def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> Foun
 
 
 def is_passed_over(path: str) -> bool:
-    """Whether a path is in a directory that is never entered."""
+    """Return True if a path is in a directory that is never entered."""
     return not SKIPPED_DIRECTORIES.isdisjoint(path.split("/"))
 
 
@@ -185,7 +185,7 @@ def _is_text(path: str) -> bool:
 
 
 def _is_ignored(path: bytes, is_directory: bool, ignored: _Ignored) -> bool:
-    """Whether the innermost rule that says anything of a path leaves it out."""
+    """Return True if the innermost rule that matches a path leaves it out."""
     for directory, rules in reversed(ignored):
         verdict = rules.verdict(path[directory:], is_directory)
         if verdict is not None:
@@ -195,20 +195,20 @@ def _is_ignored(path: bytes, is_directory: bool, ignored: _Ignored) -> bool:
 
 def _rules_of(root: Path, directory: str, outer: _Ignored, listing: Walk) -> _Ignored:
     """Return the rules that hold in a directory: those around it, and its own."""
-    own = [
-        (len(os.fsencode(directory)), rules)
-        for name in IGNORE_FILES
-        if (rules := _read(root / directory / name, listing)) is not None
-    ]
+    prefix_length = len(os.fsencode(directory))
+    rule_files = (_read(root / directory / name, listing) for name in IGNORE_FILES)
+    own = [(prefix_length, rules) for rules in rule_files if rules is not None]
     return [*outer, *own] if own else outer
 
 
 def _excluded_by_git(root: Path, listing: Walk) -> _Ignored:
+    """Return the rules of `.git/info/exclude`."""
     rules = _read(root / ".git" / "info" / "exclude", listing)
     return [] if rules is None else [(0, rules)]
 
 
 def _read(path: Path, listing: Walk) -> RuleFile | None:
+    """Return the rules of a file, and count its invalid ones."""
     rules = rules_at(path)
     if rules is not None and rules.invalid:
         listing.skipped["rule of an ignore file that is not valid"] += rules.invalid

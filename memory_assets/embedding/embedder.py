@@ -43,9 +43,9 @@ class Embedder(Protocol):
 def embed_redacted(
     embedder: Embedder, texts: Sequence[RedactedText], contexts: Sequence[RedactedText] = ()
 ) -> NDArray[np.float32]:
-    """Return the vectors of texts that have passed the redactor. A text whose context is not empty
-    has the unit vector halfway between its own and its context's; if the text is empty, that of
-    its context.
+    """Return the vectors (len(texts), dimension) of texts that have passed the redactor. A text
+    with a context gets the unit vector halfway between its own and that of the context; an empty
+    text gets that of its context.
 
     Raises:
         TypeError: a text is not a `RedactedText`, whatever its annotation says.
@@ -59,15 +59,15 @@ def embed_redacted(
     vector_of = dict(zip(distinct, embedder.embed(distinct), strict=True))
     vectors = np.empty((len(texts), embedder.dimension), dtype=np.float32)
     for at, (text, context) in enumerate(zip(texts, contexts, strict=True)):
-        both = [vector_of[words] for words in (text, context) if words]
-        vectors[at] = both[0] if len(both) == 1 else _between(*both)
+        sources = [vector_of[source] for source in (text, context) if source]
+        vectors[at] = sources[0] if len(sources) == 1 else _halfway(*sources)
     return vectors
 
 
-def _between(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+def _halfway(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the unit vector halfway between two."""
-    both = one + other
-    halfway: NDArray[np.float32] = both / max(float(both @ both) ** 0.5, 1e-6)
+    total = first + second
+    halfway: NDArray[np.float32] = total / max(float(total @ total) ** 0.5, 1e-6)
     return halfway
 
 
@@ -82,7 +82,7 @@ def load_embedder(
 ) -> Embedder:
     """Return the embedder `name`: all-MiniLM-L6-v2, the default, or `openai:MODEL@URL`.
 
-    What is given besides is for an endpoint (`load_endpoint`).
+    The other arguments are those of `load_endpoint`.
 
     Raises:
         EmbedderUnavailable: unknown name, or files missing or not the expected ones;

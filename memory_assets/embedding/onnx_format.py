@@ -1,4 +1,4 @@
-"""Reading tensors from, and writing, an ONNX file, without the `onnx` package (20 MB, .2 s).
+"""Read the tensors of an ONNX file, and write one, without the `onnx` package (20 MB, 0.2 s).
 
 Field numbers are those of ONNX's onnx.proto: ModelProto.ir_version 1, graph 7,
 opset_import 8; OperatorSetIdProto.domain 1, version 2; GraphProto.node 1, name 2,
@@ -18,12 +18,19 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-_IR_VERSION, _OPSET = 10, 18
+_IR_VERSION = 10
+_OPSET = 18
 CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators."""
-_VARINT, _BYTES, _FIXED32 = 0, 2, 5
+# Wire types of Protocol Buffers.
+_VARINT = 0
+_BYTES = 2
+_FIXED32 = 5
 _WIDTHS = {1: 8, _FIXED32: 4}
-_FLOAT_ATTRIBUTE, _INT_ATTRIBUTE, _GRAPH_ATTRIBUTE = 1, 2, 5
+# Values of AttributeProto.type.
+_FLOAT_ATTRIBUTE = 1
+_INT_ATTRIBUTE = 2
+_GRAPH_ATTRIBUTE = 5
 _DTYPES = {1: "<f4", 2: "u1", 3: "i1", 7: "<i8"}
 _CODES = {np.dtype(name): code for code, name in _DTYPES.items()}
 

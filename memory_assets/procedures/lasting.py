@@ -1,4 +1,4 @@
-"""`Lasting`: something that sessions of a project show and the next one should know."""
+"""`Lasting`: a statement that sessions of a project support and later ones should know."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 _LAST_TURNS = 2
+"""Turns of a session that are kept as sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Something that happened in a turn of a session, and when."""
+    """The turn of a session in which something happened, and the time."""
 
     session_id: str
     turn_id: str
@@ -21,9 +22,9 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Lasting:
-    """What sessions show. `topic` says what it is about: of a project there is one of each. `at`
-    is when it was seen last, `sources` are the ids of turns that show it: of each session that
-    does, the last two. `type` is that of the memory that it may become."""
+    """A statement that sessions support, one for each `topic` of a project. `confidence` is 0 to 1,
+    `at` the last time it was seen, `sources` the ids of turns that show it (the last two of each
+    session), `type` that of the memory it may become."""
 
     topic: str
     text: str
@@ -34,7 +35,7 @@ class Lasting:
 
 
 def shown_by(topic: str, text: str, evidence: Iterable[Seen]) -> Lasting:
-    """Return what some evidence shows: it is surer, the more sessions and turns there are."""
+    """Return a statement with its evidence; more sessions and turns give a higher confidence."""
     turns: dict[str, dict[str, None]] = defaultdict(dict)
     times = []
     for piece in evidence:
@@ -44,5 +45,5 @@ def shown_by(topic: str, text: str, evidence: Iterable[Seen]) -> Lasting:
             times.append(piece.at)
     count = sum(map(len, turns.values()))
     confidence = min(0.7 + 0.05 * (len(turns) - 1) + 0.02 * (count - 1), 0.95)
-    sources = tuple(turn for of in turns.values() for turn in list(of)[-_LAST_TURNS:])
-    return Lasting(topic, text, round(confidence, 2), max(times, default=None), sources)
+    sources = [turn for of_session in turns.values() for turn in list(of_session)[-_LAST_TURNS:]]
+    return Lasting(topic, text, round(confidence, 2), max(times, default=None), tuple(sources))

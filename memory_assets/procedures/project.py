@@ -1,5 +1,5 @@
-"""What the sessions of one project show together: its commands, how its commits are worded, and
-the documents that they read."""
+"""What the sessions of one project have in common: commands, the style of commit subjects, and the
+documents that they read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PLAIN = tuple(
         r"(?:(?:bash|sh|zsh|python3?|node|bun|deno run|tsx) )?[~.\w/-]+\.\w{1,4}",
     )
 )
-"""Commands that anybody would try first: nobody needs to remember them."""
+"""Commands that anybody would try first, so that they are not worth remembering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,70 +56,73 @@ class Shown:
 
     @property
     def turns(self) -> int:
-        """In how many turns it worked."""
+        """The number of turns in which it worked."""
         return len({use.turn_id for use in self.uses})
 
     @property
     def sessions(self) -> int:
-        """In how many sessions it worked."""
+        """The number of sessions in which it worked."""
         return len({use.session_id for use in self.uses})
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """Sorts commands, those of most sessions and turns first."""
+        """Sort key: commands of most sessions and turns first."""
         return -self.sessions, -self.turns, self.command
 
 
 def procedures(uses: Sequence[Use]) -> list[Lasting]:
-    """Return the procedures of a project, one a purpose."""
+    """Return the procedures of a project, one for each purpose."""
     by_purpose: dict[str, list[Use]] = defaultdict(list)
     for use in uses:
         by_purpose[use.purpose].append(use)
-    lasting = []
+    lasting: list[Lasting] = []
     for purpose, of_purpose in by_purpose.items():
-        shown = sorted(filter(_tells, _commands(of_purpose)), key=lambda command: command.rank)
-        best = shown[:_MOST_COMMANDS]
+        shown = filter(_is_worth_remembering, _repeated_commands(of_purpose))
+        best = sorted(shown, key=lambda command: command.rank)[:_MOST_COMMANDS]
         if best:
-            text = f"{_heading(purpose)}: {_listing(best)}."
-            lasting.append(shown_by(purpose, text, _uses(best)))
+            commands = ", ".join(f"`{command.command}`" for command in best)
+            text = f"{_heading(purpose)}: {commands}."
+            evidence = [use for command in best for use in command.uses]
+            lasting.append(shown_by(purpose, text, evidence))
     return lasting
 
 
-def _commands(uses: Iterable[Use]) -> list[Shown]:
-    """Return the commands that were repeated: first the same commands, then, of the rest, those
-    with the same beginning, whose different ends are shown as "…"."""
-    exact = _grouped(uses, lambda use: use.command if use.text else "")
+def _repeated_commands(uses: Iterable[Use]) -> list[Shown]:
+    """Return the commands that were repeated: exact repetitions, then, among the others, commands
+    with the same beginning, whose ends are shown as "…"."""
+    exact = _group_uses(uses, lambda use: use.command if use.text else "")
     kept = [
         shown
         for shown in exact
         if _repeated(shown) and len(shown.command) <= LONGEST and not names_files(shown.uses[0])
     ]
     whole = {shown.command for shown in kept}
-    rest = [use for shown in exact if shown.command not in whole for use in shown.uses]
-    begun = _grouped(rest, lambda use: start if (start := beginning(use)) not in whole else "")
+    further_uses = [use for shown in exact if shown.command not in whole for use in shown.uses]
+    begun = _group_uses(further_uses, beginning)
     kept += [
         Shown(shown.command + _GOES_ON, shown.uses)
         for shown in begun
-        if _repeated(shown) and len(shown.command) <= LONGEST
+        if shown.command not in whole and _repeated(shown) and len(shown.command) <= LONGEST
     ]
     return kept
 
 
-def _grouped(uses: Iterable[Use], key: Callable[[Use], str]) -> list[Shown]:
+def _group_uses(uses: Iterable[Use], key: Callable[[Use], str]) -> list[Shown]:
+    """Return uses by `key`, in the order of the keys' first use; those with "" are left out."""
     groups: dict[str, list[Use]] = defaultdict(list)
     for use in uses:
         groups[key(use)].append(use)
-    return [Shown(command, tuple(of)) for command, of in groups.items() if command]
+    return [Shown(command, tuple(group)) for command, group in groups.items() if command]
 
 
 def _repeated(shown: Shown) -> bool:
-    """Whether a command worked in two turns, or twice in one; a script's in two turns, because
-    many are written for one."""
+    """Return True if a command worked in two turns, or twice in one turn unless it runs a script:
+    many scripts are written for one turn."""
     return shown.turns > 1 or (len(shown.uses) > 1 and not script_of(list(shown.uses[0].words)))
 
 
 def names_files(use: Use) -> bool:
-    """Whether a command names files or tests to work on, which are others the next time."""
+    """Return True if a command names files or tests to work on, which differ the next time."""
     words = list(use.words)
     script = script_of(words)
     if use.purpose == "tests" and _CHOOSING & set(words):
@@ -128,19 +131,23 @@ def names_files(use: Use) -> bool:
 
 
 def beginning(use: Use) -> str:
-    """Return a command up to the word that names its task or script, "" if all of it is that."""
+    """Return a command up to the word that names its task or script; "" if that is all of it."""
     words = list(use.words)
-    given = [word for word in words[1:] if not word.startswith("-")]
+    arguments = [word for word in words[1:] if not word.startswith("-")]
     program = words[0].rsplit("/", 1)[-1]
-    verb = given[0] if program == "git" and given else ""
-    last = verb or script_of(words) or task_of(program, given)
-    at = use.command.find(last, len(use.command) - len(use.text)) if last and use.text else -1
-    start = use.command[: at + len(last)]
-    return start if at >= 0 and use.command[len(start) : len(start) + 1] == " " else ""
+    verb = arguments[0] if program == "git" and arguments else ""
+    last_word = verb or script_of(words) or task_of(program, arguments)
+    position = (
+        use.command.find(last_word, len(use.command) - len(use.text))
+        if last_word and use.text
+        else -1
+    )
+    start = use.command[: position + len(last_word)]
+    return start if position >= 0 and use.command[len(start) : len(start) + 1] == " " else ""
 
 
-def _tells(shown: Shown) -> bool:
-    """Whether a command is not the one that anybody would try first."""
+def _is_worth_remembering(shown: Shown) -> bool:
+    """Return True if a command is not one that anybody would try first."""
     command = shown.command.removesuffix(_GOES_ON)
     return not any(pattern.fullmatch(command) for pattern in _PLAIN)
 
@@ -150,14 +157,6 @@ def _heading(purpose: str) -> str:
     if kind in ("script", "task"):
         return f"The {kind} {name} is run so in this project"
     return f"{purpose.capitalize()} in this project"
-
-
-def _listing(shown: Iterable[Shown]) -> str:
-    return ", ".join(f"`{group.command}`" for group in shown)
-
-
-def _uses(shown: Iterable[Shown]) -> list[Use]:
-    return [use for command in shown for use in command.uses]
 
 
 _HOME = re.compile(r"|~|/root|(?:[A-Za-z]:|/[A-Za-z])?[\\/](?:home|Users)[\\/][^\\/]+")
@@ -174,12 +173,12 @@ _LOADED = re.compile(
     r"|^~/\.|/\.claude/|/\.codex/|^/tmp/|^/private/|^/var/|requirements[\w-]*\.txt$",
     re.IGNORECASE,
 )
-"""What agents read without being told, or what is theirs."""
+"""Documents that agents read by themselves, or that are their own."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What one session shows."""
+    """The commands, commits and read documents of one session."""
 
     uses: tuple[Use, ...]
     commits: tuple[Committed, ...]
@@ -187,19 +186,19 @@ class Findings:
 
 
 def findings(session: SessionTurns) -> Findings | None:
-    """Return what a session shows, None if it ran in a home directory, which is no project."""
+    """Return the findings of a session; None if it ran in a home directory, which is no project."""
     if _HOME.fullmatch(str(session.project_root).rstrip("/\\")):
         return None
     return Findings(tuple(uses(session)), tuple(committed(session)), tuple(documents_read(session)))
 
 
 def lasting_of(sessions: Iterable[Findings]) -> list[Lasting]:
-    """Return what the sessions of a project show together, the surest first."""
+    """Return what the sessions of a project have in common, by falling confidence."""
     all_findings = list(sessions)
     lasting = [
         *procedures([use for session in all_findings for use in session.uses]),
-        *commit_style([one for session in all_findings for one in session.commits]),
-        *documents([one for session in all_findings for one in session.reads]),
+        *commit_style([commit for session in all_findings for commit in session.commits]),
+        *documents([read for session in all_findings for read in session.reads]),
     ]
     return sorted(lasting, key=lambda trait: (-trait.confidence, trait.topic))
 
@@ -221,7 +220,7 @@ def committed(session: SessionTurns) -> Iterator[Committed]:
 
 
 def commit_style(commits: Sequence[Committed]) -> list[Lasting]:
-    """Return how subjects are worded, if nearly all agree; nothing otherwise."""
+    """Return the style of commit subjects if nearly all are conventional commits; else nothing."""
     matched = [(commit, _CONVENTIONAL.match(commit.subject)) for commit in commits]
     conventional = [(commit, match) for commit, match in matched if match]
     sessions = {commit.session_id for commit, _ in conventional}
@@ -254,20 +253,21 @@ def documents_read(session: SessionTurns) -> Iterator[Read]:
 
 
 def documents(reads: Sequence[Read]) -> list[Lasting]:
-    """Return the documents that a third of the sessions which read any read, and three at least, in
-    one sentence; nothing where there are none."""
+    """Return one sentence on the documents that at least three sessions read, and a third of those
+    that read any; nothing if there are none."""
     by_path: dict[str, list[Read]] = defaultdict(list)
     for read in reads:
         by_path[read.path].append(read)
-    counts = {path: len({read.session_id for read in of}) for path, of in by_path.items()}
     sessions = len({read.session_id for read in reads})
     least = max(_FEWEST_READERS, sessions * _SHARE_OF_SESSIONS)
-    often = sorted(
-        (path for path in counts if counts[path] >= least), key=lambda p: (-counts[p], p)
-    )
-    if not often:
+    often_read: list[tuple[int, str]] = []
+    for path, of_path in by_path.items():
+        readers = len({read.session_id for read in of_path})
+        if readers >= least:
+            often_read.append((-readers, path))
+    if not often_read:
         return []
-    best = often[:_MOST_LISTED]
+    best = [path for _, path in sorted(often_read)[:_MOST_LISTED]]
     listed = ", ".join(f"`{path}`" for path in best)
     text = f"Documents that sessions of this project read before they work: {listed}."
     return [shown_by("documents", text, [read for path in best for read in by_path[path]])]

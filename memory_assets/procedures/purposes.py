@@ -1,4 +1,4 @@
-"""What a command is for: tests, lint, a build, ...; "" for what only looks, or is no work."""
+"""The purpose of a command: tests, lint, a build, ...; "" if it only reads or is no work."""
 
 from __future__ import annotations
 
@@ -36,43 +36,47 @@ _SCRIPT = re.compile(r"(?:\.{1,2}/|~/)?[\w.@/-]+\.(?:sh|py|ts|mts|mjs|js|cjs|rb|
 _FOREIGN = re.compile(r"node_modules|site-packages|^/|^~/|\.\./")
 _INTERPRETERS = word_set("python python3 node bun deno bash sh zsh ruby tsx ts-node pwsh perl uv")
 _OWN = word_set("test [ [[ memory")
-"""Programs that are no work of a project: the shell's own tests, and this memory."""
+"""Programs that do no work of a project: the shell's own tests, and this memory."""
 
 
 def purpose_of(segment: Segment) -> str:
-    """Return what a command is for, by its program and the words that name its task. Of a script it
-    is `script <its path>`, of another task `task <its name>`."""
+    """Return the purpose of a command, by its program and the words that name its task; `script
+    PATH` for a script, `task NAME` for another task."""
     words = [str(word) for word in segment.words]
-    given = [word for word in words[1:] if not word.startswith("-")]
+    arguments = [word for word in words[1:] if not word.startswith("-")]
     if segment.program in _OWN:
         return ""
     if script := script_of(words):
         return f"script {script}"
-    task = task_of(segment.program, given)
+    task = task_of(segment.program, arguments)
     for purpose, pattern in _TASKS:
         if pattern.search(task):
             return purpose
-    if segment.program in _RUNNERS and given[:1] == ["run"] and len(given) > 1:
-        return f"task {given[1]}"
+    if segment.program in _RUNNERS and arguments[:1] == ["run"] and len(arguments) > 1:
+        return f"task {arguments[1]}"
     return ""
 
 
-def task_of(program: str, given: list[str]) -> str:
-    """Return the word that names what a program is to do; its own name, if it does one thing."""
+def task_of(program: str, arguments: list[str]) -> str:
+    """Return the word that names the task of a program; its own name unless it runs tasks."""
     if program not in _RUNNERS:
         return program
-    named = given[1:] if given[:1] in (["run"], ["exec"], ["x"], ["dlx"], ["pnpm"]) else given
-    named = named[1:] if named[:1] in (["run"], ["exec"]) else named
-    return " ".join(named[:1])
+    task_words = (
+        arguments[1:]
+        if arguments[:1] in (["run"], ["exec"], ["x"], ["dlx"], ["pnpm"])
+        else arguments
+    )
+    task_words = task_words[1:] if task_words[:1] in (["run"], ["exec"]) else task_words
+    return " ".join(task_words[:1])
 
 
 def script_of(words: list[str]) -> str:
-    """Return the path of the script that a command runs, "" if it runs none."""
-    given = [word for word in words[1:] if not word.startswith("-")]
+    """Return the path of the script that a command runs; "" if it runs none."""
+    arguments = [word for word in words[1:] if not word.startswith("-")]
     program = words[0].rsplit("/", 1)[-1]
     if program not in _INTERPRETERS:
-        named = words[:1] if "/" in words[0] else []
+        candidates = words[:1] if "/" in words[0] else []
     else:
-        named = given[1:2] if given[:1] == ["run"] else given[:1]
-    paths = (path for path in named if _SCRIPT.fullmatch(path) and not _FOREIGN.search(path))
+        candidates = arguments[1:2] if arguments[:1] == ["run"] else arguments[:1]
+    paths = (path for path in candidates if _SCRIPT.fullmatch(path) and not _FOREIGN.search(path))
     return next(paths, "").removeprefix("./")

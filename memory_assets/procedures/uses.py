@@ -1,4 +1,4 @@
-"""The commands of one session that worked, each with what it is for and where it ran."""
+"""The commands of one session that worked, with their purpose and directory."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _ONCE = re.compile(
     r"\$(?!PATH\b|\{?HOME\b|PWD\b)|`|/tmp\b|/var/folders|\btmp\.|\bscratch|mktemp|…"
     r"|\b[0-9a-f]{7,}\b|\b\d{3,}\b|\bv?\d+\.\d+\.\d+|\d{4}-\d\d-\d\d|\bPATH="
 )
-"""What differs from use to use, or from machine to machine: values of variables, temporary files,
-ids, numbers, versions, search paths."""
+"""Parts that differ between uses or machines: values of variables, temporary files, ids, numbers,
+versions, search paths."""
 _ROOTED = re.compile(r"^(?:[/~]|[A-Za-z]:[\\/])")
 
 
 @dataclass(frozen=True, slots=True)
 class Use(Seen):
-    """One command of a turn that worked. `text` is how it was typed, without redirections and what
-    only wraps it; `where` the directory below the project's, "" for its root."""
+    """One command of a turn that worked. `text` is the command without redirections and wrappers;
+    `where` its directory, relative to the project's root, "" for the root."""
 
     text: str
     purpose: str
@@ -44,14 +44,18 @@ class Use(Seen):
 
 
 def uses(session: SessionTurns) -> Iterator[Use]:
-    """Yield the commands of a session that worked and are for something, in order; `text` is ""
-    where they could not be run again: with temporary files, ids, variables, or more than a line."""
+    """Yield the commands of a session that worked and have a purpose, in order. `text` is "" if the
+    command cannot be repeated: it has temporary files, ids, variables, or several lines."""
     for run in all_runs(session):
-        if run.segment is None or run.failed or (where := _where(session, run)) is None:
+        if run.segment is None or run.failed:
             continue
-        exported = _exported(run)
+        where = _directory_of(session, run)
+        if where is None:
+            continue
+        exported = _exported_variables(run)
         for part in working_segments(run.record.command) or [run.segment]:
-            if not (purpose := purpose_of(part)):
+            purpose = purpose_of(part)
+            if not purpose:
                 continue
             yield Use(
                 text="" if "<redacted" in run.record.command else typed(part, exported),
@@ -65,7 +69,7 @@ def uses(session: SessionTurns) -> Iterator[Use]:
 
 
 def typed(segment: Segment, exported: Sequence[str] = ()) -> str:
-    """Return a command as it can be typed again, "" if it cannot."""
+    """Return a command as it can be typed again; "" if it cannot be repeated."""
     lines = segment.text.lines()
     line = _REDIRECTED.sub("", _HEREDOC.sub("", str(lines[0])))
     line = _DECORATION.sub("", " ".join(line.split()))
@@ -76,7 +80,8 @@ def typed(segment: Segment, exported: Sequence[str] = ()) -> str:
     return line
 
 
-def _exported(run: Run) -> list[str]:
+def _exported_variables(run: Run) -> list[str]:
+    """Return the assignments that a command exports: `NAME=VALUE`."""
     return [
         str(word)
         for part in segments(run.record.command)
@@ -86,17 +91,23 @@ def _exported(run: Run) -> list[str]:
     ]
 
 
-def _where(session: SessionTurns, run: Run) -> str | None:
-    """Return where a command ran, below the project's directory; None if that is elsewhere."""
-    root, at = str(session.project_root).rstrip("/\\"), str(run.record.cwd).rstrip("/\\")
+def _directory_of(session: SessionTurns, run: Run) -> str | None:
+    """Return the directory of a command, relative to the project's root; None if it is outside."""
+    root = str(session.project_root).rstrip("/\\")
+    ran_in = str(run.record.cwd).rstrip("/\\")
     for part in segments(run.record.command):
         if part.program != "cd" or len(part.words) != 2:
             continue
-        to = str(part.words[1]).rstrip("/\\")
-        at = to if _ROOTED.match(to) else f"{at}/{to}"
-    below = at.removeprefix(root)
-    if not at or "worktree" in below:
+        target = str(part.words[1]).rstrip("/\\")
+        ran_in = target if _ROOTED.match(target) else f"{ran_in}/{target}"
+    below = ran_in.removeprefix(root)
+    if not ran_in or "worktree" in below:
         return ""
-    if not at.startswith(root) or below[:1] not in ("", "/", "\\") or "$" in at or ".." in at:
+    if (
+        not ran_in.startswith(root)
+        or below[:1] not in ("", "/", "\\")
+        or "$" in ran_in
+        or ".." in ran_in
+    ):
         return None
     return below.replace("\\", "/").strip("/")

@@ -1,7 +1,7 @@
-"""Texts in which the redactor found nothing, remembered so that the same text is scanned once.
+"""Hashes of texts without findings, so that the same text is scanned only once.
 
-A text is redacted, composed into others, written and read back for the check of its table. Rules
-do not change while a redactor lives, so a text without findings stays one. Only hashes are kept.
+A text is redacted, composed into others, written, and read back for the check of its table. The
+rules of a redactor never change, so that a text without findings stays one.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from itertools import islice
 
 _SIZE = 16
 _MOST = 1 << 16
-"""Some 7 MB. The check of a project's table follows the table, so older texts are not missed."""
+"""Hashes that are kept, about 7 MB; a table is checked soon after its texts were redacted."""
 
 
 class AtRest:
-    """The texts at rest, by their hashes of 16 bytes; emptied when it is full. `added`: how many
-    were ever added."""
+    """A set of texts by their hashes of 16 bytes, emptied when it is full. `added` is the number of
+    texts ever added."""
 
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
@@ -24,17 +24,17 @@ class AtRest:
         self.added = 0
 
     def add(self, text: str) -> None:
-        """Remember that nothing is found in a text."""
+        """Add a text without findings."""
         self._add(_hash(text))
 
     def since(self, added: int) -> bytes:
-        """Return the hashes of the texts that were added after so many."""
+        """Return the joined hashes of the texts added since `added` had this value."""
         return b"".join(islice(reversed(self._hashes), self.added - added))
 
     def include(self, hashes: bytes) -> None:
-        """Remember texts in which another process with these rules found nothing."""
-        for at in range(0, len(hashes), _SIZE):
-            self._add(hashes[at : at + _SIZE])
+        """Add texts without findings by their hashes from another process with the same rules."""
+        for start in range(0, len(hashes), _SIZE):
+            self._add(hashes[start : start + _SIZE])
 
     def __contains__(self, text: str) -> bool:
         return _hash(text) in self._hashes

@@ -1,4 +1,4 @@
-"""Edits: what to replace in a text, and the text after the replacement."""
+"""Edits: ranges of a text to replace, and the text after that."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from memory_assets.redaction.tags import Tagger
 
 FILE_CONTENTS = "file-contents"
 PRINTED_SECRET = "printed-secret"
-"""The rule of a secret that the name in its command tells."""
+"""The rule of a printed secret that its command names."""
 KNOWN_SECRET = "known-secret"
 """The rule of a secret recognised by its hash alone. Any other rule that finds it takes precedence,
 so that a text is redacted equally before and after its secrets became known."""
 FORGOTTEN_TEXT = "forgotten-text"
-"""The rule of a text that the owner had cut out."""
+"""The rule of a text that the owner had removed."""
 HOME_DIRECTORY = PERSONAL_KINDS[0]
 _PERSONAL = frozenset(PERSONAL_KINDS)
 
 
 class Edit(NamedTuple):
-    """A range to replace, and the value that its tag is made from: the text of the range, or that
-    text unescaped, decoded or joined."""
+    """A range to replace. Its tag is derived from `value`: the text of the range, or that text
+    unescaped, decoded or joined."""
 
     start: int
     end: int
@@ -47,14 +47,15 @@ class Edit(NamedTuple):
 _Range = TypeVar("_Range", Edit, Finding)
 
 
-def outside(ranges: Iterable[_Range], others: Sequence[Edit | Finding]) -> list[_Range]:
-    """Return the ranges that overlap none of `others`, which are in order and disjoint."""
-    starts = [other.start for other in others]
-    return [
-        span
-        for span in ranges
-        if not (place := bisect_left(starts, span.end)) or others[place - 1].end <= span.start
-    ]
+def outside(ranges: Iterable[_Range], blocking: Sequence[Edit | Finding]) -> list[_Range]:
+    """Return the ranges that overlap none of `blocking`, which are in order and disjoint."""
+    starts = [block.start for block in blocking]
+    kept: list[_Range] = []
+    for span in ranges:
+        place = bisect_left(starts, span.end)
+        if not place or blocking[place - 1].end <= span.start:
+            kept.append(span)
+    return kept
 
 
 def merge_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:
@@ -73,7 +74,7 @@ def merge_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:
     merged: list[Edit] = []
     for edit in secret:
         if merged and edit.start < merged[-1].end:
-            merged[-1] = _joined(text, merged[-1], edit)
+            merged[-1] = _join(text, merged[-1], edit)
         else:
             merged.append(edit)
     if not personal:
@@ -85,8 +86,10 @@ def merge_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:
     return sorted([*merged, *kept])
 
 
-def _joined(text: str, first: Edit, second: Edit) -> Edit:
-    start, end = first.start, max(first.end, second.end)
+def _join(text: str, first: Edit, second: Edit) -> Edit:
+    """Return one edit for two secrets or file contents that overlap."""
+    start = first.start
+    end = max(first.end, second.end)
     if FILE_CONTENTS in (first.rule, second.rule):
         return Edit(start, end, FILE_CONTENTS, "")
     named = [edit for edit in (first, second) if edit.rule != KNOWN_SECRET] or [first]
@@ -108,7 +111,7 @@ class Rendered:
         pieces: list[str] = []
         position = 0
         for edit in edits:
-            tag = _tag(text, edit, tagger)
+            tag = _tag_for(text, edit, tagger)
             pieces += (text[position : edit.start], tag)
             position = edit.end
             self.findings.append(Finding(edit.rule, edit.start, edit.end, tag))
@@ -135,9 +138,10 @@ class WayBack:
             position = finding.end
 
     def moved(self, span: _Range) -> _Range:
-        """Return what was found in the redacted text with its place in the original; a tag that it
-        touches counts as all that the tag replaced."""
-        start, end = self._position(span.start, False), self._position(span.end - 1, True) + 1
+        """Return a finding in the redacted text at its range in the original. A tag that it touches
+        counts as the whole range that the tag replaced."""
+        start = self._position(span.start, False)
+        end = self._position(span.end - 1, True) + 1
         return span._replace(start=start, end=end)
 
     def _position(self, position: int, is_last: bool) -> int:
@@ -151,7 +155,7 @@ class WayBack:
         return finding.end - 1 if is_last else finding.start
 
 
-def _tag(text: str, edit: Edit, tagger: Tagger) -> str:
+def _tag_for(text: str, edit: Edit, tagger: Tagger) -> str:
     if edit.rule == FILE_CONTENTS:
         return policy.contents_tag(text[edit.start : edit.end])
     if edit.rule == HOME_DIRECTORY:

@@ -1,9 +1,9 @@
-"""Recognise texts that the owner had cut out of the memory, wherever they stand, by keyed hash.
+"""Recognise texts that the owner had removed from the memory, anywhere, by keyed hash.
 
-A secret that no rule finds may be guessable, may hold blanks, and need not stand between other
-characters than its own, so it is sought at every place of a text. What is kept of it are its
-length, a hash, and two bits of each of its first bytes, encrypted with a key that the hash and the
-install key give together: who has no install key learns nothing but the length.
+A secret that no rule finds may be guessable, may contain blanks, and may be part of a longer word,
+so the search tries every position of a text. The hash holds the length of the removed text, a MAC,
+and two bits of each of its first bytes, encrypted with a key derived from the MAC and the install
+key: without the install key it tells nothing but the length.
 """
 
 from __future__ import annotations
@@ -19,21 +19,28 @@ import numpy.typing as npt
 
 from memory_assets.redaction.spellings import spellings
 
-_LENGTH_BYTES, _MAC_BYTES, _BEGINNING = 2, 16, 12
+_LENGTH_BYTES = 2
+_MAC_BYTES = 16
+_BEGINNING = 12
+"""Bytes of a text, from its start, of which the hash holds two bits each."""
 HASH_BYTES = _LENGTH_BYTES + _MAC_BYTES + _BEGINNING
 LONGEST = 4_000
-"""How many characters the longest text may have."""
+"""Characters of the longest text."""
 _MOST_BYTES = 65_535
-"""A longer form of it is not sought: of 4,000 signs of four bytes each, percent-encoded twice."""
+"""Bytes of the longest form that is searched for; 4,000 characters of four bytes that are
+percent-encoded twice exceed it."""
 _NUMBERED = 8
-"""How many bytes, of two bits each, are looked at as one number."""
+"""Bytes, of two bits each, that form one number."""
 _BITS = bytes(byte & 3 for byte in range(256))
 
 
 def hashes_of_text(text: str, key: bytes) -> frozenset[bytes]:
     """Return the keyed hash of each form in which a text may be written (`spellings`)."""
-    sizes = {form: len(form.encode("utf-8", "surrogatepass")) for form in spellings(text)}
-    return frozenset(hash_of_text(form, key) for form in sizes if sizes[form] <= _MOST_BYTES)
+    return frozenset(
+        hash_of_text(form, key)
+        for form in spellings(text)
+        if len(form.encode("utf-8", "surrogatepass")) <= _MOST_BYTES
+    )
 
 
 def hash_of_text(text: str, key: bytes) -> bytes:
@@ -41,12 +48,12 @@ def hash_of_text(text: str, key: bytes) -> bytes:
     data = text.encode("utf-8", "surrogatepass")
     mac = _mac(data, key)
     beginning = data[:_BEGINNING].translate(_BITS).ljust(_BEGINNING, b"\0")
-    return len(data).to_bytes(_LENGTH_BYTES, "big") + mac + _hidden(beginning, mac, key)
+    return len(data).to_bytes(_LENGTH_BYTES, "big") + mac + _encrypt_or_decrypt(beginning, mac, key)
 
 
-def _numbers(bits: bytes) -> npt.NDArray[np.uint16]:
-    """Return at each of some bytes, of two bits each, the number that it and the next seven are,
-    the lowest first; as if zeros came after them. Four more follow."""
+def _numbers_at(bits: bytes) -> npt.NDArray[np.uint16]:
+    """Return for each position of `bits` (bytes of two bits each) the 16-bit number that the next
+    eight bytes form, the lowest first, as if zeros followed; and four numbers more."""
     octets = np.frombuffer(bits + bytes(_NUMBERED + 3), dtype=np.uint8)
     fours = octets[:-3] | octets[1:-2] << 2 | octets[2:-1] << 4 | octets[3:] << 6
     numbers = fours[:-4] | fours[4:].astype(np.uint16) << 8
@@ -57,8 +64,8 @@ def _mac(text: bytes, key: bytes) -> bytes:
     return blake2b(text, key=key, digest_size=_MAC_BYTES, person=b"forgotten-text").digest()
 
 
-def _hidden(beginning: bytes, mac: bytes, key: bytes) -> bytes:
-    """Return bytes encrypted, or decrypted, with a key for this text alone."""
+def _encrypt_or_decrypt(beginning: bytes, mac: bytes, key: bytes) -> bytes:
+    """Return the beginning of a text, encrypted or decrypted with a key for this text alone."""
     pad = blake2b(mac, key=key, digest_size=_BEGINNING, person=b"forgotten-start").digest()
     return bytes(a ^ b for a, b in zip(beginning, pad, strict=True))
 
@@ -71,59 +78,62 @@ class ForgottenTexts:
     hashes: Iterable[bytes] = ()
 
     @cached_property
-    def _sought(self) -> dict[bytes, list[tuple[int, bytes, bytes]]]:
-        """Length, MAC and hash of the texts with each beginning, which many forms of one share."""
-        sought: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
-        for known in self.hashes:
-            length = int.from_bytes(known[:_LENGTH_BYTES], "big")
-            mac = known[_LENGTH_BYTES:-_BEGINNING]
-            beginning = _hidden(known[-_BEGINNING:], mac, self.key)[:length]
-            sought.setdefault(beginning, []).append((length, mac, known))
-        return sought
+    def _texts_by_beginning(self) -> dict[bytes, list[tuple[int, bytes, bytes]]]:
+        """Length, MAC and hash of the texts with each beginning; forms of one text share some."""
+        texts: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
+        for text_hash in self.hashes:
+            length = int.from_bytes(text_hash[:_LENGTH_BYTES], "big")
+            mac = text_hash[_LENGTH_BYTES:-_BEGINNING]
+            beginning = _encrypt_or_decrypt(text_hash[-_BEGINNING:], mac, self.key)[:length]
+            texts.setdefault(beginning, []).append((length, mac, text_hash))
+        return texts
 
     @cached_property
     def _sizes(self) -> frozenset[int]:
-        """How long the beginnings are."""
-        return frozenset(map(len, self._sought))
+        """The lengths of the beginnings, in bytes."""
+        return frozenset(map(len, self._texts_by_beginning))
 
     @cached_property
     def _tables(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Whether a beginning may have a number (`_numbers`) at its first byte, and at its fifth;
-        one that ends before has any."""
+        """For each number (`_numbers_at`), if a beginning may have it at its first byte, and at
+        its fifth. A shorter beginning may be followed by anything."""
         tables = np.zeros((2, 1 << 2 * _NUMBERED), dtype=np.bool_)
-        for beginning in self._sought:
+        for beginning in self._texts_by_beginning:
             for table, part in zip(tables, (beginning, beginning[4:]), strict=True):
                 number = sum(bits << 2 * at for at, bits in enumerate(part[:_NUMBERED]))
                 table[number :: 1 << 2 * min(len(part), _NUMBERED)] = True
         return tables[0], tables[1]
 
     def hits(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Yield start, end and hash of each text in `data`, by start. How long it takes does not
-        depend on the number of texts."""
+        """Yield start, end and hash of each removed text in `data`, in bytes, by start. The time
+        does not depend on the number of texts."""
         if not self.hashes or len(data) < min(self._sizes):
             return
         bits = data.translate(_BITS)
-        numbers = _numbers(bits)
+        numbers = _numbers_at(bits)
         first, fifth = self._tables
         places = np.flatnonzero(first[numbers[: len(bits)]])
         places = places[fifth[numbers[places + 4]]]
         ends: dict[bytes, int] = {}
         for start in places.tolist():
             for size in self._sizes:
-                for length, mac, known in self._sought.get(bits[start : start + size], ()):
+                for length, mac, text_hash in self._texts_by_beginning.get(
+                    bits[start : start + size], ()
+                ):
                     end = start + length
-                    if end > len(data) or start < ends.get(known, 0):
+                    if end > len(data) or start < ends.get(text_hash, 0):
                         continue
                     if hmac.compare_digest(_mac(data[start:end], self.key), mac):
-                        ends[known] = end
-                        yield start, end, known
+                        ends[text_hash] = end
+                        yield start, end, text_hash
 
     def spans(self, text: str) -> Iterator[tuple[int, int, bytes]]:
-        """Yield start, end and hash of each in `text`, in characters."""
+        """Yield start, end and hash of each removed text in `text`, in characters."""
         data = text.encode("utf-8", "surrogatepass")
-        for start, end, known in self.hits(data):
+        for start, end, text_hash in self.hits(data):
             if len(data) != len(text):
                 start, end = (
-                    len(data[:at].decode("utf-8", "surrogatepass")) for at in (start, end)
+                    len(data[:position].decode("utf-8", "surrogatepass"))
+                    for position in (start, end)
                 )
-            yield start, end, known
+            yield start, end, text_hash

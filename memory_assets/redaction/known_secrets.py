@@ -1,10 +1,10 @@
 """Recognise secrets by keyed hash alone, without storing them.
 
-The hash is of the longest run of token characters in the value, because runs can be cut out of any
-text or bytes without knowing the value. Only values that nobody can guess have such a hash: a run
-of at least 16 characters that mixes digits and letters and does not read as words: the name of a
-class that once stood beside "token" occurs in code everywhere. Texts that the owner had cut out
-have hashes of another form (`forgotten_texts.py`), which are known and sought along with these.
+The hash is that of the longest run of token characters in the value, because runs can be cut out of
+any text or bytes without knowing the value. Only a value that cannot be guessed has one: its run
+has at least 16 characters, mixes digits and letters, and does not read as words, as the name of a
+class next to "token" does. Texts that the owner had removed have hashes of another form
+(`forgotten_texts.py`); both kinds are searched for together.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _ESCAPED = re.compile(
 _LENGTH_BYTES = 2
 _MAC_BYTES = 14
 _LONGEST_RUN = 65_535
+"""Characters; longer runs have this length in their hash."""
 
 _CHOSEN_BY_PEOPLE = word_set(
     "assigned-password url-password command-password curl-user password-hash"
@@ -39,11 +40,8 @@ _CHOSEN_BY_PEOPLE = word_set(
 
 
 def is_guessable(rule: str, value: str) -> bool:
-    """Return True if `value`, found by `rule`, could be found by trial.
-
-    Such a value is tagged per session and has no known hash: a value without a long machine-made
-    run, and a value in the place of a password unless it is clearly generated.
-    """
+    """Return True if `value`, found by `rule`, could be guessed: it has no long machine-made run,
+    or is in the place of a password and not clearly generated. It is tagged per session."""
     run = _longest_run(value)
     if not _is_machine_made(run.encode()) or reads_as_words(run):
         return True
@@ -55,7 +53,7 @@ def value_hash(value: str, key: bytes) -> bytes | None:
     run = _longest_run(value)
     if not _is_machine_made(run.encode()) or reads_as_words(run):
         return None
-    return _keyed(run.encode(), key)
+    return _keyed_hash(run.encode(), key)
 
 
 def _longest_run(value: str) -> str:
@@ -66,7 +64,7 @@ def _is_machine_made(run: bytes) -> bool:
     return _DIGIT.search(run) is not None and _LETTER.search(run) is not None
 
 
-def _keyed(run: bytes, key: bytes) -> bytes:
+def _keyed_hash(run: bytes, key: bytes) -> bytes:
     """Return the run's length, which rules out most runs without hashing them, and its MAC."""
     mac = blake2b(run, key=key, digest_size=_MAC_BYTES, person=b"known-values").digest()
     return min(len(run), _LONGEST_RUN).to_bytes(_LENGTH_BYTES, "big") + mac
@@ -81,16 +79,19 @@ class KnownValues:
 
     @cached_property
     def forgotten(self) -> ForgottenTexts:
-        """The texts among them that the owner had cut out."""
+        """The hashed texts that the owner had removed."""
         return ForgottenTexts(
             self.key, [hash_ for hash_ in self.hashes if len(hash_) == HASH_BYTES]
         )
 
     @cached_property
     def _lengths(self) -> frozenset[int]:
-        """The lengths of the others."""
-        values = (hash_ for hash_ in self.hashes if len(hash_) != HASH_BYTES)
-        return frozenset(int.from_bytes(known[:_LENGTH_BYTES], "big") for known in values)
+        """The lengths of the hashed runs, in characters."""
+        return frozenset(
+            int.from_bytes(hash_[:_LENGTH_BYTES], "big")
+            for hash_ in self.hashes
+            if len(hash_) != HASH_BYTES
+        )
 
     def __bool__(self) -> bool:
         return bool(self.hashes)
@@ -98,10 +99,10 @@ class KnownValues:
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the ranges of `text` that are known secrets, in order, without forgotten texts."""
         if self._lengths:
-            yield from self._spans(text.encode("ascii", "replace"))
+            yield from self._find_runs(text.encode("ascii", "replace"))
 
     def are_in(self, text: str) -> bool:
-        """Whether any of them, forgotten texts included, is in `text`."""
+        """Return True if `text` has a known secret or a forgotten text."""
         if next(self.spans(text), None) is not None:
             return True
         return next(self.forgotten.spans(text), None) is not None
@@ -109,24 +110,26 @@ class KnownValues:
     def hits(self, data: bytes) -> Iterator[int]:
         """Yield the offsets of known secrets in `data`, without forgotten texts."""
         if self._lengths:
-            yield from (start for start, _ in self._spans(data))
+            yield from (start for start, _ in self._find_runs(data))
 
-    def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+    def _find_runs(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of the runs of token characters that are known secrets."""
         mask = data.translate(_MASK)
-        least = b"\1" * min(self._lengths)
-        start = mask.find(least)
+        shortest_run = b"\1" * min(self._lengths)
+        start = mask.find(shortest_run)
         while start >= 0:
-            end = mask.find(b"\0", start + len(least))
+            end = mask.find(b"\0", start + len(shortest_run))
             end = len(data) if end < 0 else end
-            for begin in self._beginnings(data, start):
+            for begin in self._possible_starts(data, start):
                 if min(end - begin, _LONGEST_RUN) in self._lengths and self._is_known(
                     data[begin:end]
                 ):
                     yield begin, end
                     break
-            start = mask.find(least, end)
+            start = mask.find(shortest_run, end)
 
-    def _beginnings(self, data: bytes, start: int) -> Iterator[int]:
+    def _possible_starts(self, data: bytes, start: int) -> Iterator[int]:
+        """Yield the start of a run, then the position after an escape sequence that begins it."""
         yield start
         if start and data[start - 1] in b"\\%[;":
             escaped = _ESCAPED.match(data, start)
@@ -134,10 +137,10 @@ class KnownValues:
                 yield escaped.end()
 
     def _is_known(self, run: bytes) -> bool:
-        """Return True if a run is a known secret. Memories of earlier versions know names of code
-        as secrets; these are none."""
+        """Return True if a run is a known secret and not a name in code, which earlier versions
+        hashed, too."""
         return (
             _is_machine_made(run)
-            and _keyed(run, self.key) in self.hashes
+            and _keyed_hash(run, self.key) in self.hashes
             and not reads_as_words(run.decode())
         )

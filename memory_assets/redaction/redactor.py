@@ -25,13 +25,13 @@ _LOG = logging.getLogger("memory_assets.redaction")
 
 
 class Redactor(TextRedactor):
-    """Redacts texts, and records session by session. Made by `load_redactor` only."""
+    """Redacts texts, and records session by session. Only `load_redactor` creates it."""
 
     def session(self, session_id: str, known: frozenset[bytes] = frozenset()) -> SessionRedactor:
-        """Return a redactor for one session's records, which remembers the secrets it finds.
+        """Return a redactor for the records of one session, which remembers the secrets it finds.
 
-        `known` are hashes (`known_secrets.value_hash`) of secrets of other sessions, which are
-        removed wherever they occur.
+        `known` are hashes (`known_secrets.value_hash`) of secrets of other sessions, which it
+        removes, too.
         """
         return SessionRedactor(self, session_id, known)
 
@@ -42,8 +42,8 @@ def load_redactor(
     """Return a redactor whose every rule was compiled and found its canary.
 
     `key` is the key of tags and known hashes; None means the install key, created on first use.
-    The canaries were looked for now (always with `test`), or by an earlier process with the same
-    code, Python and compiled patterns.
+    The self-test ran now (always with `test`), or in an earlier process with the same code, Python
+    and compiled patterns.
 
     Raises:
         RedactionUnavailable: a rule failed, or there is no key; the message names it,
@@ -66,9 +66,9 @@ def build_redactor(
     *,
     shipped: bool = False,
 ) -> Redactor:
-    """Return a redactor over the given rule table, after its self-test. If the rules are the
-    `shipped` ones, a self-test that an earlier process passed counts. Where the engine is chosen
-    here and Hyperscan fails, as it may on some processor, the standard library takes its place.
+    """Return a redactor over the given rules after its self-test; for the `shipped` rules, one that
+    an earlier process passed is enough. If the engine is "auto" and Hyperscan fails the test, the
+    standard library is used instead.
 
     Raises:
         RedactionUnavailable: as `load_redactor`.
@@ -113,8 +113,8 @@ def _test(
 
 
 def _passed_path(scanner: Scanner) -> Path | None:
-    """Return the path of the file that says that the shipped rules passed the self-test, as they
-    are and as they were compiled; None if that cannot be told."""
+    """Return the path of the file that shows that the shipped rules, as compiled, passed the
+    self-test; None if the source cannot be read."""
     code = code_digest()
     if not code:
         return None

@@ -1,4 +1,5 @@
-"""Redact one session's records twice: each by itself, then for the secrets found in all of them."""
+"""Redact the records of one session in two passes: each record by itself, then again for the
+secrets that were found in any of them."""
 
 from __future__ import annotations
 
@@ -44,8 +45,8 @@ SHORT_FIELDS = ("tool_name", "cwd", "git_branch", "subtype", "model", "agent_ver
 _PATHS = "paths["
 
 
-def in_fields(parts: Iterable[tuple[str, Iterable[Finding]]]) -> tuple[Finding, ...]:
-    """Return findings together with the names of their fields."""
+def label_findings(parts: Iterable[tuple[str, Iterable[Finding]]]) -> tuple[Finding, ...]:
+    """Return all findings, each with the name of its field; `parts` are fields and findings."""
     return tuple(
         [
             Finding(rule, start, end, tag, name)  # `_replace` takes four times as long
@@ -62,63 +63,69 @@ def texts_of(record: RedactedRecord) -> dict[str, str]:
     return texts
 
 
-def redacted_again(first: RecordRedaction, again: Mapping[str, Redaction]) -> RecordRedaction:
-    """Return a record after some of its redacted fields were redacted again; its findings are
-    positions in the texts before the first redaction."""
+def apply_second_redaction(
+    first: RecordRedaction, redactions: Mapping[str, Redaction]
+) -> RecordRedaction:
+    """Return the record with some of its fields replaced by a second redaction of their redacted
+    texts. Positions of findings stay those in the original texts."""
     changes: dict[str, Any] = {}
     paths: list[RedactedText] = list(first.record.paths)
-    for name, part in again.items():
+    for name, redaction in redactions.items():
         if name.startswith(_PATHS):
-            paths[int(name[len(_PATHS) : -1])] = part.text
+            paths[int(name[len(_PATHS) : -1])] = redaction.text
         else:
             sealed = isinstance(getattr(first.record, name), RedactedText)
-            changes[name] = part.text if sealed else str(part.text)
+            changes[name] = redaction.text if sealed else str(redaction.text)
+    earlier = (*first.findings, *first.personal)
     all_findings: list[Finding] = []
     for name in texts_of(first.record):
-        of_field = (f for f in (*first.findings, *first.personal) if f.field == name)
-        findings = sorted(of_field, key=_place)
-        if name in again:
-            findings = _combined(findings, again[name])
-        all_findings += in_fields([(name, findings)])
+        of_field = (finding for finding in earlier if finding.field == name)
+        findings = sorted(of_field, key=_start_of)
+        if name in redactions:
+            findings = _combine_findings(findings, redactions[name])
+        all_findings += label_findings([(name, findings)])
     secret, personal = secret_and_personal(all_findings)
     record = replace(first.record, **changes, paths=tuple(paths), redactions=len(secret))
     return RecordRedaction(record, secret, personal)
 
 
-_place = attrgetter("start")
+_start_of = attrgetter("start")
 
 
-def _combined(old: list[Finding], again: Redaction) -> list[Finding]:
-    """Return the findings of both redactions of one text, without those of the first that the
-    second one covers."""
-    way_back = WayBack(old)
-    new = sorted(map(way_back.moved, (*again.findings, *again.personal)), key=_place)
-    return sorted([*outside(old, new), *new], key=_place)
+def _combine_findings(findings: list[Finding], redaction: Redaction) -> list[Finding]:
+    """Return the findings of two successive redactions of a text, in positions of the original,
+    without those of the first that the second covers."""
+    way_back = WayBack(findings)
+    later = sorted(map(way_back.moved, (*redaction.findings, *redaction.personal)), key=_start_of)
+    return sorted([*outside(findings, later), *later], key=_start_of)
 
 
 _SHORT = 256
+"""Characters of a text up to which its redaction is cached."""
 _REMEMBERED = 8_192
+"""Entries of a cache."""
 _SECONDS_PER_CHARACTER = 1e-6
+"""CPU seconds that a record may always take for each character of its text."""
 _MOST_SLOW_RECORDS = 30
-"""How many records of a session may use up all their time."""
+"""Records of a session that may use up all their time."""
 _WHEN_USED_UP = 0.01
-"""The share of `record_seconds` that each record has left after that."""
+"""Share of `record_seconds` that each record has left after that."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _PLAIN_ID = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:toolu_|msg_|call_|[xk]-)[A-Za-z0-9]{8,48}"
 )
-"""Ids as agents make them: too short on structure to hide a secret, so not scanned."""
+"""Ids in the forms that agents generate, which are not scanned for secrets."""
 _ID_FIELDS = words(
     "session_id agent_id record_uuid parent_uuid tool_use_id message_id spawned_agent_id"
 )
-_ids_of = attrgetter(*_ID_FIELDS)
-_shared_of = attrgetter(*SHORT_FIELDS)
+_read_ids = attrgetter(*_ID_FIELDS)
+_read_short_fields = attrgetter(*SHORT_FIELDS)
 
 
 class _Shared(NamedTuple):
-    """The redacted fields that many records of a session have in common, and those in which
-    something was found."""
+    """The redacted fields that many records of a session have in common; `touched` are those with
+    findings, by name."""
 
     project: str
     project_root: RedactedText
@@ -132,34 +139,38 @@ class _Shared(NamedTuple):
 
 
 class _SessionTime:
-    """Limits the time that redacting each record of a session may take: to what the length of its
-    text allows, and what one record may take more while the session has that much left.
+    """A context manager that limits the CPU time of redacting one record: seconds by the length of
+    its text, plus overtime as long as the session has some left.
 
-    A block for each record, one at a time: made for each, it would take longer than most of what
-    redacts a short one."""
+    One object serves all records in turn, because creating one for each would take longer than
+    redacting a short record."""
 
     def __init__(self) -> None:
-        self._overtime = self._allowed = self._most = self._begin = 0.0
+        self._overtime = 0.0
+        self._allowed = 0.0
+        self._most = 0.0
+        self._begin = 0.0
         self._budget = TimeBudget(0.0)
-        self._limit: Deadline
+        self._deadline: Deadline
 
     def for_text(self, text: str, most: float) -> _SessionTime:
-        """Return the block in which a record with this text is redacted, which may take at most
-        `most` seconds more than its length allows."""
-        self._allowed, self._most = len(text) * _SECONDS_PER_CHARACTER, most
+        """Return the context manager for a record with this text, with at most `most` seconds of
+        overtime."""
+        self._allowed = len(text) * _SECONDS_PER_CHARACTER
+        self._most = most
         return self
 
     def __enter__(self) -> None:
         most = self._most
-        more = min(most, max(most * _MOST_SLOW_RECORDS - self._overtime, most * _WHEN_USED_UP))
+        overtime = min(most, max(most * _MOST_SLOW_RECORDS - self._overtime, most * _WHEN_USED_UP))
         self._begin = time.monotonic()
-        self._budget = TimeBudget(self._allowed + more)
-        self._limit = self._budget.__enter__()
+        self._budget = TimeBudget(self._allowed + overtime)
+        self._deadline = self._budget.__enter__()
 
     def __exit__(self, *_: object) -> None:
         self._budget.__exit__()
-        if time.monotonic() - self._begin > self._allowed:  # else the CPU time is not over, either
-            used = time.thread_time() - self._limit.begin - self._allowed
+        if time.monotonic() - self._begin > self._allowed:  # CPU time never exceeds elapsed time
+            used = time.thread_time() - self._deadline.begin - self._allowed
             self._overtime += max(used, 0.0)
 
 
@@ -171,7 +182,7 @@ class SessionRedactor:
         self._tagger = Tagger(redactor.key, session_id)
         self._identity = RecordIdentity(redactor.key)
         self._known = KnownValues(redactor.key, known)
-        self._known_search = self._known_values if self._known else None
+        self._known_search = self._known_edits if self._known else None
         self._forgotten: dict[bytes, str] = {}
         self._nothing = Redaction(seal(""), ())
         self._values = SessionValues()
@@ -179,8 +190,8 @@ class SessionRedactor:
         self._commands: dict[tuple[str, str, str], Redaction] = {}
         self._shared: dict[tuple[str, ...], _Shared] = {}
         self._ids: dict[str, str] = {}
-        self._second: dict[str, Redaction] = {}
-        self._values_at_second = 0
+        self._second_pass: dict[str, Redaction] = {}
+        self._values_at_second_pass = 0
         self._time = _SessionTime()
 
     def __repr__(self) -> str:
@@ -188,14 +199,14 @@ class SessionRedactor:
 
     @property
     def known_values(self) -> dict[bytes, str]:
-        """The rule of every secret found that nobody can guess, and of every forgotten text, by
-        its keyed hash."""
+        """The rules of the secrets found that cannot be guessed, and of forgotten texts, by keyed
+        hash."""
         hashed = (
             (value_hash(value, self._redactor.key), rule)
             for value, rule in self._values.items()
             if not is_guessable(rule, value)
         )
-        known_values = {known: rule for known, rule in hashed if known is not None}
+        known_values = {hash_: rule for hash_, rule in hashed if hash_ is not None}
         return known_values | self._forgotten
 
     @property
@@ -204,7 +215,7 @@ class SessionRedactor:
         return len(self._values)
 
     def shown_since(self, count: int) -> SessionValues:
-        """Return the secrets found after the first `count`, to search other records for them."""
+        """Return the secrets found after the first `count`, to search records already redacted."""
         return self._values.after(count)
 
     def redact_record(self, record: Record, *, project: str, project_root: str) -> RecordRedaction:
@@ -219,19 +230,19 @@ class SessionRedactor:
         )
 
     def redact(self, text: str, *, session_id: str = "") -> Redaction:
-        """Return a composed text, or a document, without secrets, known ones included; secrets
-        found in it are not remembered. Like a record it is withheld whole if it takes too long."""
+        """Return the redaction of a composed text or a document, known secrets included. Secrets
+        found in it are not remembered. A text that takes too long is withheld whole."""
         try:
             with self._time.for_text(text, self._redactor.record_seconds):
-                redaction, _ = self._redactor.apply(text, self._tagger, also=self._known_search)
+                redaction, _ = self._redactor.apply(text, self._tagger, search=self._known_search)
         except (OutOfTime, Unsettled) as failure:
-            return self._withheld(text, failure)
+            return self._withhold(text, failure)
         return redaction
 
     def propagate(self, redaction: RecordRedaction) -> RecordRedaction:
         """Return the record without any secret that was found in another record of the session.
 
-        To be called after all records have been through `redact_record`.
+        Call it after `redact_record` has seen all records of the session.
 
         Raises:
             RedactionFailed: anything went wrong inside; the message holds ids only.
@@ -242,32 +253,33 @@ class SessionRedactor:
     def _propagate(self, redaction: RecordRedaction) -> RecordRedaction:
         if not self._values:
             return redaction
-        if len(self._values) != self._values_at_second:
-            self._values_at_second = len(self._values)
-            self._second.clear()
+        if len(self._values) != self._values_at_second_pass:
+            self._values_at_second_pass = len(self._values)
+            self._second_pass.clear()
         texts = texts_of(redaction.record)
         try:
             with self._time.for_text(redaction.record.text, self._redactor.record_seconds):
-                again = {name: self._again(text) for name, text in texts.items()}
+                redactions = {name: self._redact_again(text) for name, text in texts.items()}
         except (OutOfTime, Unsettled) as failure:
-            again = {name: self._withheld(text, failure) for name, text in texts.items()}
-        changed = {name: part for name, part in again.items() if part.text != texts[name]}
+            redactions = {name: self._withhold(text, failure) for name, text in texts.items()}
+        changed = {name: part for name, part in redactions.items() if part.text != texts[name]}
         if not changed:
             return redaction
-        return redacted_again(redaction, changed)
+        return apply_second_redaction(redaction, changed)
 
-    def _again(self, text: str) -> Redaction:
-        """Return a redacted text without the session's secrets."""
-        known = self._second.get(text)
-        if known is None:
-            known = Redaction(seal(text), ())
-            if self._own_values(text):
-                known, _ = self._redactor.apply(text, self._tagger, also=self._own_values)
+    def _redact_again(self, text: str) -> Redaction:
+        """Return the redaction of a redacted text for the secrets of the session."""
+        redaction = self._second_pass.get(text)
+        if redaction is None:
+            redaction = Redaction(seal(text), ())
+            if self._session_edits(text):
+                redaction, _ = self._redactor.apply(text, self._tagger, search=self._session_edits)
             if len(text) <= _SHORT:
-                _keep(self._second, text, known)
-        return known
+                _keep(self._second_pass, text, redaction)
+        return redaction
 
-    def _own_values(self, text: str) -> list[Edit]:
+    def _session_edits(self, text: str) -> list[Edit]:
+        """Return the edits that remove the secrets of the session, outside of tags."""
         inert = Inert(text)
         return [
             edit
@@ -275,39 +287,43 @@ class SessionRedactor:
             if list(inert.without(edit.start, edit.end)) == [(edit.start, edit.end)]
         ]
 
-    def _known_values(self, text: str) -> list[Edit]:
+    def _known_edits(self, text: str) -> list[Edit]:
+        """Return the edits that remove known secrets and forgotten texts; note which of the latter
+        occur."""
         edits = [
             Edit(start, end, KNOWN_SECRET, text[start:end])
             for start, end in self._known.spans(text)
         ]
-        for start, end, known in self._known.forgotten.spans(text):
+        for start, end, text_hash in self._known.forgotten.spans(text):
             if list(Inert(text).without(start, end)) == [(start, end)]:
-                self._forgotten[known] = FORGOTTEN_TEXT
+                self._forgotten[text_hash] = FORGOTTEN_TEXT
                 edits.append(Edit(start, end, FORGOTTEN_TEXT, text[start:end]))
         return edits
 
     def _redact_record(self, record: Record, project: str, project_root: str) -> RecordRedaction:
-        known = self._ids
+        stored_ids = self._ids
         ids = [
-            (known.get(value) or self._stored_id(name, value)) if value else ""
-            for name, value in zip(_ID_FIELDS, _ids_of(record), strict=True)
+            (stored_ids.get(value) or self._storable_id(name, value)) if value else ""
+            for name, value in zip(_ID_FIELDS, _read_ids(record), strict=True)
         ]
         _, _, record_uuid, parent_uuid, tool_use_id, message_id, spawned_agent_id = ids
-        key = (project, project_root, *_shared_of(record))
-        shared = self._shared.get(key) or self._shared_fields(key)
+        key = (project, project_root, *_read_short_fields(record))
+        shared = self._shared.get(key) or self._redact_shared_fields(key)
         try:
             with self._time.for_text(record.text, self._redactor.record_seconds):
-                text, command, paths = self._free_texts(record, project_root)
+                text, command, paths = self._redact_free_texts(record, project_root)
         except (OutOfTime, Unsettled) as failure:
             text, command, *paths = [
-                self._withheld(given, failure)
-                for given in (record.text, record.command, *record.paths)
+                self._withhold(original, failure)
+                for original in (record.text, record.command, *record.paths)
             ]
         parts = [("text", text), ("command", command), *shared.touched]
         if paths:
-            parts += [(f"paths[{at}]", path) for at, path in enumerate(paths)]
-        touched = _touched(parts)
-        findings = in_fields([(name, part.findings) for name, part in touched]) if touched else ()
+            parts += [(f"paths[{number}]", path) for number, path in enumerate(paths)]
+        changed = _fields_with_findings(parts)
+        findings = (
+            label_findings([(name, part.findings) for name, part in changed]) if changed else ()
+        )
         redacted = RedactedRecord(  # by position: by name it takes twice as long
             shared.project,
             shared.project_root,
@@ -340,83 +356,92 @@ class SessionRedactor:
             len(findings),
             self._redactor.ruleset_version,
         )
-        personal = in_fields([(name, part.personal) for name, part in touched]) if touched else ()
+        personal = (
+            label_findings([(name, part.personal) for name, part in changed]) if changed else ()
+        )
         return RecordRedaction(redacted, findings, personal)
 
-    def _free_texts(
+    def _redact_free_texts(
         self, record: Record, project_root: str
     ) -> tuple[Redaction, Redaction, list[Redaction]]:
         """Return the text, command and paths of a record, redacted."""
         printed = printed_secrets(record.command, record.text) if record.role == "tool" else ()
-        text = self._apply(
+        text = self._redact_text(
             record.text,
             self._redactor.policy.cuts(record, project_root),
             [Edit(*span, PRINTED_SECRET, record.text[slice(*span)]) for span in printed],
         )
         command = self._nothing
         if record.command:
-            command = self._command(record.command, record.cwd, project_root)
-        return text, command, [self._short(path) for path in record.paths]
+            command = self._redact_command(record.command, record.cwd, project_root)
+        return text, command, [self._redact_short(path) for path in record.paths]
 
-    def _withheld(self, text: str, failure: OutOfTime | Unsettled) -> Redaction:
-        """Return a text of which nothing is left but a tag, which says what stopped redaction."""
+    def _withhold(self, text: str, failure: OutOfTime | Unsettled) -> Redaction:
+        """Return the redaction that replaces a whole text by a tag with the cause of `failure`."""
         if not text:
             return self._nothing
         rule = TIMED_OUT if isinstance(failure, OutOfTime) else UNSETTLED
         tag = self._tagger.tag(rule, text, guessable=True)
         return Redaction(seal(tag), (Finding(rule, 0, len(text), tag),))
 
-    def _stored_id(self, name: str, value: str) -> str:
-        """Return an id as it may be written, and keep it in `_ids`.
+    def _storable_id(self, name: str, value: str) -> str:
+        """Return an id in the form in which it is stored, and cache it.
 
         Raises:
-            RedactionFailed: it looks like a secret.
+            RedactionFailed: the id looks like a secret.
         """
-        if not _PLAIN_ID.fullmatch(value) and self._short(value).findings:
+        if not _PLAIN_ID.fullmatch(value) and self._redact_short(value).findings:
             raise RedactionFailed(f"its {name} looks like a secret")
         return _keep(self._ids, value, self._identity.stored(value))
 
-    def _shared_fields(self, key: tuple[str, ...]) -> _Shared:
-        """Return the fields of a project's name and root and `SHORT_FIELDS`, redacted."""
+    def _redact_shared_fields(self, key: tuple[str, ...]) -> _Shared:
+        """Return the redacted fields of a key: project, its root, and `SHORT_FIELDS`."""
         project, *texts = key
-        if self._short(project).findings:
+        if self._redact_short(project).findings:
             raise RedactionFailed("its project's name looks like a secret")
-        parts = dict(zip(("project_root", *SHORT_FIELDS), map(self._short, texts), strict=True))
+        parts = dict(
+            zip(("project_root", *SHORT_FIELDS), map(self._redact_short, texts), strict=True)
+        )
         values: dict[str, Any] = {name: part.text for name, part in parts.items()}
         for name in ("subtype", "model", "agent_version"):  # plain strings in a row
             values[name] = str(values[name])
-        shared = _Shared(project=project, touched=_touched(parts.items()), **values)
+        shared = _Shared(project=project, touched=_fields_with_findings(parts.items()), **values)
         return _keep(self._shared, key, shared)
 
-    def _command(self, command: str, cwd: str, project_root: str) -> Redaction:
-        """Return a command without the contents that it writes. A call's result repeats it, so the
-        last ones are remembered."""
+    def _redact_command(self, command: str, cwd: str, project_root: str) -> Redaction:
+        """Return the redaction of a command, without the file contents that it writes. Results of
+        calls repeat the command, so that the last ones are cached."""
         key = (command, cwd, project_root)
-        known = self._commands.get(key)
-        if known is None:
+        redaction = self._commands.get(key)
+        if redaction is None:
             cuts = self._redactor.policy.command_cuts(command, (cwd, project_root))
-            known = _keep(self._commands, key, self._apply(command, cuts), most=64)
-        return known
+            redaction = _keep(self._commands, key, self._redact_text(command, cuts), most=64)
+        return redaction
 
-    def _short(self, text: str) -> Redaction:
-        """Return the redaction of a string that many records share, from a cache."""
+    def _redact_short(self, text: str) -> Redaction:
+        """Return the redaction of a string that many records share, cached if it is short."""
         redaction = self._cache.get(text)
         if redaction is None:
-            redaction = self._apply(text)
+            redaction = self._redact_text(text)
             if len(text) <= _SHORT:
                 _keep(self._cache, text, redaction)
         return redaction
 
-    def _apply(
-        self, text: str, contents: Sequence[tuple[int, int]] = (), printed: Sequence[Edit] = ()
+    def _redact_text(
+        self,
+        text: str,
+        ranges: Sequence[tuple[int, int]] = (),
+        printed: Sequence[Edit] = (),
     ) -> Redaction:
-        given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents] if contents else []
-        for cut in given:
+        """Return the redaction of a text without these ranges and secrets, and remember all secrets
+        found, those in the removed contents included."""
+        edits = [Edit(start, end, FILE_CONTENTS, "") for start, end in ranges]
+        for cut in edits:
             self._remember(self._redactor.secrets(text[cut.start : cut.end]))
         if printed:
             self._remember(printed)
-            given += printed
-        redaction, seen = self._redactor.apply(text, self._tagger, given, self._known_search)
+            edits += printed
+        redaction, seen = self._redactor.apply(text, self._tagger, edits, self._known_search)
         if seen:
             self._remember(seen)
         return redaction
@@ -429,7 +454,7 @@ class SessionRedactor:
 def _fail_closed(
     work: Callable[[], RecordRedaction], record: Record | RedactedRecord, done: str
 ) -> RecordRedaction:
-    """Return what `work` returns, or raise `RedactionFailed` without the text of any error."""
+    """Return the result of `work`; turn any error into `RedactionFailed` without its text."""
     try:
         return work()
     except MemoryError:
@@ -439,13 +464,13 @@ def _fail_closed(
     raise RedactionFailed(f"record {record.seq} could not be {done}: {reason}")
 
 
-def _touched(parts: Iterable[tuple[str, Redaction]]) -> list[tuple[str, Redaction]]:
-    """Return the fields in which something was found."""
-    return [(name, part) for name, part in parts if part[1] or part[2]]
+def _fields_with_findings(fields: Iterable[tuple[str, Redaction]]) -> list[tuple[str, Redaction]]:
+    """Return the fields with secrets or personal data, by name."""
+    return [(name, redaction) for name, redaction in fields if redaction[1] or redaction[2]]
 
 
 def _keep(cache: dict[_Key, _Value], key: _Key, value: _Value, most: int = _REMEMBERED) -> _Value:
-    """Add a value to a cache, which is emptied when it is full, and return it."""
+    """Store a value in a cache, emptied first if it is full, and return the value."""
     if len(cache) >= most:
         cache.clear()
     cache[key] = value

@@ -1,4 +1,4 @@
-"""How programs write a text within another one: escaped, percent-encoded, in hex, in base64."""
+"""The forms in which programs embed a text in another: escaped, percent-encoded, hex, base64."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 _WHOLE = 8
-"""A shorter form of a text than it is itself must have so many characters."""
+"""Characters of the shortest variant of a text that is searched for besides the text itself."""
 
 
 def spellings(text: str) -> dict[str, str]:
@@ -21,21 +22,23 @@ def spellings(text: str) -> dict[str, str]:
     (also of UTF-16, and twice)."""
     forms: dict[str, str] = {}
     lines = text.replace("\r\n", "\n")
-    others = (lines, lines.replace("\n", "\r\n"), " ".join(text.split()))
+    variants = (lines, lines.replace("\n", "\r\n"), " ".join(text.split()))
     composed = (normalize(form, text) for form in ("NFC", "NFD"))
-    for plain in (text, *(other for other in (*others, *composed) if len(other) >= _WHOLE)):
+    for plain in (text, *(variant for variant in (*variants, *composed) if len(variant) >= _WHOLE)):
         data = plain.encode("utf-8", "surrogatepass")
         wide = plain.encode("utf-16-le", "surrogatepass")
-        once, percent = list(base64_spellings(data)), list(percent_spellings(data))
-        twice = percent_spellings(quote(data, safe="").encode())
+        base64_forms = list(base64_spellings(data))
+        base64_twice = (base64_spellings(form.encode()) for form in base64_forms)
+        percent_forms = list(percent_spellings(data))
+        percent_twice = percent_spellings(quote(data, safe="").encode())
         escaped = (html.escape(plain), html.escape(plain, quote=False))
         by_form: dict[str, Iterable[str]] = {
             "plain": (plain,),
             "escaped": (*json_spellings(plain), *escaped, escaped[0].replace("&#x27;", "&#39;")),
-            "percent-encoded": (*percent, *(twice if percent else ())),
+            "percent-encoded": (*percent_forms, *(percent_twice if percent_forms else ())),
             "hex": (data.hex(), data.hex().upper()),
-            "base64": (*once, *base64_spellings(wide)),
-            "base64 twice": (two for one in once for two in base64_spellings(one.encode())),
+            "base64": (*base64_forms, *base64_spellings(wide)),
+            "base64 twice": chain.from_iterable(base64_twice),
         }
         for form, spelled in by_form.items():
             forms |= {spelling: form for spelling in spelled if spelling not in forms}
@@ -43,7 +46,7 @@ def spellings(text: str) -> dict[str, str]:
 
 
 def json_spellings(value: str) -> Iterator[str]:
-    """Yield the forms in which JSON writes a text, and a text that holds JSON."""
+    """Yield the forms of a text escaped as in JSON, once and twice."""
     for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
         for spelling in (escaped, escaped.replace("/", "\\/")):
             if spelling != value:
@@ -57,7 +60,7 @@ def json_spellings(value: str) -> Iterator[str]:
 
 
 def percent_spellings(plain: bytes) -> Iterator[str]:
-    """Yield the forms in which addresses and forms write these bytes, if they change any."""
+    """Yield the percent-encoded forms of these bytes that differ from them."""
     for spelling in (quote(plain, safe=""), quote(plain), quote_plus(plain)):
         if "%" in spelling:
             yield spelling
@@ -65,8 +68,8 @@ def percent_spellings(plain: bytes) -> Iterator[str]:
 
 
 def base64_spellings(plain: bytes) -> Iterator[str]:
-    """Yield the characters that any base64 of what contains these bytes must contain, at each
-    alignment."""
+    """Yield, for each of the three alignments, the characters that base64 of any data with these
+    bytes contains."""
     for lead in range(3):
         encoded = base64.b64encode(b"\0" * lead + plain).decode()
         own = encoded[-(-lead * 4 // 3) : (lead + len(plain)) * 4 // 3]

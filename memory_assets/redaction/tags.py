@@ -1,9 +1,9 @@
-"""What stands in a secret's place: `<redacted:RULE:DIGEST>`.
+"""Tags that replace secrets: `<redacted:RULE:DIGEST>`.
 
-The digest is an HMAC-SHA256 of the secret, cut to 48 bits. Under the installation's key
-it is the same wherever the secret was pasted, so "which sessions hold this key?" can be
-asked without revealing it. Values that could be guessed (passwords and whatever is short)
-are keyed to their session as well, so that equal tags never confirm a guess elsewhere.
+The digest is an HMAC-SHA256 of the secret with the installation's key, cut to 48 bits. It is the
+same wherever the secret occurs, so that sessions with the same key can be found without revealing
+it. Values that could be guessed (passwords and short values) are keyed to their session as well, so
+that a tag never confirms a guess in another session.
 """
 
 from __future__ import annotations

@@ -20,13 +20,12 @@ from memory_assets.redaction.time_budget import check_budget
 from memory_assets.redaction.views.sightings import find_secrets
 
 _MOST_PASSES = 8
-"""So many times what is found is replaced; in as many further passes the lines in which something
-is still found are withheld."""
+"""Passes that replace single findings; as many further passes withhold whole lines instead."""
 
 
 class TextRedactor:
-    """Replaces secrets and personal data by tags. Of what it has read it keeps only hashes of texts
-    in which it found nothing."""
+    """Replaces secrets and personal data by tags. It keeps nothing of a text but the hash of one
+    that has no findings."""
 
     def __init__(
         self, scanner: Scanner, settings: RedactionSettings, ruleset_version: str, key: bytes
@@ -44,14 +43,14 @@ class TextRedactor:
         return f"{type(self).__name__}({self.ruleset_version!r})"
 
     def redact(self, text: str, path: str | None = None, *, session_id: str = "") -> Redaction:
-        """Return `text` without its secrets and personal data. One that came to rest before is not
+        """Return `text` without its secrets and personal data. A text known to have none is not
         scanned again.
 
         `path` is the path of the file if the text is its contents. Tags of guessable values are
         keyed to `session_id`.
 
         Raises:
-            Unsettled: the text does not come to rest; nothing of it may be kept.
+            Unsettled: every pass finds something new; nothing of the text may be kept.
         """
         if path is None and isinstance(text, str) and text in self.at_rest:
             return Redaction(seal(text), ())
@@ -80,27 +79,27 @@ class TextRedactor:
         self,
         text: str,
         tagger: Tagger,
-        given: Sequence[Edit] = (),
-        also: Callable[[str], Iterable[Edit]] | None = None,
+        initial_edits: Sequence[Edit] = (),
+        search: Callable[[str], Iterable[Edit]] | None = None,
     ) -> tuple[Redaction, Sequence[Edit]]:
-        """Apply the `given` edits, scan, replace and scan again until neither the rules nor `also`
-        find anything. Return the redaction, and the secrets found, with values in the clear.
+        """Apply `initial_edits`, then scan and replace until neither the rules nor `search` find
+        anything. Return the redaction, and the secrets found, with values in the clear.
 
         Removing a secret can reveal another one; repeating until nothing is found makes redaction
-        idempotent by construction. Lines that do not come to rest are withheld.
+        idempotent by construction. Lines that still have findings after that are withheld.
 
         Raises:
-            Unsettled: the text does not come to rest.
+            Unsettled: every pass finds something new.
         """
         if not isinstance(text, str):
             raise TypeError("only text can be redacted")
         personal = self._personal
         always = personal.always
         seen: list[Edit] = []
-        edits = [*given, *personal.directories(text)]
+        edits = [*initial_edits, *personal.directories(text)]
         clues = None if edits else self._scanner.look(text)
-        if clues is NO_CLUES and not (always or also):
-            return self._clean(Redaction(seal(text), ())), ()
+        if clues is NO_CLUES and not (always or search):
+            return self._remember_clean(Redaction(seal(text), ())), ()
         edits = merge_edits(text, edits)
         for pass_number in range(2 * _MOST_PASSES):
             check_budget()
@@ -108,30 +107,30 @@ class TextRedactor:
             more = personal.directories(rendered.text) if edits else []
             if clues is None or edits:
                 clues = self._scanner.look(rendered.text)
-                if clues is NO_CLUES and not (more or always or also):
-                    return self._clean(_redaction(rendered)), seen
+                if clues is NO_CLUES and not (more or always or search):
+                    return self._remember_clean(_sealed_redaction(rendered)), seen
             secrets = find_secrets(self._scanner, rendered.text, clues)
-            if also is not None:
-                secrets.extend(also(rendered.text))
+            if search is not None:
+                secrets.extend(search(rendered.text))
             seen += secrets
             more += secrets
             if (clues.asks | always) & ADDRESSES:
                 more += personal.others(rendered.text)
             if not more:
-                return self._clean(_redaction(rendered)), seen
+                return self._remember_clean(_sealed_redaction(rendered)), seen
             new = [rendered.way_back.moved(edit) for edit in more]
             if pass_number >= _MOST_PASSES:
-                new = [_line_of(text, edit) for edit in new]
+                new = [_withhold_lines(text, edit) for edit in new]
             edits = merge_edits(text, [*edits, *new])
         raise Unsettled("the text does not come to rest")
 
-    def _clean(self, redaction: Redaction) -> Redaction:
-        """Remember that nothing more is found in a redacted text, and return its redaction."""
+    def _remember_clean(self, redaction: Redaction) -> Redaction:
+        """Return a redaction, after noting that its text has no more findings."""
         self.at_rest.add(redaction.text)
         return redaction
 
 
-def _line_of(text: str, edit: Edit) -> Edit:
+def _withhold_lines(text: str, edit: Edit) -> Edit:
     """Return the edit that withholds the lines of `edit`."""
     start = text.rfind("\n", 0, edit.start) + 1
     end = text.find("\n", edit.end)
@@ -140,8 +139,8 @@ def _line_of(text: str, edit: Edit) -> Edit:
 
 
 def keep_lines(text: str, redaction: Redaction) -> RedactedText:
-    """Return the redacted text of `text` with each line where it was: what was taken out leaves its
-    line feeds behind its tag."""
+    """Return the redacted text of `text` with the same number of lines: after each tag stand the
+    line feeds of what it replaces."""
     taken = sorted((*redaction.findings, *redaction.personal), key=lambda finding: finding.start)
     pieces: list[str] = []
     position = 0
@@ -152,5 +151,6 @@ def keep_lines(text: str, redaction: Redaction) -> RedactedText:
     return seal("".join([*pieces, text[position:]])) if taken else redaction.text
 
 
-def _redaction(rendered: Rendered) -> Redaction:
+def _sealed_redaction(rendered: Rendered) -> Redaction:
+    """Return a rendered text, sealed as redacted, with its findings."""
     return Redaction(seal(rendered.text), *secret_and_personal(rendered.findings))

@@ -1,8 +1,8 @@
 """The CPU time that the redaction of one record may take.
 
 Python code cannot be stopped from outside without a process or a signal, so the engine stops
-itself: loops over what stands in a text read the clock between their steps (`within_budget`,
-`check_budget`). Steps themselves are single searches, linear in the text.
+itself: loops over the parts of a text check the time between their steps (`within_budget`,
+`check_budget`). Each step is a single search, linear in the text.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from typing import TypeVar
 
 _Item = TypeVar("_Item")
 _EVERY = 64
+"""Items between two checks of the time."""
 
 
 class OutOfTime(Exception):
     """A time limit was exceeded."""
 
 
-_FRESH, _LONG = 0.05, 1.0
-"""Seconds after which a thread's CPU time is read again for a limit of so many seconds: two limits
-are set for each text, and the system calls would be a thirtieth of a first ingest."""
+_FRESH = 0.05
+"""Seconds for which a reading of a thread's CPU time is used again. Two limits are set for each
+text, and reading it each time would take a thirtieth of a first ingest."""
+_LONG = 1.0
+"""Seconds of a limit from which such a reading is exact enough."""
 
 
 class _LastRead(threading.local):
-    """What a thread's CPU time was, and when."""
+    """The last reading of a thread's CPU time: seconds `used` at the monotonic time `at`."""
 
     used = 0.0
     at = float("-inf")
@@ -35,27 +38,30 @@ class _LastRead(threading.local):
 _last_read = _LastRead()
 
 
-def _used_at_most(now: float) -> float:
-    """Return the thread's CPU time, or up to `_FRESH` more: it passes no faster than time."""
-    since = now - _last_read.at
-    if since > _FRESH:
-        _last_read.used, _last_read.at, since = time.thread_time(), now, 0.0
-    return _last_read.used + since
+def _cpu_time_estimate(monotonic: float) -> float:
+    """Return the thread's CPU time at this monotonic time in seconds, too high by at most `_FRESH`:
+    CPU time passes no faster than real time."""
+    elapsed = monotonic - _last_read.at
+    if elapsed > _FRESH:
+        _last_read.used = time.thread_time()
+        _last_read.at = monotonic
+        elapsed = 0.0
+    return _last_read.used + elapsed
 
 
 class Deadline:
-    """The end of some seconds by a clock. A thread's CPU time, which only a system call tells,
-    never gets ahead of the time of day: it is read after the seconds have passed by that."""
+    """The end of a number of seconds by a clock. Reading a thread's CPU time needs a system call;
+    as it passes no faster than real time, it is first read when that many real seconds are over."""
 
     __slots__ = ("_clock", "_end", "_not_before", "begin")
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
         self._clock = clock
-        now = time.monotonic()
+        started = time.monotonic()
         cpu_time = clock is time.thread_time
-        self.begin = _used_at_most(now) if cpu_time and seconds >= _LONG else clock()
-        """What the clock showed at first."""
-        self._not_before = now + seconds if cpu_time else float("-inf")
+        self.begin = _cpu_time_estimate(started) if cpu_time and seconds >= _LONG else clock()
+        """The clock's reading at the start, in seconds."""
+        self._not_before = started + seconds if cpu_time else float("-inf")
         self._end = self.begin + seconds
 
     def is_over(self) -> bool:
@@ -64,7 +70,7 @@ class Deadline:
 
 
 class _Running(threading.local):
-    """The limit that applies in this thread; None without one."""
+    """The limit that applies in this thread, if any."""
 
     limit: Deadline | None = None
 
@@ -73,16 +79,17 @@ _running = _Running()
 
 
 class TimeBudget:
-    """Limits what runs in its block to `seconds` by `clock`, the thread's CPU time.
+    """A context manager that limits its block to `seconds` by `clock`, the thread's CPU time.
 
     Raises:
-        OutOfTime: it took longer; raised by the next check.
+        OutOfTime: the block took longer; raised by the next check in it.
     """
 
     __slots__ = ("_before", "_clock", "_seconds")
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
-        self._seconds, self._clock = seconds, clock
+        self._seconds = seconds
+        self._clock = clock
         self._before: Deadline | None = None
 
     def __enter__(self) -> Deadline:
@@ -95,7 +102,7 @@ class TimeBudget:
 
 
 def check_budget() -> None:
-    """Raise `OutOfTime` if the time of the block that this runs in is over."""
+    """Raise `OutOfTime` if the time of the innermost `TimeBudget` is over."""
     limit = _running.limit
     if limit is not None and limit.is_over():
         raise OutOfTime

@@ -83,7 +83,7 @@ def test_the_second_pass_has_a_limit_of_its_own(hurried: Redactor, redactor: Red
     session.redact_record(plain_record(text=SECRET), project="p", project_root="/srv")
     assert "Tr0ub4dor" not in session.propagate(first).record.text
     session._redactor = hurried
-    session._second.clear()
+    session._second_pass.clear()
     left = session.propagate(first)
     assert left.record.text.startswith("<redacted:timed-out:")
     assert "timed-out" in {found.rule for found in left.findings}

@@ -33,13 +33,15 @@ Reports = list[tuple[int, int]]
 _TOKEN_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
 _IS_TOKEN = bytes(byte in _TOKEN_BYTES for byte in range(256))
 _CONTEXT = 160
-"""The largest distance from a run back to its name or vendor: 96 before a value, which begins at
-most 64 before the run."""
+"""Bytes before a run that may hold its name or vendor: 96 before a value, which begins at most 64
+before the run."""
 _SHAPE_BEFORE = 96
+"""Bytes before a run that may belong to a token's shape."""
 _NEAR = 64
+"""Bytes in which the start of a run is looked for first."""
 _JOINTS = frozenset(b":!.")
 _PART_ENDS = (b".", b":")
-"""Next to a run they join the parts of a token."""
+"""Bytes after a run that join the parts of a token."""
 _SLUG_RUN = re.compile(SLUG.encode())
 _BLOB_START = re.compile(BLOB_START.pattern.encode())
 _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
@@ -51,7 +53,7 @@ _LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)
 
 
 class RunClues:
-    """Finds out what a run may be: a token, a named value, base64."""
+    """Classifies runs: each may be a token, a named value, or base64."""
 
     def __init__(self, templates: Iterable[Template]) -> None:
         templates = tuple(templates)
@@ -74,27 +76,27 @@ class RunClues:
         `contexts` and `shapes` scan for the triggers of these names.
         """
         asks = decoded = 0
-        for reported, _ in ends:
-            end = reported if _IS_TOKEN[data[reported - 1]] else reported - 1
+        for reported_end, _ in ends:
+            end = reported_end if _IS_TOKEN[data[reported_end - 1]] else reported_end - 1
             start = left_edge(data, end)
             length = end - start
-            what = 0
+            flags = 0
             if _SLUG_RUN.fullmatch(data, start, end) is None:
                 before = data[start - _CONTEXT if start > _CONTEXT else 0 : start]
                 reports = contexts(before)
                 if reports:
-                    what = self._named(before, reports)
+                    flags = self._flags_of_context(before, reports)
                 if (
-                    not what
+                    not flags
                     and length > 19
                     and _PREFIXED_BODY.search(data, start and start - 1, end)
                 ):
-                    what = NAMED
-                if not what and length >= SHORTEST_QUOTED and _is_apart(data, start, end):
-                    what = NAMED
+                    flags = NAMED
+                if not flags and length >= SHORTEST_QUOTED and _is_apart(data, start, end):
+                    flags = NAMED
                 if length >= SHORTEST_BLOB and _LONG_PIECE.search(data, start, end) is not None:
                     if _BLOB_START.match(data, start):
-                        what |= BLOB
+                        flags |= BLOB
                     if start >= decoded:
                         begin, decoded = _base64_around(data, start, end)
                         if _BLOB.search(data, begin, decoded) is not None:
@@ -102,38 +104,37 @@ class RunClues:
                     asks = asks or ENCODED * (_HEX_TEXT.search(data, start, end) is not None)
             after = data[end : end + 1]
             if may_be_shape(data[start - 1 : start], after, length):
-                first = max(start - _SHAPE_BEFORE, 0)
+                window_start = max(start - _SHAPE_BEFORE, 0)
                 in_parts = (start and data[start - 1] in _JOINTS) or after in _PART_ENDS
-                last = end + self._shape_after if in_parts else end
-                reports = shapes(data[first:last])
+                window_end = end + self._shape_after if in_parts else end
+                reports = shapes(data[window_start:window_end])
                 if reports:
                     reports.clear()
-                    what |= TOKENS
-            if what:
-                run_ends[start] = (end, what | run_ends[start][1] if start in run_ends else what)
+                    flags |= TOKENS
+            if flags:
+                run_ends[start] = (end, flags | run_ends[start][1] if start in run_ends else flags)
         return asks
 
-    def _named(self, before: bytes, reports: Reports) -> int:
+    def _flags_of_context(self, before: bytes, reports: Reports) -> int:
         """Return the flags that the words before a run set."""
-        what = also = 0
+        flags = flags_beside_name = 0
         for stop, number in reports:
             trigger = self.contexts[number]
             if not trigger.kind:
-                what |= NAMED
+                flags |= NAMED
             elif not begins_word(before, stop - trigger.back):
                 continue
             elif trigger.kind is VENDOR:
-                what = NAMED | VENDORED
+                flags = NAMED | VENDORED
                 break
             else:
-                also = VENDORED
+                flags_beside_name = VENDORED
         reports.clear()
-        return what | also if what else 0
+        return flags | flags_beside_name if flags else 0
 
 
 def _is_apart(data: bytes, start: int, end: int) -> bool:
-    """Return True if a run is in quotes, or assigned to a variable of the environment, and no
-    hash."""
+    """Return True if a run is in quotes, or assigned to an environment variable, and is no hash."""
     if data[start - 1 : start] not in QUOTES and not ASSIGNED_RUN.match(
         data, max(start - 2, 0), start
     ):
@@ -142,7 +143,7 @@ def _is_apart(data: bytes, start: int, end: int) -> bool:
 
 
 def _base64_around(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """Return the range of base64 around a run; it begins no earlier than is needed."""
+    """Return the range of base64 around a run, with at most `LONGEST_WHOLE` bytes before it."""
     after = _BASE64.match(data, end)
     floor = max(start - LONGEST_WHOLE, 0)
     begin = floor + len(data[floor:start].rstrip(_BASE64_BYTES))

@@ -1,9 +1,9 @@
 """Triggers found by Hyperscan (Vectorscan): patterns as automata, many at once.
 
-Scanned in block mode over the ASCII copy of the text, without start of match: a report
-says where a pattern ends, and the place to look at is found from there. What is found by
-literals and what needs an automaton of its own is scanned separately: together they take
-longer. Small databases answer questions about short stretches.
+The ASCII copy of the text is scanned in block mode without start of match: a report says where a
+pattern ends, and the candidate position is computed from that. Patterns that are found by literals
+and those that need an automaton of their own are in separate databases, which together are faster
+than one. Small databases classify short parts of the text.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class HyperscanTriggers:
         """Return the clues of `text`."""
         scans = getattr(self._local, "scans", None)
         if scans is None:  # the first time in this thread
-            scans = self._local.scans = [_scan(self._databases, name) for name in _GROUPS]
+            scans = self._local.scans = [_scan_function(self._databases, name) for name in _GROUPS]
         places, runs, joints, keywords, contexts, shapes = scans
         data = text.encode() if text.isascii() else text.encode("ascii", "replace")
         asks = 0
@@ -130,7 +130,7 @@ class HyperscanTriggers:
                     (word.start() + trigger.back, trigger) for word in pattern.finditer(text)
                 )
         if reports:
-            asks |= self._sort(data, reports, structure, run_ends)
+            asks |= self._sort_reports(data, reports, structure, run_ends)
         if ends:
             asks |= self._run_clues.find(data, ends, run_ends, contexts, shapes)
             ends.clear()
@@ -139,10 +139,10 @@ class HyperscanTriggers:
         found_runs = [(start, *run_ends[start]) for start in sorted(run_ends)] if run_ends else ()
         if not structure:
             return Clues(runs=found_runs, asks=asks, joints=line_ends)
-        places = self._structured(data, structure, keywords)
+        places = self._positions_by_kind(data, structure, keywords)
         return Clues(*places, found_runs, asks, line_ends)
 
-    def _sort(
+    def _sort_reports(
         self,
         data: bytes,
         reports: Reports,
@@ -166,10 +166,10 @@ class HyperscanTriggers:
                 structure.append((end, trigger))
         reports.clear()
         if tokens:
-            _token_runs(data, tokens, run_ends)
+            _add_token_runs(data, tokens, run_ends)
         return asks
 
-    def _structured(
+    def _positions_by_kind(
         self,
         data: bytes,
         reports: Iterable[tuple[int, Trigger]],
@@ -185,7 +185,7 @@ class HyperscanTriggers:
         labels: dict[int, None] = {}
         addresses: list[int] = []
         tables: dict[int, None] = {}
-        searched = last = -1
+        searched = last_keyword = -1
         for end, trigger in reports:
             begin = end - trigger.back
             if trigger.kind == ASSIGNED:
@@ -193,9 +193,9 @@ class HyperscanTriggers:
                 hits = keyword_scan(data[begin:end])
                 for stop, keyword in hits:
                     position = begin + stop - self._keywords[keyword].back
-                    if position > last:
+                    if position > last_keyword:
                         keywords.append(position)
-                        last = position
+                        last_keyword = position
                 hits.clear()
                 searched = end - _LONGEST_KEYWORD
             elif trigger.kind == ANCHORED:
@@ -234,17 +234,17 @@ class HyperscanTriggers:
 def _kept_triggers(
     templates: tuple[Template, ...], anchored: tuple[AnchoredRule, ...], cache: Path | None
 ) -> tuple[Trigger, ...]:
-    """Return the triggers of places, those that ask for views first; from `cache`, because deriving
-    them from the rules takes .1 s."""
-    code = code_digest()
-    if cache is None or not code:
+    """Return the triggers of candidate positions, those that call for views first; cached on disk,
+    because deriving them from the rules takes 0.1 s."""
+    digest = code_digest()
+    if cache is None or not digest:
         return _triggers(templates, anchored)
     rules = [(rule.anchor, rule.source, rule.lead) for rule in anchored]
-    path = kept_path(cache, "triggers", repr((code, templates, rules)), ".json")
-    stored = kept(path, lambda: _as_json(_triggers(templates, anchored)))
+    path = kept_path(cache, "triggers", repr((digest, templates, rules)), ".json")
+    stored = kept(path, lambda: _triggers_to_json(_triggers(templates, anchored)))
     return tuple(
-        Trigger(source.encode("latin-1"), kind, back, slack, tuple(rules), *others)
-        for source, kind, back, slack, rules, *others in json.loads(stored)
+        Trigger(source.encode("latin-1"), kind, back, slack, tuple(rules), *further_fields)
+        for source, kind, back, slack, rules, *further_fields in json.loads(stored)
     )
 
 
@@ -261,14 +261,14 @@ def _triggers(
     )
 
 
-def _as_json(triggers: Sequence[Trigger]) -> bytes:
+def _triggers_to_json(triggers: Sequence[Trigger]) -> bytes:
     rows = [(trigger.source.decode("latin-1"), *trigger[1:]) for trigger in triggers]
     return json.dumps(rows).encode()
 
 
-def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:
-    """Return the function that scans with a database. It returns one and the same list each time,
-    which the caller has to clear if it is not empty."""
+def _scan_function(databases: Databases, name: str) -> Callable[[bytes], Reports]:
+    """Return the function that scans with a database. All its calls return the same list, which the
+    caller must clear if it is not empty."""
     reports: Reports = []
     append = reports.append
     scan = databases.scanner(name)
@@ -283,10 +283,10 @@ def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:
     return scanned
 
 
-def _token_runs(
+def _add_token_runs(
     data: bytes, reports: Iterable[tuple[int, Trigger]], run_ends: dict[int, tuple[int, int]]
 ) -> None:
-    """Add the runs in which, or directly after which, a token may begin."""
+    """Add to `run_ends` the runs in which, or directly after which, a token may begin."""
     first = seen = 0
     for end, trigger in reports:
         begin = max(end - trigger.back, 0)

@@ -1,11 +1,11 @@
-"""What was derived from the rules, kept between runs in the user's cache directory: compiled
-Hyperscan databases, and what the self-test found.
+"""A cache, in the user's cache directory, of what is derived from the rules: compiled Hyperscan
+databases, triggers, and the passed self-test.
 
-A file is named by the hash of all that its content follows from. It begins with the hash of the
-content and is written whole before it gets its name (mode 0600, directory 0700), so that one that
-is cut short or altered is not read. One process makes content at a time; others wait for its file.
-A database of another version of Hyperscan or another processor is compiled anew, and where nothing
-can be written all is compiled in memory.
+The name of a file has the hash of everything that its content depends on. The file begins with the
+hash of the content and is renamed when complete (mode 0600, directory 0700), so that damaged files
+are not read. One process creates content at a time; others wait for its file. A database of another
+version of Hyperscan or another processor is compiled again; if the directory is not writable,
+everything is compiled in memory.
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ _LOG = logging.getLogger("memory_assets.redaction")
 
 
 class Databases:
-    """The databases of all groups."""
+    """The databases of all groups of patterns."""
 
     _compiles = False
-    """Whether it was said that some are compiled."""
+    """True once it was logged that databases are compiled."""
 
     def __init__(
         self, groups: Mapping[str, Sequence[tuple[bytes, bool]]], cache: Path | None
     ) -> None:
-        """Load each group's database from `cache` (None: keep nothing), or compile it, which takes
-        seconds.
+        """Load the database of each group from `cache` (None: no cache), or compile it in seconds.
 
-        `groups`: patterns, and whether only their first match counts.
+        `groups`: patterns by group, each with True if only its first match counts.
 
         Raises:
             ImportError: Hyperscan is not installed.
@@ -73,8 +72,8 @@ class Databases:
         return kept(path, lambda: self._compile(patterns), self._loads)
 
     def _loads(self, stored: bytes) -> bool:
-        """Whether a stored database can be loaded: one that another version of Hyperscan compiled,
-        or that was compiled for another processor, cannot."""
+        """Return True if a stored database can be loaded: if this version of Hyperscan compiled it
+        for this processor."""
         with contextlib.suppress(self._hyperscan.error):
             self._hyperscan.loadb(stored, self._hyperscan.HS_MODE_BLOCK)
             return True
@@ -99,20 +98,20 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def kept_path(directory: Path, name: str, follows_from: str, suffix: str) -> Path:
-    """Return the path of the content `name` that follows from the given text."""
+    """Return the path of the content `name` that depends on the text `follows_from` only."""
     return directory / f"{name}-{hashlib.sha256(follows_from.encode()).hexdigest()[:24]}{suffix}"
 
 
 def kept(
     path: Path, make: Callable[[], bytes], usable: Callable[[bytes], bool] = lambda content: True
 ) -> bytes:
-    """Return the content of a file; if it is missing, damaged or not usable, what `make` returns,
-    which is kept where it can be written."""
+    """Return the content of a file; if it is missing, damaged or not usable, the result of `make`,
+    which is then written if possible."""
     content = _read(path)
     if content is not None and usable(content):
         return content
     with contextlib.ExitStack() as after:
-        with contextlib.suppress(OSError):  # made by each process where none can write
+        with contextlib.suppress(OSError):  # not writable: each process makes its own
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             after.enter_context(FileLock(path.with_name("compiling.lock"), mode=0o600))
         content = _read(path)
@@ -123,7 +122,7 @@ def kept(
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a whole file; None if there is none."""
+    """Return the content of a file; None if it is missing or damaged."""
     with contextlib.suppress(OSError):
         stored = path.read_bytes()
         if hashlib.sha256(stored[_DIGEST:]).digest() == stored[:_DIGEST]:
@@ -132,8 +131,8 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file, where it can be written: of those who write it at the same time the last one
-    wins, with the same content."""
+    """Write a file if possible. If several processes write it, the last one wins, with the same
+    content."""
     with (
         contextlib.suppress(OSError),
         tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as staging,
@@ -149,8 +148,8 @@ def _write(path: Path, content: bytes) -> None:
 
 @cache
 def code_digest() -> str:
-    """Return a hash of the source of every rule and all code of redaction, and of Python's
-    version; "" if the source cannot be read: then nothing may be kept by it."""
+    """Return a hash of the whole source of redaction and of Python's version; "" if the source
+    cannot be read, so that nothing may be cached by it."""
     digest = hashlib.sha256(sys.version.encode())
     with contextlib.suppress(OSError):
         for module in sorted(_PACKAGE.rglob("*.py")):

@@ -55,26 +55,26 @@ _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
 _DIGIT = re.compile(r"[0-9]")
 _SHORTEST = 6
 _FIELDS_OF_VIEWS = Clues._fields.index("asks")
-"""Of `Clues`, this field and the later ones are about views; those before it are candidates."""
+"""Index of the first field of `Clues` that is about views; those before it are candidates."""
 _LONGEST_NAMED = 2_000
 _BLOB = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _MOST_COMPARED = 1_000_000_000
-"""Most characters compared when searching a text for further occurrences of its secrets: about a
+"""Characters compared when a text is searched for further occurrences of its secrets: about a
 second."""
 _LONGEST_BLOB = 8_000
 _LONGEST_WRITTEN = 1_000
-"""Characters of a value that may be a sentence; what is longer is a block, such as a key."""
+"""Characters of a value that may be a sentence; longer values are blocks, such as keys."""
 TIMED_OUT = "timed-out"
 UNSETTLED = "unsettled"
 WITHHELD = frozenset((TIMED_OUT, UNSETTLED))
-"""Rules of what is withheld whole: it took too long, or always changes when redacted again."""
+"""Rules of texts withheld whole: redaction took too long, or every pass found something new."""
 _ENDING_BY_ITSELF = frozenset(("url-password", "encoded-secret", "kubernetes-secret"))
 _EXTENSIBLE = ("-password", "-secret", "prefixed-token")
-"""Ends of the names of rules whose findings may be a part of a value. Formats say where they end,
-and the others have text of another kind next to them."""
+"""Ends of the names of rules whose findings may be a part of a value. Formats define their end, and
+findings of the other rules stand next to text of another kind."""
 _SECONDS = 4.0
 _SECONDS_PER_CHARACTER = 1e-5
-"""Limit of the time for confirming: a thousand times what it takes normally."""
+"""Limits of the CPU time for confirming: a thousand times what it takes normally."""
 _BY_NAME = (
     *ASSIGNMENT_RULES.values(),
     *words("authorization-header header-value host-login named-secret prefixed-token url-parts"),
@@ -97,7 +97,7 @@ _Place = TypeVar("_Place")
 
 
 class _OutOfOwnTime(Exception):
-    """Confirming took longer than a text of this length may."""
+    """Confirming took longer than is allowed for a text of this length."""
 
 
 class Span(NamedTuple):
@@ -119,9 +119,9 @@ class Scanner:
         clock: Callable[[], float] = time.thread_time,
         digest: str = "",
     ) -> None:
-        """Index the rules. `find` returns the clues of a text, from several threads (None: the
-        standard library's); `clock` returns the seconds spent on confirming; `digest` is a hash of
-        what `find` has compiled."""
+        """Index the rules. `find` returns the clues of a text and is thread-safe (None: that of the
+        standard library); `clock` returns the seconds spent; `digest` is a hash of the patterns
+        that `find` has compiled."""
         self._tokens = TokenIndex(formats)
         self._rules = tuple(anchored)
         self._find = find or PlainTriggers(self._rules).find
@@ -144,51 +144,52 @@ class Scanner:
         """Return the secret ranges of `text`, given its clues from `look`."""
         if not any(clues[:_FIELDS_OF_VIEWS]):
             return []
-        end = Deadline(_SECONDS + len(text) * _SECONDS_PER_CHARACTER, self._clock)
+        deadline = Deadline(_SECONDS + len(text) * _SECONDS_PER_CHARACTER, self._clock)
         try:
             spans = [
                 part
-                for span in self._confirmed(text, clues, end)
+                for span in self._find_spans(text, clues, deadline)
                 if not _TAG.match(text, span.start)
-                for part in _not_written(text, span)
+                for part in _without_written_parts(text, span)
             ]
-            _check(end)
+            _check_time(deadline)
         except _OutOfOwnTime:
             return [Span(0, len(text), TIMED_OUT)]
         if not spans:
             return spans
-        return merge(_repeated(text, [_whole(text, span) for span in merge(spans)]))
+        return merge(_with_repetitions(text, [_extended(text, span) for span in merge(spans)]))
 
-    def _confirmed(self, text: str, clues: Clues, end: Deadline) -> Iterator[Span]:
+    def _find_spans(self, text: str, clues: Clues, deadline: Deadline) -> Iterator[Span]:
+        """Yield the findings of all rules at their candidate positions, unmerged."""
         if clues.keywords:
-            yield from self._keywords(text, _until(end, clues.keywords))
+            yield from self._scan_keywords(text, _within_deadline(deadline, clues.keywords))
         if clues.anchored:
-            yield from self._anchored(text, _until(end, clues.anchored))
+            yield from self._scan_anchored(text, _within_deadline(deadline, clues.anchored))
         if clues.cookies:
-            yield from _cookies(text, clues.cookies)
+            yield from _scan_cookies(text, clues.cookies)
         listed = 0
-        for position in _until(end, clues.mentions):
+        for position in _within_deadline(deadline, clues.mentions):
             for mention in find_mentions(text, position, listed):
                 listed = max(listed, mention[1])
                 yield Span(*mention, "mentioned-password")
-            for told in find_told(text, position):
-                yield Span(*told, "mentioned-password")
-            before = find_before(text, position)
-            if before is not None:
-                yield Span(*before, "mentioned-secret")
-        for told in find_shaped(text, _until(end, clues.shaped)):
-            yield Span(*told, "mentioned-password")
-        for position in _until(end, (*clues.mentions, *clues.labels)):
-            for labelled in find_labelled(text, position):
-                yield Span(*labelled, "labelled-password")
+            for mention in find_told(text, position):
+                yield Span(*mention, "mentioned-password")
+            secret = find_before(text, position)
+            if secret is not None:
+                yield Span(*secret, "mentioned-secret")
+        for mention in find_shaped(text, _within_deadline(deadline, clues.shaped)):
+            yield Span(*mention, "mentioned-password")
+        for position in _within_deadline(deadline, (*clues.mentions, *clues.labels)):
+            for password in find_labelled(text, position):
+                yield Span(*password, "labelled-password")
         if clues.addresses:
-            yield from _addresses(text, _until(end, clues.addresses))
+            yield from _scan_addresses(text, _within_deadline(deadline, clues.addresses))
         if clues.tables:
-            yield from _cells(text, _until(end, clues.tables))
+            yield from _scan_cells(text, _within_deadline(deadline, clues.tables))
         if clues.runs:
-            yield from self._runs(text, _until(end, clues.runs))
+            yield from self._scan_runs(text, _within_deadline(deadline, clues.runs))
 
-    def _keywords(self, text: str, positions: Iterable[int]) -> Iterator[Span]:
+    def _scan_keywords(self, text: str, positions: Iterable[int]) -> Iterator[Span]:
         done = manifest_end = 0
         for position in positions:
             if position < done:
@@ -209,7 +210,7 @@ class Scanner:
                 if rule:
                     yield Span(start, end, rule)
 
-    def _anchored(self, text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    def _scan_anchored(self, text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
         for number, position in places:
             rule = self._rules[number]
             match = rule.pattern.match(text, max(position - rule.lead, 0))
@@ -225,19 +226,19 @@ class Scanner:
                 continue
             yield Span(*match.span("secret"), rule.name)
 
-    def _runs(self, text: str, runs: Iterable[tuple[int, int, int]]) -> Iterator[Span]:
+    def _scan_runs(self, text: str, runs: Iterable[tuple[int, int, int]]) -> Iterator[Span]:
         blob_end = 0
-        for start, end, what in runs:
+        for start, end, flags in runs:
             has_digit = _DIGIT.search(text, start, end) is not None
-            tokens = self._tokens.find(text, start, end, has_digit) if what & TOKENS else ()
+            tokens = self._tokens.find(text, start, end, has_digit) if flags & TOKENS else ()
             if tokens:
                 for token in tokens:
                     yield Span(*token)
-            elif what & NAMED and has_digit and end - start <= _LONGEST_NAMED:
-                named = find_named(text, start, end, bool(what & VENDORED))
+            elif flags & NAMED and has_digit and end - start <= _LONGEST_NAMED:
+                named = find_named(text, start, end, bool(flags & VENDORED))
                 if named is not None:
                     yield Span(*named)
-            if what & BLOB and has_digit and start >= blob_end and BLOB_START.match(text, start):
+            if flags & BLOB and has_digit and start >= blob_end and BLOB_START.match(text, start):
                 blob = _BLOB.match(text, start)
                 blob_end = blob.end() if blob else start
                 if blob and self._hides_secret(blob.group()):
@@ -261,7 +262,7 @@ def load_scanner(
     engine: str = "auto",
     cache: Path | None = None,
 ) -> Scanner:
-    """Return a scanner over the rules. What it finds does not depend on `engine`.
+    """Return a scanner over the rules; its findings do not depend on `engine`.
 
     `engine`: `hyperscan`, `re`, or `auto` for the first that is installed. `cache`: where
     compiled patterns are kept (None: the user's cache directory).
@@ -287,7 +288,7 @@ def load_scanner(
     return Scanner(formats, anchored, triggers.find, digest=triggers.digest)
 
 
-def _cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:
+def _scan_cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:
     done = 0
     for position in positions:
         if position >= done:
@@ -296,7 +297,7 @@ def _cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:
                 yield Span(*value, "cookie")
 
 
-def _cells(text: str, positions: Iterable[int]) -> Iterator[Span]:
+def _scan_cells(text: str, positions: Iterable[int]) -> Iterator[Span]:
     done = 0
     for position in positions:
         if position >= done:
@@ -305,7 +306,7 @@ def _cells(text: str, positions: Iterable[int]) -> Iterator[Span]:
                 yield Span(*cell, "table-cell")
 
 
-def _addresses(text: str, positions: Iterable[int]) -> Iterator[Span]:
+def _scan_addresses(text: str, positions: Iterable[int]) -> Iterator[Span]:
     done = 0
     for position in positions:
         if position >= done:
@@ -314,8 +315,8 @@ def _addresses(text: str, positions: Iterable[int]) -> Iterator[Span]:
                 yield Span(*secret)
 
 
-def _not_written(text: str, span: Span) -> Iterator[Span]:
-    """Yield the parts of a finding that are no sentence and no identifier."""
+def _without_written_parts(text: str, span: Span) -> Iterator[Span]:
+    """Yield the parts of a finding that are neither sentences nor identifiers."""
     start, end, rule = span
     if rule in BY_A_NAME and is_identifier(text[start:end]):
         return
@@ -326,90 +327,94 @@ def _not_written(text: str, span: Span) -> Iterator[Span]:
         yield Span(*part, rule)
 
 
-def _whole(text: str, span: Span) -> Span:
-    """Return the span of the whole value that `span` is a part of."""
+def _extended(text: str, span: Span) -> Span:
+    """Return `span`, extended to the whole value if its rule may find a part of one."""
     if span.rule in _ENDING_BY_ITSELF or not span.rule.endswith(_EXTENSIBLE):
         return span
     return Span(*whole_value(text, span.start, span.end), span.rule)
 
 
-def _repeated(text: str, spans: list[Span]) -> list[Span]:
+def _with_repetitions(text: str, spans: list[Span]) -> list[Span]:
     """Return `spans` and every other occurrence of a found value."""
     long_enough = (span for span in sorted(spans) if span.end - span.start >= 12)
     seen = {text[span.start : span.end]: span.rule for span in long_enough}
-    everywhere = list(spans)
+    occurrences = list(spans)
     affordable = max(_MOST_COMPARED // len(text), 64)
     for value, rule in islice(seen.items(), affordable):
         position = text.find(value)
         while position >= 0:
             if not text.startswith("<redacted:", position - 10):
-                everywhere.append(Span(position, position + len(value), rule))
+                occurrences.append(Span(position, position + len(value), rule))
             position = text.find(value, position + len(value))
-    return everywhere
+    return occurrences
 
 
 def _is_password_command(text: str, position: int) -> bool:
-    """Return True if the simple command at this position names one of the programs before it, and
-    what follows is no database."""
+    """Return True if the simple command at `position` names one of the programs before it, and no
+    database follows."""
     begin = max(position - 200, 0)
     start = max(text.rfind(end, begin, position) for end in COMMAND_ENDS)
     program = PASSWORD_COMMANDS.search(text, max(start + 1, begin), position + 1)
     return program is not None and not (program["asks"] and DATABASE.match(text, position))
 
 
-def _until(end: Deadline, places: Iterable[_Place]) -> Iterator[_Place]:
-    """Yield the places, and read the clock at every sixteenth of them."""
+def _within_deadline(deadline: Deadline, places: Iterable[_Place]) -> Iterator[_Place]:
+    """Yield the places; check the deadline at every sixteenth.
+
+    Raises:
+        _OutOfOwnTime, OutOfTime: a time limit is exceeded.
+    """
     for number, place in enumerate(places, 1):
         if not number % 16:
-            _check(end)
+            _check_time(deadline)
         yield place
 
 
-def _check(end: Deadline) -> None:
+def _check_time(deadline: Deadline) -> None:
     check_budget()
-    if end.is_over():
+    if deadline.is_over():
         raise _OutOfOwnTime
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
     """Return the spans in order, overlapping ones joined under the most specific rule.
 
-    A format is more specific than surroundings, these than a name; among equals the rule of the
-    longer span is kept.
+    A format is more specific than surroundings, and these are more specific than a name. Of two
+    equally specific rules that of the longer span is kept.
     """
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
-            last = merged[-1]
-            telling = max(last, span, key=_weight)
-            merged[-1] = Span(last.start, max(last.end, span.end), telling.rule)
+            previous = merged[-1]
+            more_specific = max(previous, span, key=_specificity)
+            merged[-1] = Span(previous.start, max(previous.end, span.end), more_specific.rule)
         else:
             merged.append(span)
     return merged
 
 
-def _weight(span: Span) -> tuple[int, int]:
+def _specificity(span: Span) -> tuple[int, int]:
     return _TELLING.get(span.rule, _MOST_TELLING), span.end - span.start
 
 
 _REST = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&@]{1,400}")
-"""What follows a finding up to the end of the value, unless that is the host of a URL."""
+"""Text between a finding and the end of the value, unless that is the host of a URL."""
 _SIGNS = re.compile(r"[!?#$%^*+=~]{1,8}(?=[\s\"'`<>,;)}\]|\\&]|$)")
 _HEAD = re.compile(r"[\w.+~$%^!*\-]{1,64}(?=[\s\"'`(=:,;]|$)")
 _NUMBERS = re.compile(r":[0-9/]{1,40}/[0-9]{1,20}(?=[\s\"'`=])")
-"""What precedes a finding, read backwards: characters of tokens, or `7/982/892:`."""
+"""Text before a finding, reversed: characters of tokens, or `7/982/892:`."""
 _EMPHASIS = re.compile(r"(?<![\w*~])(?P<mark>\*{1,3}|~~)(?![\s*~])(?:(?!(?P=mark))[^\n])*\Z")
 """Markdown that is open where a value begins."""
 _MARKED_LINE = 120
 _BITS = 12
-"""Bits of evidence that the rest of a value is drawn, too."""
+"""Bits of evidence from which the rest of a value counts as random, too."""
 
 
 def whole_value(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the range of the whole value around a secret found from `start` to `end`.
 
-    Signs at its end belong to it, but not the end of Markdown's emphasis, and what is joined to it
-    and looks drawn.
+    It includes signs at the end, except the end of Markdown's emphasis, and text directly before or
+    after it that looks random.
     """
     rest = _REST.match(text, end)
     if rest is not None:

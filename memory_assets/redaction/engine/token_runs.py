@@ -130,7 +130,7 @@ class TokenIndex:
         self._after_separator = re.compile(f"[_-](?={heads})")
 
     def find(self, text: str, start: int, end: int, has_digit: bool) -> list[Found]:
-        """Return (start, end, rule) of the tokens that begin in or just before a run."""
+        """Return the tokens that begin in a run of token characters or just before it."""
         tokens: list[Found] = []
         bucket = self._inside.get(text[start : start + 2])
         if bucket is not None:
@@ -138,7 +138,7 @@ class TokenIndex:
         begin = start
         before = text[start - 1] if start else " "
         if before in self._outside_ends:
-            self._find_led(text, start, tokens)
+            self._find_with_lead(text, start, tokens)
         elif before in _ESCAPES:
             begin = _after_escape(text, start)
             bucket = self._inside.get(text[begin : begin + 2])
@@ -146,7 +146,7 @@ class TokenIndex:
                 bucket.match(text, begin, tokens)
         if has_digit:
             if before in _JOINTS:
-                self._find_short(text, start, tokens)
+                self._find_with_short_part(text, start, tokens)
             for separator in self._after_separator.finditer(text, start, end):
                 bucket = self._inside[text[separator.end() : separator.end() + 2]]
                 bucket.match(text, separator.end(), tokens)
@@ -154,7 +154,7 @@ class TokenIndex:
                 self._shapes.match(text, begin, tokens)
         return tokens
 
-    def _find_led(self, text: str, start: int, tokens: list[Found]) -> None:
+    def _find_with_lead(self, text: str, start: int, tokens: list[Found]) -> None:
         """Add the tokens whose prefix ends directly before a run: `SG.`, `hvs.`."""
         bucket = self._outside.get(text[max(start - 3, 0) : start])
         bucket = bucket or self._outside.get(text[start - 2 : start])
@@ -163,7 +163,7 @@ class TokenIndex:
                 if start >= lead:
                     bucket.match(text, start - lead, tokens)
 
-    def _find_short(self, text: str, start: int, tokens: list[Found]) -> None:
+    def _find_with_short_part(self, text: str, start: int, tokens: list[Found]) -> None:
         """Add the tokens whose first part is too short to be a run: `1234567890:AA...`."""
         hop = start
         while hop > start - 48 and hop and text[hop - 1] in _JOINTS:
@@ -221,27 +221,27 @@ def _right_edge(template: Template) -> str:
 
 
 def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found | None:
-    """Return the machine-made value around a run that follows a name or a vendor, or that has a
-    telling prefix.
+    """Return the machine-made value around a run if a name or a vendor precedes it or it has the
+    prefix of a token; else None.
 
-    This finds values without a format of their own: `CODECOV_TOKEN`, `ollama key = ...`,
-    `setProperty("X_TOKEN", "...")`, `Access Token      ...`. `vendored` is True if a vendor's name
-    may precede it.
+    These values have no format of their own: `CODECOV_TOKEN`, `ollama key = ...`,
+    `setProperty("X_TOKEN", "...")`, `Access Token      ...`. `vendored`: a vendor's name may
+    precede it.
     """
     if _SLUG_RUN.fullmatch(text, start, end) is not None:
         return None
-    begin, finish = start, end
+    begin, value_end = start, end
     # a look at the neighbour saves most of the searches
     if start and text[start - 1] not in _NO_VALUE:
         left = _LEFT.match(text[max(start - 64, 0) : start][::-1])
         if left is not None and left.end():
-            reach = left.group()[::-1]
-            cut = max(reach.rfind("="), reach.rfind(":"), reach.rfind("//"))
-            begin = start - (len(reach) - cut - 1)
+            joined = left.group()[::-1]
+            cut = max(joined.rfind("="), joined.rfind(":"), joined.rfind("//"))
+            begin = start - (len(joined) - cut - 1)
     if end < len(text) and text[end] not in _NO_VALUE:
         extension = _EXTENSION.match(text, end)
-        finish = extension.end() if extension else end
-    value = text[begin:finish].rstrip(".!:")
+        value_end = extension.end() if extension else end
+    value = text[begin:value_end].rstrip(".!:")
     if (
         begin
         and text[begin - 1] in "-:=/"
@@ -296,17 +296,18 @@ def _is_named(text: str, begin: int, value: str) -> bool:
 
 
 def _last_end(text: str, begin: int, end: int) -> int:
-    """Return `end`, moved past the values that follow in a list of quoted values, if they look
-    drawn as well, or past the lines of a wrapped token."""
-    if text[begin - 1 : begin] in _LIST_QUOTES and (rest := _LISTED.match(text, end)):
-        more = _QUOTED.findall(rest.group())
-        return rest.end() - 1 if all(map(_is_drawn, more)) else end
-    return _wrapped_end(text, begin, end)
+    """Return `end`, moved past the further values of a list of quoted values if all of them look
+    random, or past the further lines of a wrapped token."""
+    listed = _LISTED.match(text, end) if text[begin - 1 : begin] in _LIST_QUOTES else None
+    if listed is None:
+        return _wrapped_end(text, begin, end)
+    further_values = _QUOTED.findall(listed.group())
+    return listed.end() - 1 if all(map(_is_drawn, further_values)) else end
 
 
 def _wrapped_end(text: str, begin: int, end: int) -> int:
-    """Return `end`, moved past all further lines of a token whose first lines are already a tag.
-    One pass takes them all; otherwise each line would need another pass."""
+    """Return `end`, moved past all further lines of a token whose first lines are a tag already, so
+    that one pass removes them all instead of one each."""
     if _TAG_BEFORE.search(text, max(begin - 96, 0), begin) is None:
         return end
     lines = _WRAPPED_LINES.match(text, end)

@@ -20,27 +20,53 @@ from memory_assets.redaction.rules.mentioned.shaped import TRIGGERS as SHAPES
 from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
 from memory_assets.redaction.rules.tables import COLUMN
 
-TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
-"""Flags of a run: a token of some format, a value with a name, one with a vendor's name before it
-(then NAMED as well), base64 text."""
+# Flags of a run of token characters.
+TOKENS = 1
+"""It may be a token of some format."""
+NAMED = 2
+"""It may be a value with a name before it."""
+VENDORED = 4
+"""A vendor's name may stand before it; set together with `NAMED`."""
+BLOB = 8
+"""It may be base64 of a text."""
 
-
-COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, ADDRESSES, HEX = 1, 2, 4, 8, 16, 32, 64
-ENTITIES, PRINTABLE, CONTINUED = 128, 256, 512
-"""Flags of what else a text needs: a view, or a search for personal data."""
+# Flags of the views that a text needs (`views/`), and of the search for personal data.
+COLOURED = 1
+ESCAPED = 2
+PERCENT = 4
+ENCODED = 8
+JOINED = 16
+ADDRESSES = 32
+"""The search for personal data."""
+HEX = 64
+ENTITIES = 128
+PRINTABLE = 256
+CONTINUED = 512
 ANYTHING = 1023
+"""All of these."""
 
 BEYOND_ASCII = b"??"
 """The anchor, in the ASCII copy of a text, of rules that begin with words in other scripts."""
-ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
-MENTION, SHAPED, LABEL, TABLE = "mention", "shaped", "label", "table"
-ADDRESS, ALSO_WORD, VENDOR = "address", "also-word", "vendor"
+# Kinds of triggers.
+ASSIGNED = "assigned"
+ANCHORED = "anchored"
+COOKIE = "cookie"
+ASKING = "asking"
+"""It calls for a view or for the search for personal data."""
+MENTION = "mention"
+SHAPED = "shaped"
+LABEL = "label"
+TABLE = "table"
+ADDRESS = "address"
+ALSO_WORD = "also-word"
+"""A vendor's name that is also a word."""
+VENDOR = "vendor"
 
 
 class Trigger(NamedTuple):
-    """One pattern. `rules` are the numbers of the anchored rules that it stands for, `back` the
-    number of bytes from the reported end back to the candidate position, `slack` how much later
-    that position may be."""
+    """One pattern. `rules` are the numbers of the anchored rules it represents, `back` the bytes
+    from the reported end back to the candidate position, `slack` the bytes by which the position
+    may be later."""
 
     source: bytes
     kind: str = ""

@@ -1,10 +1,9 @@
 """The allowlist of file contents: globs, resolved against `..`, links and roots.
 
-A path is allowed if a glob matches it as it is written *and* as it is on this disk: a
-link out of an allowed place is not allowed. Globs are compared with upper and lower case
-apart, everywhere: where the file system does not care, a path in other letters only
-loses its leave to stay. A file of secrets is allowed only by a glob whose own last part
-names such a file (`**/.env.test`, not `config/**`).
+A path is allowed if a glob matches it as written *and* as resolved on this disk, so that a link
+out of an allowed directory is not allowed. Globs are case-sensitive on every file system. A file of
+secrets is allowed only by a glob whose last part names such a file (`**/.env.test`, not
+`config/**`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from memory_assets.redaction.policy.sensitive_paths import is_sensitive
 _WILD = re.compile(r"[*?\[]")
 _LONGEST = 4_096
 _REMOTE = ("//", "/net/")
-"""Paths that are not resolved, because a look-up may contact another machine."""
+"""Beginnings of paths that are not resolved, because that may contact another machine."""
 
 
 class Allowlist:

@@ -42,7 +42,7 @@ _INLINE_CODE = re.compile(r"-[a-zA-Z]*[cer]|--eval|--print")
 _INTERPRETERS = re.compile(r"(?:python|node|ruby|perl|php|deno|bun)[\d.]*")
 _READS_IN_CODE = re.compile(r"(?i)open|read|slurp|get_contents|load")
 _MOST_TARGETS = 32
-"""Files or simple commands of a pipeline up to which each is looked at by itself."""
+"""Files, or simple commands, of a pipeline up to which each command gets ranges of its own."""
 _QUOTED_PATH = re.compile(r"""['"`]([^'"`\n]{1,300})['"`]""")
 _REVISION = re.compile(r"[^:\s]*:(?!/)(.+)", re.DOTALL)
 _SEARCH_WORDS = words("grep rg ag ack findstr elect-")
@@ -62,13 +62,12 @@ class Written(NamedTuple):
 
 
 def files_read(command: str) -> tuple[str, ...]:
-    """Return the files that a shell command prints, or () if it does other work.
+    """Return the files that a shell command prints, or () if it does anything else.
 
     `cd a && cat b | head -50` prints b; `pytest | tail` runs tests and prints no file.
     """
     files: list[str] = []
-    for given in stages(command):
-        stage = given.direct()
+    for stage in map(Stage.direct, stages(command)):
         program = stage.program
         if not program or program in _NEUTRAL or (stage.piped and program in _FILTERS):
             continue
@@ -78,31 +77,29 @@ def files_read(command: str) -> tuple[str, ...]:
             return ()
         if _edits_in_place(stage):
             continue
-        files += _arguments(stage.words) or (["."] if program in SEARCHERS else [])
+        files += _file_arguments(stage.words) or (["."] if program in SEARCHERS else [])
     return tuple(dict.fromkeys(files))
 
 
 def files_shown(command: str) -> Iterator[str]:
     """Yield every file whose contents may be in a command's output, whatever else it does.
 
-    Searches that print the file of each line are left out: the lines themselves name it.
+    Searches that print the file's name before each line are left out: their lines are judged by it.
     """
-    for given in within_budget(stages(command)):
-        stage = given.direct()
+    for stage in map(Stage.direct, within_budget(stages(command))):
         if stage.writes or (stage.caller and stage.caller not in _SHOWS_SUBSTITUTION):
             continue
-        at = _printer(stage)
-        if at is not None:
+        index = _printer_index(stage)
+        if index is not None:
             yield from stage.reads
-            program = program_name(stage.words[at].value)
-            if program not in SEARCHERS or not _tells_files(stage.words[at:]):
+            program = program_name(stage.words[index].value)
+            if program not in SEARCHERS or not _prints_file_names(stage.words[index:]):
                 yield from (w.value for w in stage.words if not w.value.startswith("-"))
         elif stage.program in ("done", "mapfile", "readarray"):
             yield from stage.reads
         elif stage.program == "git":
-            for word in stage.words[2:]:
-                if named := _REVISION.fullmatch(word.value):
-                    yield named[1]
+            revisions = (_REVISION.fullmatch(word.value) for word in stage.words[2:])
+            yield from (revision[1] for revision in revisions if revision is not None)
         elif _INTERPRETERS.fullmatch(stage.program):
             yield from _named_in_code(command, stage)
 
@@ -115,28 +112,30 @@ def searches(command: str) -> bool:
 def written(command: str) -> Iterator[Written]:
     """Yield the ranges of a command that it writes into files."""
     for pipeline in within_budget(pipelines(stages(command))):
-        yield from _written_by([stage.direct() for stage in pipeline])
+        yield from _pipeline_writes([stage.direct() for stage in pipeline])
 
 
-def _written_by(pipeline: list[Stage]) -> Iterator[Written]:
+def _pipeline_writes(pipeline: list[Stage]) -> Iterator[Written]:
     """Yield the ranges that each simple command of a pipeline writes into its own files and those
-    of the commands after it; one range for all if there are too many commands."""
-    targets = [tuple(_targets(stage)) for stage in pipeline]
+    of later commands; one range over all of them if there are too many."""
+    targets = [tuple(_target_files(stage)) for stage in pipeline]
     count = sum(map(len, targets))
     if count and max(count, len(pipeline)) > _MOST_TARGETS:
-        every = tuple(dict.fromkeys(path for target in targets for path in target))
-        parts = [part for stage in pipeline for part in _parts(stage, frozenset(every))]
+        all_paths = tuple(dict.fromkeys(path for target in targets for path in target))
+        parts = [
+            part for stage in pipeline for part in _written_ranges(stage, frozenset(all_paths))
+        ]
         if parts:
-            yield Written(min(parts)[0], max(end for _, end in parts), every)
+            yield Written(min(parts)[0], max(end for _, end in parts), all_paths)
         return
     for at, stage in enumerate(pipeline):
         later = (path for target in targets[at:] for path in target) if count else ()
         paths = tuple(dict.fromkeys(later))
-        for start, end in _parts(stage, frozenset(paths)):
+        for start, end in _written_ranges(stage, frozenset(paths)):
             yield Written(start, end, paths)
 
 
-def _parts(stage: Stage, paths: frozenset[str]) -> Iterator[tuple[int, int]]:
+def _written_ranges(stage: Stage, paths: frozenset[str]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a simple command that it writes into `paths`."""
     yield from stage.bodies
     if not paths or len(stage.words) < 2:
@@ -151,7 +150,7 @@ def _parts(stage: Stage, paths: frozenset[str]) -> Iterator[tuple[int, int]]:
             yield script.start, script.end
 
 
-def _targets(stage: Stage) -> Iterator[str]:
+def _target_files(stage: Stage) -> Iterator[str]:
     """Yield the files that a simple command writes."""
     yield from (path for path in stage.writes if not path.startswith("/dev/"))
     arguments = [word.value for word in stage.words[1:] if not word.value.startswith("-")]
@@ -169,42 +168,43 @@ def _targets(stage: Stage) -> Iterator[str]:
     elif stage.bodies and stage.program in shell_commands.SHELLS:
         for argument in arguments:  # `ssh host 'cat > file' <<EOF`
             for nested in stages(argument):
-                yield from _targets(nested)
+                yield from _target_files(nested)
 
 
 def _edits_in_place(stage: Stage) -> bool:
+    """Return True if a simple command is sed or perl and overwrites its files."""
     return stage.program in ("sed", "perl") and any(
         _IN_PLACE.match(word.value) for word in stage.words[1:]
     )
 
 
-def _arguments(command: list[Word]) -> list[str]:
+def _file_arguments(command: list[Word]) -> list[str]:
     """Return the words of a reading program that name files."""
     program = program_name(command[0].value)
     named = [w.value for w in command[1:] if w.value[:1] != "-" and not w.value.isdigit()]
     return named[1:] if program in _WITH_SCRIPT else named
 
 
-def _printer(stage: Stage) -> int | None:
-    """Return the word of a stage that is a program which prints files, None if there is none."""
-    for at, word in enumerate(stage.words):
+def _printer_index(stage: Stage) -> int | None:
+    """Return the index of the word that is a program which prints files; None if there is none."""
+    for index, word in enumerate(stage.words):
         name = program_name(word.value)
         if name in READ_PROGRAMS or name in _OTHER_PRINTERS:
-            options = [w.value for w in stage.words[at + 1 :] if w.value.startswith("-")]
-            silent = name in SEARCHERS and any(_NO_CONTENTS.fullmatch(o) for o in options)
+            options = [w.value for w in stage.words[index + 1 :] if w.value.startswith("-")]
+            silent = name in SEARCHERS and any(_NO_CONTENTS.fullmatch(option) for option in options)
             in_place = name == "sed" and any(_IN_PLACE.match(option) for option in options)
-            return None if silent or in_place else at
-        if at == 0 and name not in shell_commands.WRAPPERS | shell_commands.SHELLS:
+            return None if silent or in_place else index
+        if index == 0 and name not in shell_commands.WRAPPERS | shell_commands.SHELLS:
             return None
     return None
 
 
-def _tells_files(search: list[Word]) -> bool:
+def _prints_file_names(search: list[Word]) -> bool:
     """Return True if a search prints the file's name before each line."""
     options = [word.value for word in search[1:] if word.value.startswith("-")]
     if any(_NO_FILE_NAMES.fullmatch(option) for option in options):
         return False
-    files = _arguments(search)
+    files = _file_arguments(search)
     return len(files) != 1 or any(_MANY_FILES.fullmatch(option) for option in options)
 
 

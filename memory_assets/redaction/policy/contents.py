@@ -80,18 +80,20 @@ class ContentPolicy:
 
         `roots` are the directories that relative paths and globs start from.
         """
-        known, bases = tuple(paths), tuple(root for root in roots if root)
+        all_paths = tuple(paths)
+        directories = tuple(root for root in roots if root)
         if not text or _CONTENTS_TAG.fullmatch(text.strip()):
             return False
-        if known and all(self._allowlist.allows(path, bases) for path in known):
+        if all_paths and all(self._allowlist.allows(path, directories) for path in all_paths):
             return False
-        if self._any_sensitive(known, bases):
+        if self._any_sensitive(all_paths, directories):
             return True
         return self._is_large(text)
 
     def cuts(self, record: Record, project_root: str = "") -> tuple[Cut, ...]:
         """Return the ranges of `record.text` to replace, in order."""
-        text, roots = record.text, (record.cwd, project_root)
+        text = record.text
+        roots = (record.cwd, project_root)
         if not text:
             return ()
         tool = kind_of_tool(record.tool_name)
@@ -103,34 +105,36 @@ class ContentPolicy:
         elif record.kind == "tool_result":
             spans = self._result_cuts(record, tool, roots)
         elif record.kind == "attachment" and record.paths and record.subtype != "plan":
-            spans = self._whole(text, 0, record.paths, roots)
+            spans = self._whole_text_cuts(text, 0, record.paths, roots)
         else:
             spans = self._section_cuts(text, roots)
-        # what was cut before stays as it is, so that records of the lake can be redacted again
+        # earlier tags stay, so that records of the lake can be redacted again
         kept = [
             (start, end)
             for start, end in spans
             if not _CONTENTS_TAG.fullmatch(text[start:end].strip())
         ]
-        return _united(kept) if kept else ()
+        return _merge_ranges(kept) if kept else ()
 
     def command_cuts(self, command: str, roots: Iterable[str] = ()) -> tuple[Cut, ...]:
         """Return the ranges of a command to replace: contents that it writes into files."""
-        return _united(self._command_text_cuts(command, command, tuple(roots)))
+        return _merge_ranges(self._command_text_cuts(command, command, tuple(roots)))
 
     def _any_sensitive(self, paths: Iterable[str], roots: tuple[str, ...]) -> bool:
-        """Return whether one of `paths`, or what it links to, is a file of secrets."""
+        """Return True if one of `paths`, or the target of its link, is a file of secrets."""
         return any(
             is_sensitive(path) or is_sensitive(real_path(path, roots[0] if roots else ""))
             for path in paths
         )
 
-    def _is_secret(self, path: str, roots: tuple[str, ...]) -> bool:
+    def _is_forbidden(self, path: str, roots: tuple[str, ...]) -> bool:
+        """Return True if a file holds secrets and is not on the allowlist."""
         return is_sensitive(path) and not self._allowlist.allows(path, roots)
 
-    def _whole(
+    def _whole_text_cuts(
         self, text: str, start: int, paths: Iterable[str], roots: tuple[str, ...]
     ) -> Iterator[Cut]:
+        """Yield the range from `start` to the end if these contents of `paths` are to be cut."""
         if self.cut_contents(text[start:], paths, roots):
             yield start, len(text)
 
@@ -141,7 +145,7 @@ class ContentPolicy:
         begins = CONTENT_KEY.search(text)
         start = begins.end() if begins else 0
         if not text.startswith("*** Begin Patch", start):
-            return self._whole(text, start, paths, roots)
+            return self._whole_text_cuts(text, start, paths, roots)
         return [
             (begin, end)
             for path, begin, end in patch_sections(text)
@@ -156,7 +160,7 @@ class ContentPolicy:
                 return ()
             if short and record.is_error and not self._any_sensitive(record.paths, roots):
                 return ()
-            return self._whole(text, 0, record.paths, roots)
+            return self._whole_text_cuts(text, 0, record.paths, roots)
         if tool == "search":
             if not text.startswith("Found ") and self.cut_contents(text, record.paths, roots):
                 return [(0, len(text))]
@@ -167,10 +171,9 @@ class ContentPolicy:
             command = _shell_of(record.command)
             if self._shows_secrets(command, roots):
                 return [(start, len(text))]
-            if self._is_large(text) and (files := files_read(command)):
-                whole = list(self._whole(text, start, files, roots))
-                if whole:
-                    return whole
+            files = files_read(command) if self._is_large(text) else ()
+            if files and self.cut_contents(text[start:], files, roots):
+                return [(start, len(text))]
             if searches(command):
                 return self._search_cuts(text, roots)
         return self._section_cuts(text, roots)
@@ -182,14 +185,14 @@ class ContentPolicy:
         if opens_vault(command):
             return True
         return names_secrets(command) and any(
-            self._is_secret(path, roots) for path in files_shown(command)
+            self._is_forbidden(path, roots) for path in files_shown(command)
         )
 
     def _search_cuts(self, text: str, roots: tuple[str, ...]) -> Iterable[Cut]:
         """Cut the lines that a search found in files of secrets."""
         sections = [
             (begin, end)
-            for _, begin, end in match_sections(text, lambda path: self._is_secret(path, roots))
+            for _, begin, end in match_sections(text, lambda path: self._is_forbidden(path, roots))
         ]
         return [*sections, *self._section_cuts(text, roots)]
 
@@ -198,7 +201,7 @@ class ContentPolicy:
         if not has_sections(text):
             return ()
         sections = (*diff_sections(text), *patch_sections(text))
-        return [(start, end) for path, start, end in sections if self._is_secret(path, roots)]
+        return [(start, end) for path, start, end in sections if self._is_forbidden(path, roots)]
 
     def _command_text_cuts(self, text: str, command: str, roots: tuple[str, ...]) -> Iterator[Cut]:
         """Cut what a command writes; `text` holds it verbatim, or escaped in JSON or code."""
@@ -209,18 +212,19 @@ class ContentPolicy:
             or (hints(text) if is_code else names_secrets(command))
         ):
             return
-        if not _WRITES.search(text):  # looks at every character: it goes last
+        if not _WRITES.search(text):  # reads every character, so it is checked last
             return
-        at = text.find(command) if command else -1
-        if at >= 0:
-            yield from ((at + a, at + b) for a, b in self._written_cuts(command, roots))
+        command_start = text.find(command) if command else -1
+        if command_start >= 0:
+            for start, end in self._written_cuts(command, roots):
+                yield command_start + start, command_start + end
             if not is_code:
                 return
-        for literal in within_budget(_literals(text)):
+        for literal in within_budget(_closed_literals(text)):
             if "\\" not in literal.group() and not is_code:
                 continue
             shift = literal.start() + 1
-            plain, sources = _unescaped(literal.group()[1:-1])
+            plain, sources = _unescape(literal.group()[1:-1])
             for start, end in self._written_cuts(plain, roots):
                 yield shift + sources[start], shift + sources[end]
 
@@ -241,8 +245,7 @@ class ContentPolicy:
 
 
 def _tells_only_names(record: Record, tool: str) -> bool:
-    """Return True if a call's one-line answer only confirms it, or gives the reason of a
-    failure."""
+    """Return True if a call's one-line answer only confirms it, or says why it failed."""
     if tool == "read":
         return record.is_error
     return any(path in record.text for path in record.paths)
@@ -252,7 +255,7 @@ def _shell_of(command: str) -> str:
     """Return a command, and the commands that it runs if it is code that calls tools."""
     if not _calls_tools(command):
         return command
-    shells = [_unescaped(literal.group()[1:-1])[0] for literal in _literals(command)]
+    shells = [_unescape(literal.group()[1:-1])[0] for literal in _closed_literals(command)]
     return "\n".join((*shells, command))
 
 
@@ -260,11 +263,11 @@ def _calls_tools(command: str) -> bool:
     return "tools." in command and _CALLS_TOOLS.search(command) is not None
 
 
-def _literals(text: str) -> Iterator[re.Match[str]]:
+def _closed_literals(text: str) -> Iterator[re.Match[str]]:
     """Yield the closed string literals of a text.
 
-    A quote that is not closed is passed over once: up to where it was looked for, all others of
-    its kind are escaped, and not closed either.
+    An opening quote without an end is skipped. All further quotes of its kind in the range that
+    was searched are escaped and have no end either, so that they are not searched again.
     """
     position = 0
     unclosed = dict.fromkeys("\"'`", 0)
@@ -279,7 +282,7 @@ def _literals(text: str) -> Iterator[re.Match[str]]:
         position += 1
 
 
-def _unescaped(literal: str) -> tuple[str, list[int]]:
+def _unescape(literal: str) -> tuple[str, list[int]]:
     """Return the value of a string literal of JSON or JavaScript, and the position in the literal
     of each of its characters and of its end."""
     pieces: list[str] = []
@@ -298,8 +301,8 @@ def _unescaped(literal: str) -> tuple[str, list[int]]:
     return "".join(pieces), sources
 
 
-def _united(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
-    """Return the ranges in order, with those that meet or overlap joined."""
+def _merge_ranges(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    """Return the ranges in order, merged where they touch or overlap."""
     merged: list[Cut] = []
     for start, end in sorted([cut for cut in cuts if cut[0] < cut[1]]):
         if merged and start <= merged[-1][1]:

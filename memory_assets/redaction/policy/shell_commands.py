@@ -98,14 +98,14 @@ class Stage:
         return program_name(self.words[0].value) if self.words else ""
 
     def direct(self) -> Stage:
-        """The stage without `do`, `sudo` and the like before its program."""
-        at = 0
-        while at < len(self.words) - 1 and program_name(self.words[at].value) in _KEYWORDS:
-            with_value = _VALUE_OPTIONS.get(program_name(self.words[at].value), frozenset())
-            at += 1
-            while at < len(self.words) - 1 and self.words[at].value.startswith("-"):
-                at += 2 if self.words[at].value in with_value else 1
-        return replace(self, words=self.words[min(at, len(self.words) - 1) :]) if at else self
+        """Return the stage without words such as `do` and `sudo` before its program."""
+        index = 0
+        while index < len(self.words) - 1 and program_name(self.words[index].value) in _KEYWORDS:
+            value_options = _VALUE_OPTIONS.get(program_name(self.words[index].value), frozenset())
+            index += 1
+            while index < len(self.words) - 1 and self.words[index].value.startswith("-"):
+                index += 2 if self.words[index].value in value_options else 1
+        return replace(self, words=self.words[min(index, len(self.words) - 1) :]) if index else self
 
 
 def program_name(word: str) -> str:
@@ -127,12 +127,12 @@ def pipelines(stages: Iterable[Stage]) -> Iterator[list[Stage]]:
 def stages(command: str, depth: int = 0) -> Iterator[Stage]:
     """Yield the simple commands of `command` in order, each followed by those in its arguments."""
     bodies = dict(heredocs(command))
-    skeleton = _without(command, bodies.values())
+    skeleton = _blank_out(command, bodies.values())
     parsed = list(_Parser(skeleton, bodies).stages())
     yield from parsed
     if depth < _NESTING:
         for stage in within_budget(parsed):
-            yield from _nested(stage, skeleton, depth)
+            yield from _commands_in_words(stage, skeleton, depth)
 
 
 def heredocs(command: str) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -140,34 +140,35 @@ def heredocs(command: str) -> Iterator[tuple[int, tuple[int, int]]]:
     begins = list(_HEREDOC.finditer(command)) if "<<" in command else []
     if not begins:
         return
-    wanted = {begin["word"] for begin in begins}
+    end_words = {begin["word"] for begin in begins}
     ends: dict[str, list[int]] = defaultdict(list)
     for end in _ENDS.finditer(command):
-        if end["word"] in wanted:
+        if end["word"] in end_words:
             ends[end["word"]].append(end.start())
     reached = 0
     for begin in begins:
         if begin.start() < reached:
             continue
         line = command.find("\n", begin.end())
-        known = ends[begin["word"]]
-        at = bisect_left(known, max(line, reached)) if line >= 0 else len(known)
-        if at < len(known):
+        candidates = ends[begin["word"]]
+        index = bisect_left(candidates, max(line, reached)) if line >= 0 else len(candidates)
+        if index < len(candidates):
             # an empty document ends with the newline that it begins with
-            reached = max(known[at], line + 1)
+            reached = max(candidates[index], line + 1)
             yield begin.start(), (min(line + 1, reached), reached)
 
 
-def _without(command: str, stretches: Iterable[tuple[int, int]]) -> str:
+def _blank_out(command: str, ranges: Iterable[tuple[int, int]]) -> str:
+    """Return a command with blanks in these ranges."""
     pieces: list[str] = []
     position = 0
-    for start, end in stretches:
+    for start, end in ranges:
         pieces += (command[position:start], " " * (end - start))
         position = end
     return "".join((*pieces, command[position:]))
 
 
-def _nested(stage: Stage, skeleton: str, depth: int) -> Iterator[Stage]:
+def _commands_in_words(stage: Stage, skeleton: str, depth: int) -> Iterator[Stage]:
     """Yield the commands inside a stage's words: `bash -c '...'`, `"$(...)"`, backquotes."""
     most = _SHELL_AMONG if stage.program in WRAPPERS else 1  # `docker exec x sh -c`
     takes_commands = any(program_name(word.value) in SHELLS for word in stage.words[:most])
@@ -176,25 +177,28 @@ def _nested(stage: Stage, skeleton: str, depth: int) -> Iterator[Stage]:
         quoted = _QUOTED_COMMAND.match(raw) if takes_commands and " " in raw else None
         if quoted:
             inner = raw[quoted.end() :].removesuffix(quoted["quote"])
-            yield from _moved(inner, word.start + quoted.end(), None, depth)
+            yield from _commands_in_range(inner, word.start + quoted.end(), None, depth)
         elif "$(" in raw or "`" in raw:
-            yield from _substituted(word, raw, stage.program, depth)
+            yield from _commands_in_substitutions(word, raw, stage.program, depth)
     for word in stage.assigned:
         raw = skeleton[word.start : word.end]
-        yield from _substituted(word, raw, f"{raw.split('=')[0].rstrip('+')}=$", depth)
+        yield from _commands_in_substitutions(
+            word, raw, f"{raw.split('=')[0].rstrip('+')}=$", depth
+        )
 
 
-def _substituted(word: Word, raw: str, caller: str, depth: int) -> Iterator[Stage]:
+def _commands_in_substitutions(word: Word, raw: str, caller: str, depth: int) -> Iterator[Stage]:
     """Yield the commands whose output becomes part of a word."""
     declared = _ASSIGNMENT.match(raw) if caller in _DECLARATIONS else None
     if declared:
         caller = f"{declared.group()}$"
     for inner in _SUBSTITUTION.finditer(raw):
         group = inner.lastindex or 1
-        yield from _moved(inner[group], word.start + inner.start(group), caller, depth)
+        yield from _commands_in_range(inner[group], word.start + inner.start(group), caller, depth)
 
 
-def _moved(inner: str, shift: int, caller: str | None, depth: int) -> Iterator[Stage]:
+def _commands_in_range(inner: str, shift: int, caller: str | None, depth: int) -> Iterator[Stage]:
+    """Yield the commands of `inner`, a part of the command that begins at `shift`."""
     for stage in stages(inner, depth + 1):
         yield replace(
             stage,
@@ -269,8 +273,10 @@ class _Parser:
             self._stage = Stage(piped=operator in ("|", "|&"), caller=caller)
 
     def _caller(self) -> str:
-        """Return what takes the output of a substitution: a program, or `name=$`."""
-        last = self._stage.words[-1].value if self._stage.words else ""
+        """Return the receiver of a substitution's output: a program, or `name=$`."""
+        last_word = self._stage.words[-1].value if self._stage.words else ""
         program = self._stage.program
-        assigns = last.endswith("=$") and (len(self._stage.words) == 1 or program in _DECLARATIONS)
-        return last if assigns else program
+        assigns = last_word.endswith("=$") and (
+            len(self._stage.words) == 1 or program in _DECLARATIONS
+        )
+        return last_word if assigns else program

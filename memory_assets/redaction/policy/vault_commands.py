@@ -1,8 +1,8 @@
 """Detect shell commands that print secrets of a password manager or a cloud.
 
 The words of each simple command are compared with the table. Options may be anywhere. If it is
-unknown whether an option takes a value, the next word is read both as its value and as an argument,
-and either reading suffices: a secret that stays is worse than an output that is removed.
+unknown whether an option takes a value, the next word is tried both as its value and as an
+argument, and one match suffices: a secret that stays is worse than an output that is removed.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _RUNNERS = (
         " minikube rancher railway wsl & ."
     )
 ) - {"for"}
-"""Programs, and what else may begin a simple command, that run the program named later."""
+"""Programs, and other first words of a simple command, that run a program named later."""
 _RUNS_BY_SUBCOMMAND = word_set("docker kubectl oc lxc incus vagrant gcloud fly heroku compose")
 _RUN = word_set("run exec debug rsh ssh console kubectl --")
 """Programs that run others by one of these words."""
 _SSH_VALUES = word_set("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B")
 _PRINTERS = word_set("echo printf print write-output write-host cat for")
-"""Programs that print their arguments, and the loop that passes them on."""
+"""Programs that print their arguments, and the keyword of loops over them."""
 _VARIABLE = re.compile(r"(?i)\$(?:env:)?\{?(\w+)")
 _QUIET_SEARCH = re.compile(r"-[a-zA-Z]*[qc]|--(?:quiet|silent|count)")
 _MODULE = re.compile(r"(?:python|py)[\d.]*")
@@ -101,8 +101,8 @@ class _End(NamedTuple):
 
 
 _Argument = tuple[str, tuple[str, ...]]
-"""A word after the program, and the forms that it is compared in (also lower case, also the first
-of several); none for an option. A single dash is standard input, no option."""
+"""A word after the program, and the forms in which it is compared with terms (lower case, and the
+first part of each of several names); no forms for an option. A single dash is no option."""
 
 
 def opens_vault(command: str) -> bool:
@@ -117,9 +117,10 @@ def opens_vault(command: str) -> bool:
 
 
 def _opens(command: str, depth: int) -> bool:
-    kept: set[str] = set()  # variables and files that hold a secret
+    """Return True if a command, nested `depth` times, prints secrets of a vault."""
+    kept: set[str] = set()  # variables (`name=$`) and files that hold a secret
     for pipeline in within_budget(pipelines(stages(command))):
-        for stage, end in zip(pipeline, _ends(pipeline), strict=True):
+        for stage, end in zip(pipeline, _output_ends(pipeline), strict=True):
             if (
                 depth < _NESTING
                 and end.runs_input
@@ -134,7 +135,7 @@ def _opens(command: str, depth: int) -> bool:
     return bool(kept) and _prints_kept(stages(command), kept)
 
 
-def _ends(pipeline: Sequence[Stage]) -> list[_End]:
+def _output_ends(pipeline: Sequence[Stage]) -> list[_End]:
     """Return where the output of each simple command of a pipeline goes."""
     ends: list[_End] = []
     written: tuple[str, ...] = ()
@@ -165,67 +166,68 @@ def _swallows(stage: Stage) -> bool:
 
 def _prints_kept(stages: Iterable[Stage], kept: set[str]) -> bool:
     """Return True if a command prints a variable or a file that contains a secret."""
-    return any(
-        word.value in kept or any(f"{name}=$" in kept for name in _VARIABLE.findall(word.value))
-        for stage in stages
-        if (direct := stage.direct()).program in _PRINTERS | READ_PROGRAMS
-        and not stage.writes
-        and stage.caller is None
-        for word in direct.words[1:]
-    )
-
-
-def _is_vault(stage: Stage) -> bool:
-    """Return True if a simple command is one of the table."""
-    said = [word.value for word in stage.words]
-    tried = 0
-    for at in _programs(said):
-        for program in _names(said[at]):
-            tried += 1
-            if tried > _MOST_PROGRAMS:
-                return True
-            arguments = _arguments(program, said[at + 1 : at + 1 + _MOST_WORDS])
-            if _fits(_rows()[program], VALUE_OPTIONS.get(program, frozenset()), arguments):
+    printers = _PRINTERS | READ_PROGRAMS
+    for stage in map(Stage.direct, stages):
+        if stage.program not in printers or stage.writes or stage.caller is not None:
+            continue
+        for word in stage.words[1:]:
+            variables = _VARIABLE.findall(word.value)
+            if word.value in kept or any(f"{name}=$" in kept for name in variables):
                 return True
     return False
 
 
-def _programs(said: Sequence[str]) -> Iterator[int]:
-    """Yield the words of a simple command that may be the program it runs."""
-    if not said:
+def _is_vault(stage: Stage) -> bool:
+    """Return True if a simple command is one of the table."""
+    words = [word.value for word in stage.words]
+    tried = 0
+    for index in _program_indexes(words):
+        for program in _table_programs(words[index]):
+            tried += 1
+            if tried > _MOST_PROGRAMS:
+                return True
+            arguments = _arguments(program, words[index + 1 : index + 1 + _MOST_WORDS])
+            if _matches_any(_rows()[program], VALUE_OPTIONS.get(program, frozenset()), arguments):
+                return True
+    return False
+
+
+def _program_indexes(words: Sequence[str]) -> Iterator[int]:
+    """Yield the indexes of the words of a simple command that may be the program it runs."""
+    if not words:
         return
     yield 0
-    first = _bare(said[0])
+    first = _bare_program_name(words[0])
     if _MODULE.fullmatch(first):
-        yield from (at + 1 for at, word in enumerate(said[:-1]) if word == "-m")
+        yield from (index + 1 for index, word in enumerate(words[:-1]) if word == "-m")
     elif first in _RUNNERS:
         begin = 1
         if first in _RUNS_BY_SUBCOMMAND:
-            begin = next((at for at, word in enumerate(said) if word in _RUN), len(said))
+            begin = next((index for index, word in enumerate(words) if word in _RUN), len(words))
         elif first == "ssh":
-            begin = _host(said) + 1
-        yield from range(begin, len(said))
+            begin = _host_index(words) + 1
+        yield from range(begin, len(words))
 
 
-def _host(said: Sequence[str]) -> int:
-    """Return the word of `ssh ...` that is the host, which may have the name of a program."""
-    at = 1
-    while at < len(said) and said[at].startswith("-"):
-        at += 2 if said[at] in _SSH_VALUES else 1
-    return at
+def _host_index(words: Sequence[str]) -> int:
+    """Return the index of the host in the words of `ssh ...`, as it may be named like a program."""
+    index = 1
+    while index < len(words) and words[index].startswith("-"):
+        index += 2 if words[index] in _SSH_VALUES else 1
+    return index
 
 
-def _names(word: str) -> tuple[str, ...]:
+def _table_programs(word: str) -> tuple[str, ...]:
     """Return the programs of the table that a word may run."""
-    name = _bare(word)
+    name = _bare_program_name(word)
     if name.startswith(("docker-credential-", "git-credential-")):
         name = "-".join(name.split("-")[:2])
     candidates = (name, EXTENDS.get(name, ""))
     return tuple(candidate for candidate in candidates if candidate in _rows())
 
 
-def _bare(word: str) -> str:
-    """Return a program's name, given its path, package or image, without version."""
+def _bare_program_name(word: str) -> str:
+    """Return the name of a program without its path, registry and version."""
     lower = word.casefold()
     package = "@" + lower[1:].split("@")[0] if lower.startswith("@") else lower
     if package in PROGRAM_NAMES:
@@ -236,10 +238,10 @@ def _bare(word: str) -> str:
     return PROGRAM_NAMES.get(name, name)
 
 
-def _arguments(program: str, said: Sequence[str]) -> list[_Argument]:
+def _arguments(program: str, words: Sequence[str]) -> list[_Argument]:
     arguments: list[_Argument] = []
     skipped = RELEASE_TRACKS.get(program, frozenset())
-    for word in said:
+    for word in words:
         if word[:1] == "-" and len(word) > 1:
             arguments.append((word, ()))
         elif word not in skipped:
@@ -249,19 +251,22 @@ def _arguments(program: str, said: Sequence[str]) -> list[_Argument]:
     return arguments
 
 
-def _fits(rows: Iterable[_Row], with_value: frozenset[str], arguments: Sequence[_Argument]) -> bool:
+def _matches_any(
+    rows: Iterable[_Row], with_value: frozenset[str], arguments: Sequence[_Argument]
+) -> bool:
+    """Return True if a command with these arguments is in one of the rows."""
     options = [word for word, forms in arguments if not forms]
     if "--help" in options:
         return False
     return any(
-        all(_given(names, options) for names in row.needed)
-        and not any(_given(names, options) for names in row.excluded)
-        and _follows(row.terms, with_value, arguments)
+        all(_has_option(names, options) for names in row.needed)
+        and not any(_has_option(names, options) for names in row.excluded)
+        and _begins_with_terms(row.terms, with_value, arguments)
         for row in rows
     )
 
 
-def _given(names: Iterable[str], options: Iterable[str]) -> bool:
+def _has_option(names: Iterable[str], options: Iterable[str]) -> bool:
     """Return True if one of the options is given, also as `-xyz` or `--x=y`."""
     exact = frozenset(names)
     letters = {name[1] for name in exact if len(name) == 2}
@@ -274,7 +279,7 @@ def _given(names: Iterable[str], options: Iterable[str]) -> bool:
     return False
 
 
-def _follows(
+def _begins_with_terms(
     terms: Sequence[_Term | None], with_value: frozenset[str], arguments: Iterable[_Argument]
 ) -> bool:
     """Return True if the arguments begin with the terms, ignoring options between them.
@@ -284,31 +289,33 @@ def _follows(
     if not terms:
         return True
     states = {(0, False)}
-    certain = False
+    is_value = False
     for word, forms in arguments:
-        if certain:  # the value of an option that takes one
-            certain = False
+        if is_value:  # the value of an option that takes one
+            is_value = False
             continue
         if not forms:
             named = "=" not in word
-            certain = named and word in with_value
-            if named and not certain and word != "--":
+            is_value = named and word in with_value
+            if named and not is_value and word != "--":
                 states |= {(met, True) for met, _ in states}
             continue
-        after: set[tuple[int, bool]] = set()
+        next_states: set[tuple[int, bool]] = set()
         for met, may_be_value in states:
             if may_be_value:
-                after.add((met, False))
-            after.update((reached, False) for reached in _next(terms, met, forms))
-        if (len(terms), False) in after:
+                next_states.add((met, False))
+            next_states.update((reached, False) for reached in _terms_met_after(terms, met, forms))
+        if (len(terms), False) in next_states:
             return True
-        if not after:
+        if not next_states:
             return False
-        states = after
+        states = next_states
     return False
 
 
-def _next(terms: Sequence[_Term | None], met: int, forms: Sequence[str]) -> Iterator[int]:
+def _terms_met_after(
+    terms: Sequence[_Term | None], met: int, forms: Sequence[str]
+) -> Iterator[int]:
     """Yield the number of terms met after an argument; None as a term matches any number."""
     term = terms[met]
     if term is not None:
@@ -316,18 +323,18 @@ def _next(terms: Sequence[_Term | None], met: int, forms: Sequence[str]) -> Iter
             yield met + 1
         return
     yield met
-    yield from _next(terms, met + 1, forms)
+    yield from _terms_met_after(terms, met + 1, forms)
 
 
 @cache
 def _rows() -> Mapping[str, list[_Row]]:
-    """Return the table's rows by program."""
+    """Return the rows of the table by program."""
     by_program: dict[str, list[_Row]] = defaultdict(list)
-    for programs, *rest in VAULT_COMMANDS:
-        options = [word for word in rest if word[0] == "-" and len(word) > 1]
-        without = [word[1:] for word in rest if word[0] == "~"]
+    for programs, *words in VAULT_COMMANDS:
+        options = [word for word in words if word[0] == "-" and len(word) > 1]
+        without = [word[1:] for word in words if word[0] == "~"]
         row = _Row(
-            tuple(_term(word) for word in rest if word[0] not in "-~" or word == "-"),
+            tuple(_term(word) for word in words if word[0] not in "-~" or word == "-"),
             tuple(frozenset(word.split("|")) for word in options),
             tuple(frozenset(word.split("|")) for word in without),
         )
@@ -351,8 +358,8 @@ def _term(word: str) -> _Term | None:
 
 @cache
 def _hints() -> re.Pattern[str]:
-    """Return what matches, in every command that names a program of the table, that name."""
-    known = {*_rows(), *EXTENDS}
-    known |= {name for name, program in PROGRAM_NAMES.items() if program in known}
-    longest_first = sorted(known, key=len, reverse=True)
+    """Return a pattern of the names of all programs of the table."""
+    names = {*_rows(), *EXTENDS}
+    names |= {name for name, program in PROGRAM_NAMES.items() if program in names}
+    longest_first = sorted(names, key=len, reverse=True)
     return re.compile(rf"(?<![\w.-])(?:{any_of(longest_first)})(?!\w)")

@@ -1,4 +1,4 @@
-"""Finds values that are given to names which speak of secrets, in every common syntax.
+"""Find the values assigned to names of secrets, in every common syntax.
 
 `KEY=value` (env, shell, INI), `key: value` (YAML, headers), `"key": "value"` (JSON, also
 escaped), `key = "value"` and `key: str = "value"` (code, TOML), `f("key", "value")`,
@@ -141,7 +141,8 @@ _CERTAIN_BITS = 40
 
 
 class Assignment(NamedTuple):
-    """The result at a keyword: the secret's range, if there is one, and where to continue."""
+    """The result at a keyword: where to continue, and the secret's range and rule, "" if it is
+    none."""
 
     resume: int
     start: int = 0
@@ -152,8 +153,8 @@ class Assignment(NamedTuple):
 def find_assignment(text: str, position: int) -> Assignment | None:
     """Return the secret assigned to the name around `position`; None if nothing is assigned.
 
-    `resume` skips further keywords of the same name, and a long value that is no secret: looking at
-    it again from every keyword inside it would be quadratic.
+    `resume` is after further keywords of the same name, and after a long value that is no secret:
+    judging it again at each keyword in it would take quadratic time.
     """
     after = _AFTER.match(text, position)
     preceding = text[max(position - 49, 0) : position]
@@ -161,7 +162,8 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return None
     before = _NAME_BEFORE.match(preceding[::-1])
     head = before.group()[::-1] if before is not None else ""
-    first, name = position - len(head), head + after["name"]
+    first = position - len(head)
+    name = head + after["name"]
     if not _is_assignment(text, first, name, after):
         return None
     kind = name_kind(name.strip(".-"))
@@ -177,8 +179,8 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     start, end, quoted = span
     value = text[start:end]
     if of_number:
-        found = (start, end, RULES[NameKind.PASSWORD]) if is_number(value) else ()
-        return Assignment(end if found else after.end(), *found)
+        number = Assignment(end, start, end, RULES[NameKind.PASSWORD])
+        return number if is_number(value) else Assignment(after.end())
     if ")" in after["close"] and values.is_checksum(text[max(first - 140, 0) : first], value):
         return None
     if quoted and (kind is NameKind.PASSWORD or end - start >= _SHORTEST_TOKEN):
@@ -197,30 +199,29 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return Assignment(after.end())
     if _is_given(text, first, (name, kind), after, (start, end), quoted):
         return Assignment(end, start, end, RULES[kind])
-    is_long = not quoted and end - start > _LONG_VALUE
-    passed = Assignment(end if is_long else after.end())
+    no_secret = Assignment(after.end() if quoted or end - start <= _LONG_VALUE else end)
     if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
         (text[start - 6 : start - 1].lower() == "basic" and values.is_basic_credential(value))
         or _is_query_value(text, first, value, kind)
         or _is_header_value(name, after["sep"], value)
         or (_OF_PHRASES.search(name) is not None and _is_of_words(value, quoted))
     ):
-        return passed
+        return no_secret
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
-        return passed
+        return no_secret
     return Assignment(end, start, end, RULES[kind])
 
 
 def _has_no_sign(text: str, after: re.Match[str], preceding: str) -> bool:
-    """Return whether a blank follows the name, and it is no flag, nor `PASSWORD '...'`."""
+    """Return True if a blank follows the name, and it is neither a flag nor `PASSWORD '...'`."""
     first = text[after.end() : after.end() + 1]
     return after.lastgroup == "space" and "-" not in preceding and first not in _QUOTES
 
 
 def _end_of_joined(text: str, end: int) -> int:
     """Return the end of the literals that code joins to the one that ends at `end`."""
-    rest = _JOINED.match(text, end)
-    return rest.end() if rest else end
+    joined = _JOINED.match(text, end)
+    return joined.end() if joined else end
 
 
 def _end_of_list(text: str, end: int) -> int:
@@ -296,17 +297,17 @@ def _is_given(
     span: tuple[int, int],
     quoted: bool,
 ) -> bool:
-    """Return True if the value is a secret because its name says so, and its place lets little else
-    be there."""
+    """Return True if the value is a secret because its name means one and its place rarely holds
+    anything else."""
     name, kind = named
     in_form = name == "pwd" and text[first - 1 : first] in ("?", "&")
     outer = _OUTER.search(text, max(first - 40, 0), first)
-    said = f"{outer['name']}_{name}" if outer is not None else name.strip(".-")
+    full_name = f"{outer['name']}_{name}" if outer is not None else name.strip(".-")
     if name.startswith("--"):
-        said = said.removeprefix("new-")
+        full_name = full_name.removeprefix("new-")
     if not (
         in_form
-        or says_secret(said)
+        or says_secret(full_name)
         or (name == "PASS" and after["sep"] == "=")
         or (
             name.lower() in _OF_LOGINS
@@ -315,7 +316,7 @@ def _is_given(
         )
     ):
         return False
-    place = _place(text, first, name, after, span, quoted)
+    place = _place_of_value(text, first, name, after, span, quoted)
     if kind is not NameKind.PASSWORD:
         if values.is_hex(text[slice(*span)]):
             return False
@@ -333,7 +334,7 @@ def _is_beside_login(text: str, first: int, end: int) -> bool:
     return _LOGIN.search(around) is not None and "fail" not in around.lower()
 
 
-def _place(
+def _place_of_value(
     text: str, first: int, name: str, after: re.Match[str], span: tuple[int, int], quoted: bool
 ) -> Place | None:
     """Return where the value stands; None among code."""
@@ -454,7 +455,7 @@ def _value_span(text: str, first: int, start: int, name: str) -> tuple[int, int,
     quote = _QUOTE.match(text, start)
     if quote is not None:
         opening = quote.end()
-        end = _closing(text, opening, quote[1])
+        end = _quoted_end(text, opening, quote[1])
         if end is not None:
             scheme = _SCHEME.match(text, opening, end)
             return (scheme.end() if scheme else opening), end, True
@@ -488,7 +489,7 @@ def _end_of_line_value(text: str, first: int, start: int, name: str) -> int:
     return certain.end() if says_secret(name.strip(".-")) else 0
 
 
-def _closing(text: str, opening: int, quote: str) -> int | None:
+def _quoted_end(text: str, opening: int, quote: str) -> int | None:
     """Return the end of the quoted value, or None if it does not end on this line."""
     limit = opening + _LONGEST_VALUE
     line_end = text.find("\n", opening, limit)

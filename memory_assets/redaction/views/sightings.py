@@ -1,8 +1,8 @@
 """Find the secrets of a text, in its plain form and in every view of it.
 
-One view joins tokens that were broken by a line end. Terminals and mail programs break lines at a
-width; a token is then at the end of one line and at the beginning of the next, after an indent, a
-quote mark, a diff's sign or a line number. Only findings across a joint are used.
+One view joins tokens that were broken by a line end. Terminals and mail programs wrap lines at a
+width; a token then continues on the next line, after an indent, a quote mark, a diff's sign or a
+line number. Only findings across a joint are used.
 """
 
 from __future__ import annotations
@@ -60,12 +60,14 @@ _TOKEN_CHARACTERS = f"{ascii_letters}{digits}+/_-.~%@#!$^*"
 _DIGIT = re.compile(r"[0-9]")
 _WORDS = re.compile(r"[A-Z]?[a-z]*(?:[-_/.][A-Z]?[a-z]*)*[.]*")
 _CONTEXT = 300
+"""Characters before and after a joint that are part of a window."""
 _BETWEEN = ";\n"
 """Separates windows, so that the end of one is not read as a name of the next (as a padding `=`
 would be)."""
 _DIGEST = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96,128}")
 """After a name at the end of a line: a list of checksums, not a broken token."""
 _SUBCHAINS = 4
+"""Joints, from a chain's start, of which every part is tried by itself."""
 
 
 class Joint(NamedTuple):
@@ -84,7 +86,7 @@ def line_joined(text: str, line_ends: Sequence[int] | None = None) -> View | Non
     joints = [joint for end in line_ends if (joint := _joint(text, end)) is not None]
     if not joints:
         return None
-    windows = [list(_kept(text, group)) for group in _windows(joints)]
+    windows = [list(_window_ranges(text, group)) for group in _windows(joints)]
     plain = _BETWEEN.join("".join(text[s:e] for s, e in spans) for spans in windows)
     return View(plain, lambda: _of_windows(windows), across_joints=True)
 
@@ -114,13 +116,14 @@ def _windows(joints: list[Joint]) -> Iterator[list[Joint]]:
     chain: list[Joint] = []
     for joint in joints:
         if chain and joint.left != chain[-1].end:
-            yield from _parts(chain)
+            yield from _chain_parts(chain)
             chain = []
         chain.append(joint)
-    yield from _parts(chain)
+    yield from _chain_parts(chain)
 
 
-def _parts(chain: list[Joint]) -> Iterator[list[Joint]]:
+def _chain_parts(chain: list[Joint]) -> Iterator[list[Joint]]:
+    """Yield a chain of joints, and its parts among the first `_SUBCHAINS` joints."""
     yield chain
     if len(chain) > 1:
         for start in range(min(len(chain), _SUBCHAINS)):
@@ -140,15 +143,16 @@ def _of_windows(windows: list[list[tuple[int, int]]]) -> Iterator[Piece]:
         length += len(_BETWEEN)
 
 
-def _kept(source: str, group: list[Joint]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges that make a window: the end of a line, whole parts, the rest of a line."""
-    first, last = group[0], group[-1]
-    position = max(source.rfind("\n", 0, first.left) + 1, first.left - _CONTEXT)
+def _window_ranges(source: str, group: list[Joint]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges that form a window: the end of a line, whole parts, the rest of a line."""
+    first_left = group[0].left
+    position = max(source.rfind("\n", 0, first_left) + 1, first_left - _CONTEXT)
     for joint in group:
         yield position, joint.left
         position = joint.right
-    line_end = source.find("\n", last.end)
-    yield position, min(len(source) if line_end < 0 else line_end, last.end + _CONTEXT)
+    last_end = group[-1].end
+    line_end = source.find("\n", last_end)
+    yield position, min(len(source) if line_end < 0 else line_end, last_end + _CONTEXT)
 
 
 DEEPEST = 3
@@ -172,7 +176,7 @@ def find_secrets(scanner: Scanner, text: str, clues: Clues | None = None) -> lis
 
     `clues` are the result of `scanner.look`, if it was called before.
     """
-    edits = _sightings(scanner, text, DEEPEST, scanner.look(text) if clues is None else clues)
+    edits = _find_at_depth(scanner, text, DEEPEST, scanner.look(text) if clues is None else clues)
     if not edits or "<redacted" not in text:
         return edits
     inert = Inert(text)
@@ -186,34 +190,35 @@ def find_secrets(scanner: Scanner, text: str, clues: Clues | None = None) -> lis
     return kept
 
 
-def _sightings(scanner: Scanner, text: str, depth: int, clues: Clues) -> list[Edit]:
+def _find_at_depth(scanner: Scanner, text: str, depth: int, clues: Clues) -> list[Edit]:
+    """Return the secrets of `text` and of its views, which may be nested `depth` times."""
     asks = clues.asks if depth else 0
     coloured = without_terminal_escapes(text) if asks & COLOURED else None
     edits: list[Edit] = []
     if coloured is None or "\x1b]" in text:  # a title or link is hidden text
         edits += [Edit(*span, text[span.start : span.end]) for span in scanner.confirm(text, clues)]
     if coloured is not None:
-        return edits + _through(coloured, text, scanner, depth)
+        return edits + _find_in_view(coloured, text, scanner, depth)
     if asks & _VIEWS:
         for ask, reading in _READINGS:
             if asks & ask:
                 view = reading(text)
                 if view is not None:
-                    edits += _through(view, text, scanner, depth)
+                    edits += _find_in_view(view, text, scanner, depth)
         view = line_joined(text, clues.joints) if asks & JOINED else None
         if view is not None:
-            edits += _through(view, text, scanner, depth)
+            edits += _find_in_view(view, text, scanner, depth)
     return edits
 
 
-def _through(view: View, text: str, scanner: Scanner, depth: int) -> list[Edit]:
+def _find_in_view(view: View, text: str, scanner: Scanner, depth: int) -> list[Edit]:
     """Return the secrets in a view of `text`, as edits of `text`."""
     check_budget()
     edits: list[Edit] = []
     clues = scanner.look(view.text)
     if clues is NO_CLUES:
         return edits
-    for edit in _sightings(scanner, view.text, depth - 1, clues):
+    for edit in _find_at_depth(scanner, view.text, depth - 1, clues):
         if edit.rule == TIMED_OUT:  # it stands for what could not be looked at
             return [Edit(0, len(text), TIMED_OUT, "")]
         span = view.original_span(edit.start, edit.end)

@@ -1,7 +1,7 @@
 """Views: other forms of a text, which show secrets that its plain form hides.
 
-A view is made only if a cheap search calls for it. Its text is made at once, the mapping back only
-if something was found.
+A view is built only if a cheap search calls for it: its text at once, the mapping back to the
+source on the first finding.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """A part of a view: its start there, and the range of the source it was made from.
+    """A part of a view: its start in the view, and the range of the source that it represents.
 
-    `per` characters of the view are made from `of` characters of the source: 1 of 1 for copied
-    text, 3 of 4 for base64; `per` is 0 if the range is decoded as a whole. `after_gap`: the view's
-    text goes on elsewhere in the source here. `after_joint`: a line end was left out before it.
+    `per` characters of the view represent `of` characters of the source: 1 of 1 for copied text, 3
+    of 4 for base64; `per` is 0 if the range is decoded as a whole. `after_gap`: the source between
+    this piece and the one before is not in the view. `after_joint`: a line end before it is left
+    out.
     """
 
     start: int
@@ -36,10 +37,10 @@ class Piece(NamedTuple):
 
 
 class View:
-    """A text made from another one, with the mapping back.
+    """A text derived from a source, with the mapping back.
 
-    `rule` is what findings are called; "" leaves them their own rule. If it is `across_joints`,
-    only what was found across a joint counts.
+    `rule` replaces the rule of findings; "" keeps their own. `across_joints`: only findings across
+    a joint count.
     """
 
     def __init__(
@@ -53,16 +54,16 @@ class View:
         """`pieces` returns the view's pieces in order, the first at 0."""
         self.text = text
         self.rule = rule
-        self._make = pieces
+        self._read_pieces = pieces
         self._across_joints = across_joints
         self._pieces: list[Piece] = []
         self._starts: list[int] = []
 
     def original_span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the range of the source for `start` to `end` of the view; None if that is not one
-        range, or does not count."""
+        """Return the range of the source for `start` to `end` of the view; None if that has a gap,
+        or must cross a joint and does not."""
         if not self._pieces:
-            self._pieces = list(self._make())
+            self._pieces = list(self._read_pieces())
             self._starts = [piece.start for piece in self._pieces]
         first = bisect_right(self._starts, start) - 1
         last = bisect_right(self._starts, end - 1) - 1

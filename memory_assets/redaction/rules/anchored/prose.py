@@ -131,13 +131,13 @@ _DIRECTLY = re.compile(
 )
 
 
-def _given_after(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
+def _values_after(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield what follows a word in any script: directly behind a sign or a verb without a blank,
     as a value is judged that is assigned; else as a sentence tells it."""
-    given = _DIRECTLY.match(text, word.end())
+    assigned = _DIRECTLY.match(text, word.end())
     accept = drawn_or_chosen if word.group().lower() in _FOREIGN_KEYS else spoken_password
-    if given is not None and accept(given["secret"]):
-        yield given.span("secret")
+    if assigned is not None and accept(assigned["secret"]):
+        yield assigned.span("secret")
     yield from told_at(text, word)
 
 
@@ -153,7 +153,7 @@ PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
-    rule_above("foreign-password", "??", _given_after,
+    rule_above("foreign-password", "??", _values_after,
                _each_case("ログイン|登录|와이파이|" + FOREIGN), "ops пароль " + FILL[3:15]),
     rule("foreign-secret", "??", bool,
          r"(?:ключ|токен|密钥)[^\n:=]{0,24}[:=][ ]?(?P<secret>[0-9a-f]{32,64})(?!\w)",

@@ -19,12 +19,21 @@ from memory_assets.redaction.rules.judging.phrases import (
 )
 from memory_assets.redaction.rules.judging.written import is_identifier
 
-NOTHING, WORD, UNUSUAL, LIKELY, CLEAR, CERTAIN = range(6)
-"""How much a value looks like a password: not at all; like a plain word; in a form that names have
-as well; in one that names seldom have; in one that sentences have only for passwords; in one that
-nothing else has."""
+# How much a value looks like a password.
+NOTHING = 0
+WORD = 1
+"""It is a plain word."""
+UNUSUAL = 2
+"""Names often have this form, too."""
+LIKELY = 3
+"""Names seldom have this form."""
+CLEAR = 4
+"""In sentences only passwords have this form."""
+CERTAIN = 5
+"""Nothing but a password has this form."""
 
-_SHORTEST, _LONGEST = 5, 60
+_SHORTEST = 5
+_LONGEST = 60
 _LETTERS = re.compile(r"[A-ZÄÖÜ]?[^\W\dA-Z_]+|[A-Z]+|[^\W\d_]+")
 _SIGN = re.compile(
     r"(?<=[^\W_]{2})[!#$&*^~%+?;@][!#$&*]?(?=\w{2})|(?<=[^\W\d_]{4})[!?#&+]\d+$|(?<=\w{2})[!#$]{1,3}$|(?<=\w{4})\*$"
@@ -51,7 +60,10 @@ _NO_VALUE = re.compile(
 )
 """Addresses, paths, options, placeholders, files, numbers of tickets."""
 _LONG_WORD = 10
-_LONG_DRAWN, _DRAWN = 14, 8
+_LONG_DRAWN = 14
+"""Bits of evidence from which a value is certainly random."""
+_DRAWN = 8
+"""Bits of evidence from which a value looks random."""
 
 
 @lru_cache(maxsize=4_096)  # a session has most of its names in many texts
@@ -63,10 +75,10 @@ def shape(value: str) -> int:
     pieces = _LETTERS.findall(value)
     if not pieces or max(map(len, pieces)) < 3:
         return LIKELY if _is_drawn(value) or _SHORT_DRAWN.fullmatch(value) else NOTHING
-    unsaid = [word for word in pieces if len(word) > 2 and not is_told_of(word)]
+    uncommon = [word for word in pieces if len(word) > 2 and not is_told_of(word)]
     has_digit = values.has_digit(value)
     signs = _SIGN.search(value) is not None
-    if not unsaid:
+    if not uncommon:
         if signs:
             return LIKELY if has_digit or len(pieces) > 1 else WORD
         if has_digit and len(pieces) == 1:
@@ -89,6 +101,7 @@ def shape(value: str) -> int:
 
 
 def _is_other(value: str) -> bool:
+    """Return True if `value` has the form of something else than a password."""
     return (
         _NO_VALUE.search(value) is not None
         or _OTHER_THINGS.fullmatch(value) is not None
@@ -104,23 +117,23 @@ def _is_other(value: str) -> bool:
 
 
 def _joined(value: str, pieces: list[str], joints: list[str], has_digit: bool) -> int:
-    """Judge words and numbers with hyphens, dots or underscores between them."""
+    """Return the `shape` of words and numbers with hyphens, dots or underscores between them."""
     if min(map(len, pieces)) < 2 and not has_digit:
         return NOTHING
     if any(map(is_technical, pieces)):
         return NOTHING
-    told = is_listed if value[0].isupper() else is_told_of
-    said = sum(len(word) < 3 or told(word) for word in pieces)
-    ends = told(pieces[-1]) or (is_type(pieces[-1]) and value.islower())
-    if not has_digit and (ends or value.isupper() or _HUMP.search(value)):
+    is_known = is_listed if value[0].isupper() else is_told_of
+    known_count = sum(len(word) < 3 or is_known(word) for word in pieces)
+    ends_with_known = is_known(pieces[-1]) or (is_type(pieces[-1]) and value.islower())
+    if not has_digit and (ends_with_known or value.isupper() or _HUMP.search(value)):
         return NOTHING
     if has_digit:
         if _is_drawn(value):
             return CLEAR
-        if said * 2 > len(pieces) or (value.isupper() and max(map(len, pieces)) < 4):
+        if known_count * 2 > len(pieces) or (value.isupper() and max(map(len, pieces)) < 4):
             return UNUSUAL
         return LIKELY
-    if said * 3 > len(pieces):
+    if known_count * 3 > len(pieces):
         return UNUSUAL if len(pieces) > 2 and "-" in joints else NOTHING
     capital = value.lower() != value
     if "-" not in joints:
@@ -129,7 +142,7 @@ def _joined(value: str, pieces: list[str], joints: list[str], has_digit: bool) -
 
 
 def _numbered(value: str, pieces: list[str]) -> int:
-    """Judge letters and digits without a sign."""
+    """Return the `shape` of letters and digits without a sign."""
     numbered = _NUMBERED.fullmatch(value)
     if numbered is not None:
         word = value[: numbered.start("number")]
@@ -138,14 +151,17 @@ def _numbered(value: str, pieces: list[str]) -> int:
             return UNUSUAL if value[0].isupper() or many else WORD
         if word.isupper():
             return UNUSUAL if many and len(word) > _SHORTEST else WORD
-        return CLEAR if many else LIKELY if len(word) >= _LONG_WORD else UNUSUAL
+        if many:
+            return CLEAR
+        return LIKELY if len(word) >= _LONG_WORD else UNUSUAL
     if is_generated(value, _LONG_DRAWN):
         return CERTAIN
     if _is_drawn(value):
         return CLEAR
     if _LEET.search(value) is not None and sum(map(len, pieces)) > 4:
-        camel = re.fullmatch(r"[a-z]+\d*(?:[A-Z][a-z]+\d*)+", value)
-        return WORD if camel else LIKELY if value.lower() != value else CLEAR
+        if re.fullmatch(r"[a-z]+\d*(?:[A-Z][a-z]+\d*)+", value):  # camel case
+            return WORD
+        return LIKELY if value.lower() != value else CLEAR
     return NOTHING if value.isupper() else UNUSUAL
 
 

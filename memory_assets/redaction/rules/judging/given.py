@@ -1,8 +1,8 @@
-"""Judge what stands behind a name that says without doubt that its value is a secret.
+"""Judge the value of a name that can only be the name of a secret.
 
-Such a value may look like anything, so only the exceptions are judged: what stands in place of a
-secret, says how it is or where to find it, or is code. One judgement for assignments, labels,
-tables, settings, elements and options.
+Such a value may look like anything, so only exceptions are judged: placeholders, descriptions of
+the secret or of where it is, and code. Assignments, labels, tables, settings, elements and options
+share this judgement.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memory_assets.word_lists import word_set
 
 
 class Place(IntEnum):
-    """How much else than a secret may stand in a place."""
+    """Places of a value; the higher, the less likely is anything but a secret."""
 
     LITERAL = 0
     """In quotes, in code and in files of labels."""
@@ -38,7 +38,8 @@ class Place(IntEnum):
     """Nothing else can stand here: all of an element."""
 
 
-_SHORTEST, _LONGEST = 4, 200
+_SHORTEST = 4
+_LONGEST = 200
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HUMPS = re.compile(r"[^\W\d_a-zß-ÿ]?[a-zß-ÿ]+|[^\W\d_]+")
 _STANDS_FOR = re.compile(
@@ -107,8 +108,8 @@ _DRAWN = 12
 
 @lru_cache(maxsize=4_096)
 def is_given(value: str, place: Place) -> bool:
-    """Return True if `value`, without quotes, is a secret in this place behind a name for
-    passwords, and not what stands in place of one."""
+    """Return True if `value`, without quotes, in this place after a name for passwords, is a secret
+    and no placeholder."""
     if not _SHORTEST <= len(value) <= _LONGEST or not any(map(str.isalnum, value)):
         return False
     value = _ESCAPED.sub("", value)
@@ -156,10 +157,10 @@ def is_number(value: str) -> bool:
 def is_name(value: str) -> bool:
     """Return True if `value` is what labels, messages and names in code are made of."""
     humps = [hump.lower() for hump in _HUMPS.findall(value)]
-    said = [is_said(hump) or hump in _OF_THINGS for hump in humps]
-    if all(said):
+    are_common = [is_said(hump) or hump in _OF_THINGS for hump in humps]
+    if all(are_common):
         return True
-    if value.count("-") > 2 and 2 * sum(said) >= len(said) and _LABEL.search(value):
+    if value.count("-") > 2 and 2 * sum(are_common) >= len(are_common) and _LABEL.search(value):
         return True
     if values.has_digit(value) or not value.replace("-", "").replace("_", "").isalpha():
         return False
@@ -168,9 +169,12 @@ def is_name(value: str) -> bool:
     if is_type(humps[-1]) and value[0].islower():
         return True
     if "-" in value and "_" not in value and not any(map(str.isupper, value)):
-        return _LABEL.search(value) is not None and 2 * sum(said) >= len(said)
-    unsure = said[-1] or 2 * sum(said) > len(said) if "_" in value else said[0]
-    return unsure or _LABEL.search(value) is not None or value.isupper()
+        return _LABEL.search(value) is not None and 2 * sum(are_common) >= len(are_common)
+    if "_" in value:
+        mostly_common = are_common[-1] or 2 * sum(are_common) > len(are_common)
+    else:
+        mostly_common = are_common[0]
+    return mostly_common or _LABEL.search(value) is not None or value.isupper()
 
 
 def is_passphrase(value: str, *, quoted: bool) -> bool:

@@ -201,12 +201,12 @@ def name_kind(name: str) -> NameKind:
         return NameKind.TOKEN
     vendor = has_vendor(name)
     if "key" in parts or last == "keys":
-        known = (
+        is_qualified = (
             _any_of(_ALL_VENDORS).search(lower_ascii(name))
             or len(parts) == 1
             or KEY_QUALIFIERS.intersection(parts)
         )
-        return NameKind.TOKEN if known else NameKind.VENDOR
+        return NameKind.TOKEN if is_qualified else NameKind.VENDOR
     keylike = last in KEYLIKE and name[-len(last) - 1 : -len(last)] in ("_", "-")
     return NameKind.VENDOR if vendor or keylike else NameKind.PLAIN
 

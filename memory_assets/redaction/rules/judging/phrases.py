@@ -128,13 +128,15 @@ def is_technical(value: str) -> bool:
     """Return True if `value` is the name of a type, an algorithm, a store or a program, also with a
     number: `varchar255`, `Chrome90`, `PBKDF2WithHmac`; not with a word besides
     (`docker99kessel`, `python3Kessel!`)."""
-    first, *others = _LETTERS.findall(value) or [""]
-    besides = [
-        other.lower()
-        for other in others
-        if len(other) >= _SHORTEST_WORD and (other.islower() or not value.isalnum())
+    first, *later_pieces = _LETTERS.findall(value) or [""]
+    further_words = [
+        piece.lower()
+        for piece in later_pieces
+        if len(piece) >= _SHORTEST_WORD and (piece.islower() or not value.isalnum())
     ]
-    return _LETTERS.match(value) is not None and _TECHNICAL.issuperset([first.lower(), *besides])
+    return _LETTERS.match(value) is not None and _TECHNICAL.issuperset(
+        [first.lower(), *further_words]
+    )
 
 
 def is_type(word: str) -> bool:
@@ -277,16 +279,16 @@ def look_of(value: str) -> Look:
         or _NO_VALUE.search(value) is not None
     ):
         return Look.NONE
-    lower = [part.lower() for word in words for part in _HUMPS.findall(word)]
-    known = [
-        is_said(part) or part in _COUNTED or part in _TECHNICAL for part in lower if len(part) > 2
+    parts = [part.lower() for word in words for part in _HUMPS.findall(word)]
+    are_common = [
+        is_said(part) or part in _COUNTED or part in _TECHNICAL for part in parts if len(part) > 2
     ]
     leet = (_LEET.search(value) is not None and value.lower() != value) or _LEET_WORD.search(value)
     digits = sum(map(str.isdigit, value))
     strange = _STRANGE.search(value) is not None
     joined = any(sign in value for sign in "-_.")
     capital = _CAPITAL.search(value) is not None
-    if all(known) and not values.is_chosen(value):
+    if all(are_common) and not values.is_chosen(value):
         dated = capital and joined and digits > 1 and len(words) > 1
         return Look.MIXTURE if dated else Look.NONE
     if is_technical(value) or _MIXED_NOT.match(value) or OF_CODE.search(value):
@@ -299,11 +301,11 @@ def look_of(value: str) -> Look:
         return Look.WORDS if "-" in value else Look.NONE
     if values.is_identifier_of_something(value) and not leet:
         return Look.NONE
-    if strange or (leet and not any(known)) or not value.isascii():
+    if strange or (leet and not any(are_common)) or not value.isascii():
         return Look.CHOSEN
-    if capital and not any(known) and (joined or digits > 1 or len(words[0]) > 5):
+    if capital and not any(are_common) and (joined or digits > 1 or len(words[0]) > 5):
         return Look.CHOSEN
-    if not joined and not any(known) and digits > 2:
+    if not joined and not any(are_common) and digits > 2:
         return Look.CHOSEN
     return Look.MIXTURE
 

@@ -71,25 +71,25 @@ def find_before(text: str, position: int) -> tuple[int, int] | None:
     window = text[max(position - REACH, 0) : position]
     if noun is None or _ENDS_LINKED.search(window[-120:]) is None:
         return None
-    said = _BEFORE.search(window)
-    if said is None:
+    mention = _BEFORE.search(window)
+    if mention is None:
         return None
-    value = said["value"]
+    value = mention["value"]
     if noun["password"]:
         is_secret = _is_password(value) or (
             _says_password(noun)
             and (
                 likely_password(value)
                 or is_mixture(value)
-                or (_USED.search(window[: said.start()]) and is_given(value, Place.LINE))
+                or (_USED.search(window[: mention.start()]) and is_given(value, Place.LINE))
             )
         )
     else:
-        is_secret = said["article"] is not None and is_generated(value, _TOKEN_BITS)
-    linked = noun["password"] or said["article"] or " in as " in said.group()
+        is_secret = mention["article"] is not None and is_generated(value, _TOKEN_BITS)
+    linked = noun["password"] or mention["article"] or " in as " in mention.group()
     if not is_secret and not (linked and values.is_hex(value) and len(value) >= _SHORTEST_HEX):
         return None
-    start = position - len(window) + said.start("value")
+    start = position - len(window) + mention.start("value")
     return start, start + len(value)
 
 

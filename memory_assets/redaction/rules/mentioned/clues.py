@@ -1,4 +1,4 @@
-"""What speaks for and against a value's being the password that a sentence tells.
+"""Clues for and against a value being the password that a sentence mentions.
 
 Each clue is a text such as `left=is`; how much each weighs was fitted to sentences of several
 authors and to transcripts (`benchmarks/told_fit.py`) and stands in `weights.txt`: if all together
@@ -11,6 +11,7 @@ weighed.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -27,9 +28,9 @@ WEIGHTS = {
         for line in Path(__file__).with_name("weights.txt").read_text("utf-8").splitlines()
     )
 }
-"""What each clue weighs, in hundredths: sums of whole numbers do not depend on their order."""
+"""The weight of each clue in hundredths; sums of whole numbers do not depend on their order."""
 LEAST = 50
-"""What is taken weighs that: odds of five to three, whose logarithm is 0.51."""
+"""Least total weight of a password: the logarithm, 0.51, of odds of five to three."""
 BASE = "base"
 """The clue that every value has."""
 UNSPACED = r"\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
@@ -153,7 +154,10 @@ class Cue:
 
     def __init__(self, text: str, start: int, end: int, kind: str) -> None:
         """Note where it is."""
-        self.text, self.start, self.end, self.kind = text, start, end, kind
+        self.text = text
+        self.start = start
+        self.end = end
+        self.kind = kind
 
     @cached_property
     def word(self) -> str:
@@ -168,20 +172,20 @@ class Cue:
     @cached_property
     def clues(self) -> list[str]:
         """The clues that all values around share: which word it is, and prose or code."""
-        text, position, start, kind = self.text, self.start, self.end, self.kind
-        line_start = max(text.rfind("\n", max(position - 200, 0), position) + 1, position - 200)
-        line_end = text.find("\n", start, start + 200)
-        line = text[line_start : line_end if line_end >= 0 else start + 200]
+        text, start, end = self.text, self.start, self.end
+        line_start = max(text.rfind("\n", max(start - 200, 0), start) + 1, start - 200)
+        line_end = text.find("\n", end, end + 200)
+        line = text[line_start : line_end if line_end >= 0 else end + 200]
         signs = len(CODE.findall(line)) * 100 // max(len(line), 20)
-        code = 0 if not signs else 1 if signs < 3 else 2 if signs < 7 else 3
+        code = bisect_right((1, 3, 7), signs)
         plain = len(PLAIN_WORD.findall(line))
-        prose = 0 if plain < 2 else 1 if plain < 5 else 2
-        before = atoms_of(text[max(0, position - 30) : position])
+        prose = bisect_right((2, 5), plain)
+        before = atoms_of(text[max(0, start - 30) : start])
         return [
-            f"kind={kind}",
+            f"kind={self.kind}",
             f"word={self.word[:8]}",
             f"code={code},{prose}",
-            f"cue-left={class_of(before[-1]) if before else '^'},{kind}",
+            f"cue-left={class_of(before[-1]) if before else '^'},{self.kind}",
         ]
 
 
@@ -226,18 +230,19 @@ def left_of(text: str, first: int) -> Left:
 
 def place_of(text: str, cue: Cue, value: Value, before: Left) -> list[str]:
     """Return the clues of where a value stands; the first is the class of what is left of it."""
-    first, last, form, _, look = value
+    start, end, form, _, look = value
     kind, word, left = cue.kind, cue.word[:8], before.atoms
-    after = first >= cue.end
-    gap = text[cue.end : first] if after else text[last : cue.start]
+    after = start >= cue.end
+    gap = text[cue.end : start] if after else text[end : cue.start]
     classes = ["^", "^", *map(class_of, left[-2:])][-2:]
     if after and not gap.strip(" \t*\"'`“„«"):
         classes[1] = "cue"
-    atoms = _right(text, last)
+    atoms = _right(text, end)
     right = [*map(class_of, atoms[:2]), "$", "$"][:2]
     side = "after" if after else "before"
     far = bucket(len(gap.split()))
-    sentences, lines = min(len(SENTENCE.findall(gap)), 2), min(gap.count("\n"), 3)
+    sentences = min(len(SENTENCE.findall(gap)), 2)
+    lines = min(gap.count("\n"), 3)
     beside = classes[1]
     left_word = left[-1] if left else "^"
     right_word = atoms[0] if atoms else "$"
@@ -269,10 +274,10 @@ def place_of(text: str, cue: Cue, value: Value, before: Left) -> list[str]:
     ]
 
 
-def _right(text: str, last: int) -> list[str]:
+def _right(text: str, end: int) -> list[str]:
     """Return the words and signs behind a value, without quotes."""
-    ends = END_OF_STRING.match(text, last)
-    atoms = atoms_of(text[last : last + 50 if ends is None else ends.start("end")])
+    string_end = END_OF_STRING.match(text, end)
+    atoms = atoms_of(text[end : end + 50 if string_end is None else string_end.start("end")])
     while atoms and not atoms[0].strip(QUOTES):
         atoms.pop(0)
     if atoms:
@@ -308,34 +313,40 @@ def look_clues(text: str, value: Value, quoted: bool, left: str) -> list[str]:
     look = value.look
     letters = text.isalpha()
     case = case_of(text)
-    known = common(text) if letters else 3
+    frequency = common(text) if letters else 3
     return [
         *look_alone(text, look),
         f"quoted={quoted},{look}",
         f"quoted={quoted},{left}",
         f"case={case},{left}",
-        f"case={case},{known},{left}",
+        f"case={case},{frequency},{left}",
     ]
 
 
 def case_of(value: str) -> str:
     """Return `l` for lower case, `u` for upper, `t` for a capital, and `m` for all else."""
-    return "l" if value.islower() else "u" if value.isupper() else "t" if value.istitle() else "m"
+    if value.islower():
+        return "l"
+    if value.isupper():
+        return "u"
+    return "t" if value.istitle() else "m"
 
 
 @lru_cache(maxsize=512)  # a value stands in the surroundings of many words
 def look_alone(value: str, look: str) -> tuple[str, ...]:
     """Return the clues of how a value looks by itself."""
     bits = evidence(value)
-    drawn = -2 if bits < -10 else -1 if bits < 0 else 0 if bits < 8 else 1 if bits < 20 else 2
+    drawn = bisect_right((-10, 0, 8, 20), bits) - 2
     pieces = LETTERS.findall(value)
-    said = sum(map(is_said, pieces))
-    known = 0 if not said else 2 if said == len(pieces) else 1
+    known_pieces = sum(map(is_said, pieces))
+    known_share = 0  # 0 for none, 1 for some, 2 for all
+    if known_pieces:
+        known_share = 2 if known_pieces == len(pieces) else 1
     usual = min(map(common, pieces), default=3)
     signs = "".join(sign for sign in "-_./" if sign in value)
     return (
         f"look={look}",
-        f"known={known},{look}",
+        f"known={known_share},{look}",
         f"common={usual},{look}",
         f"drawn={drawn},{look}",
         f"long={min(len(value) // 3, 6)},{look}",

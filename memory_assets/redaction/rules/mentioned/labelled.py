@@ -94,13 +94,17 @@ _CODE_BEHIND = re.compile(
 _LONGEST_CUE = 20
 _OF_CODE = re.compile(r"[()\[\]{}<>;\"'`]|&$|,$|^&")
 _DRAWN = 12
-_MOST_CODES, _MOST_OTHERS, _LONGEST = 30, 3, 200
+_MOST_CODES = 30
+_MOST_OTHERS = 3
+"""Lines without a code before the first line with one."""
+_LONGEST = 200
+"""Characters of a line that are read."""
 
 
 def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the secrets behind the label that ends with the word at `position`."""
     if text.startswith(("code", "Code", "CODE"), position):
-        yield from _codes(text, position)
+        yield from _recovery_codes(text, position)
     label = _WORD.match(text, position)
     if label is None:
         return
@@ -114,19 +118,19 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
         return
     sign = _SIGN.match(text, label.end())
     if sign is not None:
-        span = _value(text, label, sign)
+        span = _value_after(text, label, sign)
         if span is not None:
             yield span
         return
-    asked = _ASKED.match(text, label.end()) if label["certain"] else None
-    if asked is not None:
-        value = asked["value"]
+    prompt = _ASKED.match(text, label.end()) if label["certain"] else None
+    if prompt is not None:
+        value = prompt["value"]
         if not _NOT_TYPED.fullmatch(value) and _is_asked(value, label.group()):
-            yield asked.span("value")
+            yield prompt.span("value")
         return
     blank = _BLANK.match(text, label.end())
     if blank is not None and not label["weak"]:
-        span = _value(text, label, blank)
+        span = _value_after(text, label, blank)
         if span is not None and _is_alone(text, line_start, label, head["words"], span):
             yield span
 
@@ -158,7 +162,7 @@ def _is_asked(value: str, label: str) -> bool:
     )
 
 
-def _value(text: str, label: re.Match[str], link: re.Match[str]) -> tuple[int, int] | None:
+def _value_after(text: str, label: re.Match[str], link: re.Match[str]) -> tuple[int, int] | None:
     """Return the range of the value that a label and a link give, if it is a secret."""
     start = link.end()
     quote = link["quote"]
@@ -169,10 +173,10 @@ def _value(text: str, label: re.Match[str], link: re.Match[str]) -> tuple[int, i
         closing = "".join(_CLOSING.get(sign, sign) for sign in reversed(quote))
         end = text.find(closing, start, line_end)
     if end < 0:
-        rest = _REST.match(text, start, line_end)
-        if rest is None:
+        line_rest = _REST.match(text, start, line_end)
+        if line_rest is None:
             return None
-        end = rest.end()
+        end = line_rest.end()
     if text[start - 1] == "=" and " " in text[start:end]:  # other settings follow
         end = text.index(" ", start)
     if link.re is _BLANK and shape(text[start:end].partition(" ")[0]) >= LIKELY:
@@ -242,7 +246,7 @@ def _is_alone(
     return _USER.match(above.lstrip()) is not None
 
 
-def _codes(text: str, position: int) -> Iterator[tuple[int, int]]:
+def _recovery_codes(text: str, position: int) -> Iterator[tuple[int, int]]:
     """Yield the codes below or behind words that announce codes for recovery."""
     if _CODES_OF.search(text[max(position - 12, 0) : position]) is None:
         return
@@ -257,8 +261,8 @@ def _codes(text: str, position: int) -> Iterator[tuple[int, int]]:
         for listed in _CODE_BEHIND.finditer(text, position + behind, position + len(line)):
             yield listed.span()
     codes: list[tuple[int, int]] = []
-    others = 0
-    while end >= 0 and others <= _MOST_OTHERS and len(codes) < _MOST_CODES:
+    other_lines = 0
+    while end >= 0 and other_lines <= _MOST_OTHERS and len(codes) < _MOST_CODES:
         start = end + 1
         end = text.find("\n", start, start + _LONGEST)
         code = _CODE_LINE.fullmatch(
@@ -269,6 +273,6 @@ def _codes(text: str, position: int) -> Iterator[tuple[int, int]]:
         elif codes:
             break
         else:
-            others += 1
+            other_lines += 1
     if len(codes) > 1:
         yield from codes

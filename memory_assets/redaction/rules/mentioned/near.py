@@ -42,17 +42,23 @@ from memory_assets.redaction.rules.mentioned.clues import (
 )
 from memory_assets.word_lists import word_set, words
 
-REACH, BACK = 170, 90
-"""Characters after and before the word in which values are looked for."""
+REACH = 170
+"""Characters after the word in which values are searched for."""
+BACK = 90
+"""Characters before the word in which values are searched for."""
 _LINES = 4
-"""So many lines are looked at, the word's among them."""
+"""Lines that are searched, including that of the word."""
 _LONGEST = 60
-_NEAR, _MOST_SIGNS = 60, 3
-"""With more signs of code than that so near, a word is none of a sentence."""
+_NEAR = 60
+"""Characters after a word in which signs of code are counted."""
+_MOST_SIGNS = 3
+"""Signs of code there above which a word is not part of a sentence."""
 _OF_TOKENS = ("login", "cred", "sudo")
 """Words that code is full of, behind which words and phrases are no values."""
-_BEHIND_STRONG, _BEHIND_OTHERS = 120, 60
-"""So far behind a word for passwords, and behind another, words and phrases may be values."""
+_BEHIND_STRONG = 120
+"""Characters after a word for passwords in which words and phrases may be values."""
+_BEHIND_OTHERS = 60
+"""Characters after another word in which they may be values."""
 _RUN = re.compile(rf"[^\s\"'`<>{{}}\[\]|:“”«»„「」→–—{UNSPACED}]{{4,}}")
 _MARK = re.compile(r"\d|[^\W_][^\w\s][^\W_]|_|[a-z][A-Z]|[^\W\d_]{3}[!#$]")
 _GIVING = (
@@ -134,7 +140,7 @@ _GOES_ON = re.compile(r"[ ]\w")
 
 def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
     """Yield the values around a word that may be passwords, with their clues."""
-    end = _end(text, cue)
+    end = _search_end(text, cue)
     if len(CODE.findall(text, cue.start, min(cue.end + _NEAR, end))) > _MOST_SIGNS:
         return  # that is code
     marks = [value for value in _marks(text, cue, end) if value.looks]
@@ -142,33 +148,33 @@ def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
     for value in marks:
         if not _is_near(text, cue, value):
             continue
-        left = _left(text, cue, value.start)
-        if _is_none(text, cue, value, left.atoms):
+        left = _left_of_value(text, cue, value.start)
+        if _names_something_else(text, cue, value, left.atoms):
             continue
-        others = [other for other in marks if other.looks >= UNUSUAL]
+        likely_marks = [mark for mark in marks if mark.looks >= UNUSUAL]
         between = sum(
-            cue.end <= other.start < value.start
+            cue.end <= mark.start < value.start
             if value.start >= cue.end
-            else value.end <= other.start and other.end <= cue.start
-            for other in others
+            else value.end <= mark.start and mark.end <= cue.start
+            for mark in likely_marks
         )
-        near = (
+        near_clues = (
             f"others={min(between, 3)}",
             f"best={value.looks == most},{value.looks}",
-            f"like={min(len(others), 4)},{value.looks}",
+            f"like={min(len(likely_marks), 4)},{value.looks}",
         )
-        yield _weighed(text, cue, value, left, near)
-    for value in _given(text, cue, end):
-        left = _left(text, cue, value.start)
+        yield _with_clues(text, cue, value, left, near_clues)
+    for value in _given_values(text, cue, end):
+        left = _left_of_value(text, cue, value.start)
         if left.atoms[-1:] == ["to"] and not _is_changed(text, cue, value.start):
             continue
-        begins = _begins(text[value.start : value.end]) if value.form == "phrase" else ()
-        yield _weighed(text, cue, value, left, begins)
+        begins = _verb_clues(text[value.start : value.end]) if value.form == "phrase" else ()
+        yield _with_clues(text, cue, value, left, begins)
 
 
-def _end(text: str, cue: Cue) -> int:
-    """Return how far values are looked for: so many lines, and not beyond a further word that is
-    no part of another or of what is quoted first."""
+def _search_end(text: str, cue: Cue) -> int:
+    """Return the end of the search for values: after `_LINES` lines, or at the next word for
+    passwords that is neither part of another word nor in the first quoted text."""
     end = min(cue.end + REACH, len(text))
     line_end = cue.end - 1
     for _ in range(_LINES):
@@ -196,13 +202,14 @@ def _has_nearer(text: str) -> bool:
     return any(beginning in text for beginning in _NEARER)
 
 
-def _weighed(text: str, cue: Cue, value: Value, left: Left, near: tuple[str, ...]) -> Candidate:
+def _with_clues(text: str, cue: Cue, value: Value, left: Left, near: tuple[str, ...]) -> Candidate:
+    """Return a value with all its clues; `near` are those of the values around it."""
     place = place_of(text, cue, value, left)
     look = look_clues(text[value.start : value.end], value, left.quoted, place[0])
     return Candidate(value.start, value.end, [BASE, *cue.clues, *place, *look, *near])
 
 
-def _left(text: str, cue: Cue, first: int) -> Left:
+def _left_of_value(text: str, cue: Cue, first: int) -> Left:
     """Return what stands left of a value; for a phrase that says whose the password is, the word
     stands."""
     left = left_of(text, first)
@@ -220,7 +227,7 @@ def _is_near(text: str, cue: Cue, value: Value) -> bool:
     return text[cue.start : cue.end] not in gap and NEARER.search(gap) is None
 
 
-def _is_none(text: str, cue: Cue, value: Value, left: list[str]) -> bool:
+def _names_something_else(text: str, cue: Cue, value: Value, left: list[str]) -> bool:
     """Return True if a value is the name of something else, and nothing gives it."""
     first = value.start
     beside = class_of(left[-1]) if left else "^"
@@ -244,9 +251,9 @@ def _is_changed(text: str, cue: Cue, first: int) -> bool:
 def _at_once(text: str, start: int, first: int) -> bool:
     """Return True if nothing stands between the word and a value, or an adverb or a sign or word
     that is not ASCII right before it."""
-    said = text[start:first].rstrip(" ,;" + QUOTES)
+    between = text[start:first].rstrip(" ,;" + QUOTES)
     return first >= start and (
-        not said or not said[-1].isascii() or class_of(said.rpartition(" ")[2]) == "adverb"
+        not between or not between[-1].isascii() or class_of(between.rpartition(" ")[2]) == "adverb"
     )
 
 
@@ -280,12 +287,12 @@ def _marks(text: str, cue: Cue, end: int) -> Iterator[Value]:
         whole = run.group()
         if whole[1:].islower() and whole.rstrip(".,;:?*)").isalpha():
             continue  # as most are
-        at = run.start()
-        if at < start < run.end() and text[start] == "=":
-            at = start + 1
-            whole = text[at : run.end()]
+        run_start = run.start()
+        if run_start < start < run.end() and text[start] == "=":
+            run_start = start + 1
+            whole = text[run_start : run.end()]
         value = whole.lstrip("(,*‘")
-        first = at + len(whole) - len(value)
+        first = run_start + len(whole) - len(value)
         value = value.removesuffix("**")
         value = value.rstrip(".,;:?*" if value[-1:] in "!;" else ".,;:?*)")
         if "(" not in value:
@@ -308,7 +315,7 @@ def _marks(text: str, cue: Cue, end: int) -> Iterator[Value]:
                 yield Value(*odd.span(), "mark", looks, f"mark{looks}")
 
 
-def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
+def _given_values(text: str, cue: Cue, end: int) -> Iterator[Value]:
     """Yield the numbers, words and phrases that something gives behind a word."""
     start = cue.end
     has_number = _DIGITS.search(text, start, end) is not None
@@ -335,15 +342,15 @@ def _given(text: str, cue: Cue, end: int) -> Iterator[Value]:
         phrase = _PHRASE.match(text, at, reach)  # which may have the word for passwords in it
         if phrase is not None:
             pieces = phrase.group().split(" ")
-            said = sum(map(is_said, pieces))
-            telling = len(pieces) - said - sum(map(is_function, pieces))
+            common_words = sum(map(is_said, pieces))
+            telling = len(pieces) - common_words - sum(map(is_function, pieces))
             begins = class_of(pieces[0].lower()) != "is"
-            if begins and telling > 0 and not (len(pieces) == 2 and said):
+            if begins and telling > 0 and not (len(pieces) == 2 and common_words):
                 share = 4 - -(-4 * telling // len(pieces))
                 yield Value(*phrase.span(), "phrase", 0, f"phrase{share}")
 
 
-def _begins(phrase: str) -> tuple[str, ...]:
+def _verb_clues(phrase: str) -> tuple[str, ...]:
     """Return the clues of a phrase that begins as a verb may that says what a thing does."""
     first, second = phrase.lower().split(" ")[:2]
     does = first.endswith("s") and not first.endswith("ss") and common(first[:-1]) > 1
@@ -356,5 +363,5 @@ def _may_be_word(word: str) -> bool:
     humps = () if word.islower() or word.istitle() else map(str.lower, _HUMPS.findall(word))
     if not values.CODE_WORDS.isdisjoint(humps):
         return False  # a name in code
-    said = low in STATES or is_said(word) or is_technical(low)
-    return not (said or is_type(word[-3:]) or CUE.search(low))
+    is_common = low in STATES or is_said(word) or is_technical(low)
+    return not (is_common or is_type(word[-3:]) or CUE.search(low))

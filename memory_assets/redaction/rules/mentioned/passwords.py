@@ -130,11 +130,11 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
     if _MARKED.search(text, keyword.end(), keyword.end() + REACH) is None:
         return []
     strong = _STRONG_BITS if keyword["strong"] else 0.0
-    one = _one_mention(text, keyword.end(), strong)
-    mentions = [one] if one else []
-    if one and strong and one[1] >= listed:
+    first_mention = _one_mention(text, keyword.end(), strong)
+    mentions = [first_mention] if first_mention else []
+    if first_mention and strong and first_mention[1] >= listed:
         several = _PLURAL.search(keyword.group()) is not None
-        mentions += _list_after(text, one[1], several=several)
+        mentions += _list_after(text, first_mention[1], several=several)
     listed_bits = strong or _STRONG_BITS * (keyword.group().lower() == "secrets")
     return [*mentions, *_pairs(text, keyword.end(), listed_bits)]
 
@@ -179,28 +179,28 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
     return None
 
 
-def _list_after(text: str, at: int, *, several: bool) -> Iterator[tuple[int, int]]:
+def _list_after(text: str, position: int, *, several: bool) -> Iterator[tuple[int, int]]:
     """Yield the further passwords of a list whose first one ends at `at`: the whole run at once,
     because what one pass leaves behind a tag is found by the next, and passes are few. Unless
     `several` are announced, a value must look like one by itself: `python3` is none."""
-    least = _BITS - (_MOST_BITS if several else 0.0)
-    others = 0
+    least_score = _BITS - (_MOST_BITS if several else 0.0)
+    other_entries = 0
     for _ in range(_MOST_LISTED):
-        entry = _LISTED.match(text, at)
-        if entry is None or others > _MOST_OTHERS:
+        entry = _LISTED.match(text, position)
+        if entry is None or other_entries > _MOST_OTHERS:
             return
-        at = entry.end()
+        position = entry.end()
         if entry["tag"]:
-            others = 0
+            other_entries = 0
             continue
         value = entry["value"].rstrip(".")
-        if _MARKED.search(value) and _score(value) >= least:
-            others = 0
+        if _MARKED.search(value) and _score(value) >= least_score:
+            other_entries = 0
             yield entry.start("value"), entry.start("value") + len(value)
         elif entry["blank"]:
             return
         else:
-            others += 1
+            other_entries += 1
 
 
 def _least_link(value: str) -> float:

@@ -40,12 +40,17 @@ TRIGGERS = (
 )
 """What values are or contain that are judged, in the ASCII copy of a text, and mostly what stands
 before and behind them; the last is of numbers that something asks for or that open something."""
-BACK, REACH = 70, 45
-_NEAR, _MOST_SIGNS = 40, 2
-"""With more signs of code than that so near, a value is none of a sentence."""
+BACK = 70
+"""Characters before a value in which hints are searched for."""
+REACH = 45
+"""Characters after a value in which hints are searched for."""
+_NEAR = 40
+"""Characters before and after a value in which signs of code are counted."""
+_MOST_SIGNS = 2
+"""Signs of code there above which a value is not part of a sentence."""
 _LONGEST = 60
 _HEAD = 16
-"""So near to the beginning of its line the line above is looked at as well."""
+"""Characters of a line before a value up to which the line above is searched as well."""
 _BEFORE = re.compile(r"[.!)\"'`*\]\s]{0,3}[^\s\"'`(*<>={}\[\]|:,;“”„«»]{0,60}")
 _AFTER = re.compile(r"[^\s\"'`<>={}()\[\]|:,;“”„«»*]{0,60}")
 _LONGEST_VALUE = 32
@@ -108,30 +113,30 @@ def candidate(text: str, position: int) -> tuple[int, Candidate | None]:
     return last, _candidate(text, first, last)
 
 
-def _candidate(text: str, first: int, last: int) -> Candidate | None:
-    value = _bare(text, first, last)
+def _candidate(text: str, start: int, end: int) -> Candidate | None:
+    value = _bare(text, start, end)
     if not value:
         return None
-    if len(CODE.findall(text, max(first - _NEAR, 0), last + _NEAR)) > _MOST_SIGNS:
+    if len(CODE.findall(text, max(start - _NEAR, 0), end + _NEAR)) > _MOST_SIGNS:
         return None  # that is code
     look = _look(value)
     if look is None:
         return None
-    hints = _hints(text, first, last)
-    last = first + len(value)
-    if not hints or _is_within(text, first, last, look):
+    hints = _hints(text, start, end)
+    end = start + len(value)
+    if not hints or _is_within(text, start, end, look):
         return None
-    found = Value(first, last, *look)
+    shaped = Value(start, end, *look)
     clues = {"shaped", *(f"shaped={kind}" for kind in hints), f"shaped={len(hints)}"}
-    left = left_of(text, first)
+    left = left_of(text, start)
     beside = class_of(left.atoms[-1]) if left.atoms else "^"
-    if found.form == "mark" and near.is_named(text, first, (first, last), beside, gives=False):
+    if shaped.form == "mark" and near.is_named(text, start, (start, end), beside, gives=False):
         return None
     for kind, hint in hints.items():
         cue = Cue(text, *hint.span(), f"{kind}?")
-        clues.update(cue.clues, place_of(text, cue, found, left))
-    clues.update(look_clues(text[first:last], found, left.quoted, "shaped"))
-    return Candidate(first, last, clues)
+        clues.update(cue.clues, place_of(text, cue, shaped, left))
+    clues.update(look_clues(text[start:end], shaped, left.quoted, "shaped"))
+    return Candidate(start, end, clues)
 
 
 def _hints(text: str, first: int, last: int) -> dict[str, re.Match[str]]:

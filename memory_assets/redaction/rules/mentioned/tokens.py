@@ -109,10 +109,10 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         if _HEADING.search(line) is not None:
             of_length = values.is_hex(value) and len(value) >= _SHORTEST_HEX
             return of_length or is_generated(value, _BITS)
-    said = _SAID_AFTER.match(line[::-1])
-    if said is None or said.start("name") == 0:
+    named = _SAID_AFTER.match(line[::-1])
+    if named is None or named.start("name") == 0:
         return False
-    name = said["name"][::-1]
+    name = named["name"][::-1]
     kind = name_kind(name)
     if "\n" not in line[-8:] and has_vendor(name) and _is_vendors(value, kind):
         return True

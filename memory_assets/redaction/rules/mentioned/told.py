@@ -148,7 +148,7 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
     if kind == "strong" and _is_of_thing(text, cue.end()):
         return
     for value in near.candidates(text, clues.Cue(text, *cue.span(), kind)):
-        if not clues.is_password(text, value) or _is_other(text, cue.end(), value):
+        if not clues.is_password(text, value) or _is_of_something_else(text, cue.end(), value):
             continue
         if kind == "number" or _REFERENCE.match(text, value.start, value.end) is None:
             yield value.start, value.end
@@ -164,17 +164,17 @@ def find_shaped(text: str, positions: Iterable[int]) -> Iterator[tuple[int, int]
         seen, value = shaped.candidate(text, position)
         if value is None or not clues.is_password(text, value):
             continue
-        if text[value.start].isalpha() or not _is_other(text, value.start, value):
+        if text[value.start].isalpha() or not _is_of_something_else(text, value.start, value):
             yield value.start, value.end
 
 
-def _is_other(text: str, start: int, value: Candidate) -> bool:
+def _is_of_something_else(text: str, start: int, value: Candidate) -> bool:
     """Return True if a value is an amount, or what the word right before it has: `id: ...`."""
     before = text[max(value.start - 40, 0) : value.start].lower()
     if _UNIT.match(text, value.end) is not None or before[-2:-1] == "@":
         return True
-    digit = text[value.start : value.end].lstrip("#")[:1].isdigit()
-    if digit and _AMOUNT.search(before) is not None:
+    is_digit = text[value.start : value.end].lstrip("#")[:1].isdigit()
+    if is_digit and _AMOUNT.search(before) is not None:
         return True
     return _NAMED_OTHER.search(before) is not None and not (
         (start <= value.start and _ITS.match(text, start, value.start))
