@@ -24,7 +24,7 @@ from memory_assets.stores.lake.schemas import (
 from memory_assets.stores.workspaces import Workspace, Workspaces
 
 STAGE = WORKSPACE_DOCUMENTS.name
-DOCUMENTS_VERSION = "documents-2"
+DOCUMENTS_VERSION = "documents-3"
 
 
 def made_with(components: Components, known: int | None = None) -> str:
