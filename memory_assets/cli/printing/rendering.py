@@ -237,6 +237,8 @@ def page(shown: Iterable[str]) -> bool:
     """Show lines on standard output through the pager: `$PAGER`, or less if that is installed.
     Return False, and show nothing, if standard output is no terminal or there is no pager; an empty
     `$PAGER` means none."""
+    if os.name == "nt":  # there click gives the pager a temporary file, a copy of what is recalled
+        return False
     command = shlex.split(os.environ.setdefault("PAGER", "less"))
     if not sys.stdout.isatty() or not command or shutil.which(command[0]) is None:
         return False
