@@ -60,7 +60,8 @@ def resume(request: ResumeRequest, as_json: bool) -> None:
     if as_json:
         rendering.print_recalled(answer, as_json, ())
     else:  # without a frame, because a shell may read it; it has an id and paths, no recalled text
-        rendering.print_answer(answer, as_json, [answer["line"]], missing)
+        rendering.print_unwrapped([answer["line"]])
+        rendering.print_lines(missing, stderr=True)
 
 
 def _run(answer: Mapping[str, Any]) -> None:
@@ -94,8 +95,12 @@ def restore(request: RestoreRequest, as_json: bool) -> None:
         with target.open("w" if request.force else "x", encoding="utf-8", newline="") as file:
             file.write(answer["text"])
     notes = [*restore_notes(answer), *([f"written to {target}"] if target is not None else [])]
-    lines = [] if target is not None else answer["text"].removesuffix("\n").split("\n")
-    rendering.print_answer(answer, as_json, lines, notes)
+    if as_json:
+        rendering.print_json(answer)
+        return
+    if target is None:
+        rendering.print_unwrapped(answer["text"].removesuffix("\n").split("\n"))
+    rendering.print_lines(notes, stderr=True)
 
 
 @request_command(ExportRequest, "memory export --project . --format html --output sessions.html")

@@ -138,7 +138,7 @@ def build_app(
             for path, handler in routes.items()
         ]
         + [
-            Route(path, _write_handler(request, agents), methods=["POST"])
+            Route(path, _write_handler(request, agents, memory), methods=["POST"])
             for path, (_, request) in (_WRITES.items() if token else ())
         ],
         exception_handlers={HTTPException: _http_error},
@@ -163,7 +163,9 @@ def _question_handler(
     return handle
 
 
-def _write_handler(question: type[Arguments], agents: AgentMemory) -> _Handler:
+def _write_handler(
+    question: type[Arguments], agents: AgentMemory, opened: OpenedMemory
+) -> _Handler:
     """Return the handler of a route that writes what the JSON object of a body asks for."""
 
     async def handle(request: Request) -> Response:
@@ -179,18 +181,18 @@ def _write_handler(question: type[Arguments], agents: AgentMemory) -> _Handler:
         if not isinstance(arguments, dict):
             return _error(400, "bad_parameter", "give a JSON object")
         return await run_in_threadpool(
-            _respond, lambda: _json(agents.answer(question.given("http", arguments)))
+            _respond, opened, lambda: _json(agents.answer(question.given("http", arguments)))
         )
 
     return handle
 
 
-def _respond(answer: Callable[[], Response]) -> Response:
+def _respond(opened: OpenedMemory, answer: Callable[[], Response]) -> Response:
     """Return a response; an error becomes its status and code, and quotes no transcript."""
     try:
         return answer()
     except MemoryAssetsError as error:
-        return _error(*status_of(error), str(error))
+        return _error(*status_of(error), opened.told(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _error(500, "unexpected", str(unexpected(error)))
 
@@ -208,7 +210,7 @@ def _answer_question(
             return _error(503, _NO_MEMORY, str(error))
         return _json(Frame().payload(_ask(memory, _parse_query(question, parameters))))
 
-    response = _respond(answer)
+    response = _respond(opened, answer)
     if len(response.body) > MAX_BYTES:
         return _error(413, "too_large", f"the answer has more than {MAX_BYTES} bytes; ask for less")
     return response

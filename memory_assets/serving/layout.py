@@ -112,12 +112,6 @@ class Layout:
             lead = first if at == 0 else " " * cells(first)
             yield f"{lead}{self.styled(line, style) if style else line}".rstrip()
 
-    def wrapped(self, line: str) -> Iterator[str]:
-        """Yield a line, what does not fit indented below it."""
-        first, *rest = wrapped(printable(line), self.room - 2) or [""]
-        yield first
-        yield from (f"  {part}" for part in rest)
-
     def table(self, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
         """Yield a heading and rows in columns; the last column is wrapped under itself."""
         texts = [list(head), *([printable(str(cell)) for cell in row] for row in rows)]

@@ -1,14 +1,32 @@
-"""The memory of a server: opened by the first request, and retried until it exists."""
+"""The memory of a server: opened by the first request, and retried until it exists; and its errors
+as readers are told them."""
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from memory_assets.errors import MemoryAssetsError, StoreError
+
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
     from memory_assets.settings import Settings
+
+
+def told_error(error: MemoryAssetsError, data_dir: Path) -> str:
+    """Return what an error says, in whose commands projects have the names that readers are told
+    (see `with_spoken_projects`)."""
+    message = str(error)
+    if "--project=" not in message:
+        return message
+    from memory_assets.project_names import with_spoken_projects
+    from memory_assets.stores.catalog.catalog import catalog_of
+
+    with suppress(MemoryAssetsError), closing(catalog_of(data_dir)) as catalog:
+        return with_spoken_projects(message, catalog.spoken_projects())
+    return message
 
 
 class OpenedMemory:
@@ -19,6 +37,10 @@ class OpenedMemory:
         self._memory: Memory | None = None
         self._lock = Lock()
 
+    def told(self, error: MemoryAssetsError) -> str:
+        """Return what an error says, as readers are told it."""
+        return told_error(error, self._settings.data_dir)
+
     @property
     def is_open(self) -> bool:
         """Whether the memory was there when it was last asked for."""
@@ -26,7 +48,6 @@ class OpenedMemory:
 
     def agents_on_record(self) -> tuple[str, ...]:
         """Return the agents with sessions on record, by name; none if they cannot be read now."""
-        from memory_assets.errors import StoreError
         from memory_assets.status.status import agents_on_record
 
         try:
@@ -36,7 +57,6 @@ class OpenedMemory:
 
     def has_workspaces(self) -> bool:
         """Return whether documents of a workspace are on record, or will be."""
-        from memory_assets.errors import StoreError
         from memory_assets.status.workspaces import has_workspaces
 
         try:

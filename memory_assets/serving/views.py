@@ -114,6 +114,8 @@ def rows_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
             yield from _turn(terminal, row)
         elif row["id"].startswith("summary::"):
             yield from _summary(terminal, row, f"session::{row['session_id']}")
+        elif "file_path" in row:
+            yield from _document(terminal, row)
         else:
             yield from _other_row(terminal, row)
 
@@ -192,8 +194,19 @@ def _in_words(item: object) -> str:
     return " - ".join(map(str, item.values())) if isinstance(item, dict) else str(item)
 
 
+def _document(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a document of a workspace, or a chunk of one."""
+    layout = terminal.layout
+    lines = f":{row['line_start']}-{row['line_end']}" if "line_start" in row else ""
+    title = f"{row['file_path']}{lines}  {row.get('section_heading', '')}".rstrip()
+    about = (clock(row["timestamp"]), row["file_type"], row["kind"], row["service"], row["domain"])
+    yield from layout.title(title, *about, shown_id=row["id"])
+    yield ""
+    yield from layout.text(row["text"])
+
+
 def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an observation, a commit, a link, a document, or a memory or message of an agent."""
+    """Yield an observation, a commit, a link, or a memory or message of an agent."""
     layout = terminal.layout
     kind = row["id"].partition("::")[0]
     own = row.get("title") or row.get("subject") or ""
