@@ -26,6 +26,7 @@ from memory_assets.requests.questions import (
 from memory_assets.requests.search import CrossQueryRequest
 from memory_assets.serving.answer_lines import (
     clock,
+    empty_days_note,
     link_line,
     page_note,
     sessions_notes,
@@ -37,7 +38,6 @@ from memory_assets.serving.views import (
     audit_view,
     blame_view,
     cross_query_view,
-    empty_days_note,
     records_view,
     rows_view,
     session_view,

@@ -79,7 +79,7 @@ def request_command(
             values = {name: given[key] for name, key in keys.items() if given[key] != ()}
             for name in OF_WORDS & values.keys():
                 values[name] = " ".join(values[name])
-            function(request.given("cli", values), json)
+            function(request.from_values("cli", values), json)
 
         run.__name__ = function.__name__
         run.__doc__ = function.__doc__

@@ -42,8 +42,8 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
 
 
 def _told(error: MemoryAssetsError) -> str:
-    from memory_assets.serving.opened import told_error
     from memory_assets.settings import load_settings
+    from memory_assets.status.words import told_error
 
     try:
         return told_error(error, load_settings().data_dir)

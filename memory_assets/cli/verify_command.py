@@ -131,14 +131,16 @@ def _scan(
         SAMPLE_DIR,
         *chain.from_iterable(settings.transcript_roots().values()),
     ]
-    known = KnownValues(components.install_key, frozenset(components.catalog.known_secrets.rules()))
+    known_values = KnownValues(
+        components.install_key, frozenset(components.catalog.known_secrets.rules())
+    )
     total = sum(path.stat().st_size for path in files_under(roots, excluded))
     with rendering.progress_bar(console) as bar:
         task = bar.add_task("every byte at rest", total=total)
         return deep_scan(
             roots,
             values,
-            known,
+            known_values,
             excluded=excluded,
             progress=lambda count: bar.update(task, advance=count),
         )

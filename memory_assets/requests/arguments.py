@@ -30,11 +30,16 @@ PAGER: dict[str, Any] = {
     "description": "Whether a terminal gets it in $PAGER.",
     "names": {"http": None, "mcp": None},
 }
-WORKSPACE: Mapping[str, Any] = {
+PROJECT: dict[str, Any] = {
+    "description": "Only this project; `.` for the current directory's.",
+    "max_length": 1_000,
+}
+WORKSPACE: dict[str, Any] = {
     "description": "Only this workspace: its name, or a path in it.",
     "max_length": 1_000,
 }
-"""What several requests have."""
+COUNT: dict[str, Any] = {"names": {"cli": "-n"}, "aliases": ("limit",), "ge": 1}
+"""What arguments of several requests have in common."""
 
 
 def argument(
@@ -260,7 +265,7 @@ class Arguments:
         """Raise for values that are allowed one by one, but not together."""
 
     @classmethod
-    def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
+    def from_values(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
         """Return the request with arguments as an interface received them, by their names there;
         `defaults` are the interface's own, by field. None counts as not given.
 

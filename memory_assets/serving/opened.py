@@ -3,30 +3,16 @@ as readers are told them."""
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from memory_assets.errors import MemoryAssetsError, StoreError
+from memory_assets.status.words import told_error
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
     from memory_assets.settings import Settings
-
-
-def told_error(error: MemoryAssetsError, data_dir: Path) -> str:
-    """Return what an error says, in whose commands projects have the names that readers are told
-    (see `with_spoken_projects`)."""
-    message = str(error)
-    if "--project=" not in message:
-        return message
-    from memory_assets.project_names import with_spoken_projects
-    from memory_assets.stores.catalog.catalog import catalog_of
-
-    with suppress(MemoryAssetsError), closing(catalog_of(data_dir)) as catalog:
-        return with_spoken_projects(message, catalog.spoken_projects())
-    return message
 
 
 class OpenedMemory:

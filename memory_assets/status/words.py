@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memory_assets.errors import MemoryAssetsError
 from memory_assets.paths import NO_VECTORS
 from memory_assets.project_names import with_spoken_projects
 from memory_assets.requests.times import spoken_time
@@ -136,6 +138,19 @@ def held_back(current: Mapping[str, Any], spoken: Mapping[str, str]) -> Iterator
         yield f"{names} of {spoken.get(project, project)} ({stage}) since {since}{when}: {to_do}"
     for path in current["unlisted"]:
         yield f"{path['path']} ({path['agent']}), looked at again by every run: {_sentence(path)}"
+
+
+def told_error(error: MemoryAssetsError, data_dir: Path) -> str:
+    """Return what an error says, in whose commands projects have the names that readers are told
+    (see `with_spoken_projects`)."""
+    message = str(error)
+    if "--project=" not in message:
+        return message
+    from memory_assets.stores.catalog.catalog import catalog_of
+
+    with suppress(MemoryAssetsError), closing(catalog_of(data_dir)) as catalog:
+        return with_spoken_projects(message, catalog.spoken_projects())
+    return message
 
 
 def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:

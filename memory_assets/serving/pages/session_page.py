@@ -18,6 +18,7 @@ from memory_assets.requests.agent_memory import PinRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.exports import html_file, session_lines, session_title
 from memory_assets.serving.http_api import status_of
+from memory_assets.serving.http_server import body_of
 from memory_assets.serving.pages.rendering import lineage_links, page
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import Settings
@@ -204,18 +205,16 @@ def pinning(settings: Settings) -> Callable[[Request], Awaitable[Response]]:
     agents = AgentMemory(settings)
 
     async def pinned(request: Request) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > _MOST_BYTES:
-                return _problem(request, 413, f"the note has more than {_MOST_BYTES} bytes")
+        body = await body_of(request, _MOST_BYTES)
+        if body is None:
+            return _problem(request, 413, f"the note has more than {_MOST_BYTES} bytes")
         arguments = {
             name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()
         }
         session = arguments.pop("session", "")
         turn = arguments.pop("turn", "")
         try:
-            pin_request = PinRequest.given(
+            pin_request = PinRequest.from_values(
                 "http", {**arguments, "id": f"{session}:{turn}" if turn else session}
             )
             await run_in_threadpool(agents.answer, pin_request)
