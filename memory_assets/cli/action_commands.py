@@ -31,7 +31,7 @@ def how(request: HowRequest, as_json: bool) -> None:
     Lists its commands that worked, by project, the most used first, each with what had failed
     before it in the same session; then what failed and did not work later.
     """
-    answer = ask_and_print(request, as_json, how_notes, view=how_view)
+    answer = ask_and_print(request, as_json, how_view, how_notes)
     exit_unless_found(answer["commands"], answer["failed"])
 
 
@@ -42,7 +42,7 @@ def friction(request: FrictionRequest, as_json: bool) -> None:
     Lists the errors met in several sessions, and in which way each ended. Errors that differ in
     paths, numbers and quoted texts alone are one.
     """
-    exit_unless_found(ask_and_print(request, as_json, project_notes, view=friction_view)["errors"])
+    exit_unless_found(ask_and_print(request, as_json, friction_view, project_notes)["errors"])
 
 
 @request_command(ResumeRequest, "memory resume --last --run")

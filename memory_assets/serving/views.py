@@ -23,6 +23,7 @@ from memory_assets.serving.answer_lines import (
     project_name,
     run_lines,
     short_count,
+    usage_lines,
     uses_in_words,
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
@@ -480,6 +481,11 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
             yield from layout.hanging(indent, pin_line(pinned, session["title"]))
     if not answer["sessions"]:
         yield "No session."
+
+
+def usage_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the usage of each model, project, agent, session or day, and the total."""
+    yield from usage_lines(answer)
 
 
 def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:

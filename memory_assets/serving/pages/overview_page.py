@@ -28,7 +28,7 @@ from memory_assets.serving.pages.charts import (
 )
 from memory_assets.serving.pages.form import filled_form
 from memory_assets.serving.pages.project_pages import last_day
-from memory_assets.serving.pages.rendering import lineage_links, page
+from memory_assets.serving.pages.rendering import of_memory, page
 from memory_assets.serving.pages.search_page import newest_listed
 from memory_assets.status import (
     chroma_notes,
@@ -201,9 +201,8 @@ def health_page(memory: Memory, request: Request) -> Response:
             store: sparkline(days, store) for store, days in sizes_by_day(memory.data_dir).items()
         },
         "tables": {name: kind.table for name, kind in SEARCH_KINDS.items()},
-        "roots": memory.catalog.sources.project_roots(),
         "told": partial(with_spoken_projects, spoken=memory.catalog.spoken_projects()),
-        **lineage_links(memory),
+        **of_memory(memory),
     }
     return page(request, "health.html", found=current, **shown)
 
@@ -216,16 +215,11 @@ def audit_page(memory: Memory, request: Request) -> Response:
         for source in answer["sources"]
     ]
     runs = {run["run_id"]: run for run in answer["runs"] if run["run_id"]}
-    shown: dict[str, Any] = {
-        "bars": bars,
-        "distinct_runs": list(runs.values()),
-        "roots": memory.catalog.sources.project_roots(),
-        **lineage_links(memory),
-    }
+    shown = {"bars": bars, "distinct_runs": list(runs.values()), **of_memory(memory)}
     return page(request, "audit.html", answer=answer, **shown)
 
 
 def tag_page(memory: Memory, request: Request) -> Response:
     """Return the sessions that contained a redacted value."""
     answer = memory.ask(AuditRequest(request.path_params["tag"]))
-    return page(request, "tag.html", answer=answer, roots=memory.catalog.sources.project_roots())
+    return page(request, "tag.html", answer=answer, **of_memory(memory))

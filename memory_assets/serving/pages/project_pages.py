@@ -27,7 +27,7 @@ from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.exports import export_pieces
 from memory_assets.serving.pages.charts import heat_map, stacked_weeks
 from memory_assets.serving.pages.form import filled_form, given_arguments
-from memory_assets.serving.pages.rendering import day_named, lineage_links, lineage_url, page
+from memory_assets.serving.pages.rendering import day_named, lineage_url, of_memory, page
 from memory_assets.serving.pages.search_page import by_session, shown_hits, turn_address
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def project_page(memory: Memory, request: Request) -> Response:
         ).image,
         "files": changed_files(memory, own_activity.project, _FILES),
         "hits": by_session(shown_hits(memory, memory.search(newest).to_dict())),
-        **lineage_links(memory),
+        **of_memory(memory),
     }
     return page(request, "project.html", project=project, **values)
 
@@ -128,8 +128,8 @@ def timeline_page(memory: Memory, request: Request) -> Response:
             shown["answer"] = answer = memory.ask(TimelineRequest.from_values("http", arguments))
             shown["notes"] = list(timeline_notes(answer))
             shown["further"] = list(_neighbours_on_timeline(answer, arguments))
-    roots = memory.catalog.sources.project_roots()
-    return page(request, "timeline.html", turn_address=turn_address, roots=roots, **shown)
+    shown |= {"turn_address": turn_address, **of_memory(memory)}
+    return page(request, "timeline.html", **shown)
 
 
 def _days(memory: Memory) -> list[date]:
@@ -250,4 +250,4 @@ def _memories_shown(memory: Memory, memories: list[dict[str, Any]]) -> dict[str,
         {**row, "lineage": lineage_url(memory, "agent_memory", partition_about(row["project"]))}
         for row in memories
     ]
-    return {"memories": shown, "roots": memory.catalog.sources.project_roots()}
+    return {"memories": shown, **of_memory(memory)}

@@ -286,7 +286,7 @@ def _files(memory: Memory, typed: str) -> Iterator[Offer]:
     if not typed:
         return
     try:
-        paths = memory.files_beginning(typed)
+        paths = memory.searcher.files_beginning(typed)
     except NotFound:
         return
     for path in paths[:_OF_A_KIND]:
