@@ -12,6 +12,7 @@ from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.requests.arguments import (
     COUNT,
+    NOT_OVER_MCP,
     PAGER,
     PROJECT,
     SESSION,
@@ -41,7 +42,6 @@ FULL: dict[str, Any] = {
     "description": "Do not fold long lists on a terminal.",
     "names": {"http": None, "mcp": None},
 }
-ASIDE: dict[str, Any] = {"names": {"mcp": None}}
 _OUTPUT: dict[str, Any] = {
     "description": "Write it to this file.",
     "names": {"http": None},
@@ -167,8 +167,10 @@ class SessionsRequest(Arguments):
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
     )
     machine: bool = argument(False, "Also sessions in which no person asked for anything.")
-    pinned: bool = argument(False, "Only sessions that are pinned, or turns of which are.", **ASIDE)
-    hidden: bool = argument(False, "Also hidden sessions.", **ASIDE)
+    pinned: bool = argument(
+        False, "Only sessions that are pinned, or turns of which are.", **NOT_OVER_MCP
+    )
+    hidden: bool = argument(False, "Also hidden sessions.", **NOT_OVER_MCP)
     session: str | None = argument(
         None, "Only this one, whatever it is.", names={"cli": None, "http": None, "mcp": None}
     )

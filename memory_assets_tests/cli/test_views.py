@@ -16,6 +16,7 @@ from memory_assets.serving.views import Terminal, blame_view, session_view
 from memory_assets.serving.visible_text import without_tool_names
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
+from memory_assets_tests.command_line import run_here
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{FLAKY}::turn::2"
@@ -35,6 +36,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "a file": ("blame", "CHANGED"),
     "memories": ("memories",),
     "sessions": ("sessions",),
+    "upkeep": ("upkeep",),
 }
 _WITH_IDS = ("its origin", "its records")
 """Answers in which an id is looked up, or may be in a text."""
@@ -222,6 +224,13 @@ def test_lines_of_code_keep_their_indent() -> None:
     lines = Layout(40).paragraphs("if tide:\n    " + "wade " * 9 + "\n\nswim", 30)
     assert lines[0] == "if tide:" and all(line.startswith("    wade") for line in lines[1:3])
     assert lines[3:] == ["", "swim"]
+
+
+def test_a_shell_completes_names_of_projects(ingested: Cli) -> None:
+    """As people use them."""
+    typed = {"COMP_WORDS": "memory sessions --project har", "COMP_CWORD": "3"}
+    done = run_here({**ingested.own, **typed, "_MEMORY_COMPLETE": "bash_complete"})
+    assert done.stdout == "plain,harbor-api\n"
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,19 @@ from memory_assets.serving.answer_lines import record_lines
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
+from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
-from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, REPORTS, TURN, WORKSPACE, Asked
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.recall.conftest import (
+    CORPUS,
+    DOCUMENTS,
+    HARBOR,
+    LOCAL,
+    REPORTS,
+    TURN,
+    WORKSPACE,
+    Asked,
+)
 from memory_assets_tests.sweep import sweep
 
 SEARCHES: list[dict[str, Any]] = [
@@ -455,6 +466,26 @@ def test_the_state_of_the_memory_is_the_same_everywhere(everywhere: _Everywhere)
     for name in ("agents", "projects", "stages", "coverage", "quarantined"):
         assert all(each[name] == library[name] for each in told)
     assert everywhere.mcp("status")["coverage"] == library["coverage"]
+
+
+def test_a_damaged_file_is_told_with_the_name_of_its_project(
+    copied: Callable[..., Memory],
+) -> None:
+    """That readers use, in the command that mends it, too: by the command line, MCP, HTTP and the
+    page."""
+    memory = copied()
+    for path in (memory.data_dir / "lake" / "turn_chunks").rglob("*.parquet"):
+        path.write_bytes(b"damaged")
+    site = TestClient(build_site(memory.settings), base_url=LOCAL)
+    told = [
+        run_here({"MEMORY_DATA_DIR": str(memory.data_dir)}, "show", TURN).stderr,
+        str(call_tool(OpenedMemory(memory.settings), "get", {"ids": [TURN]}).content),
+        site.get(f"/turns/{quote(TURN)}").text,
+        site.get(f"/page/timeline?anchor={quote(TURN)}").text,
+    ]
+    for message in (" ".join(each.split()) for each in told):
+        assert "is damaged" in message and "--project=harbor-api" in message
+        assert f"--project={HARBOR}" not in message
 
 
 def test_many_ask_at_once_and_each_gets_its_own_answer(everywhere: _Everywhere) -> None:

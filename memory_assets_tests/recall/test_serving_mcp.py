@@ -176,6 +176,12 @@ def test_a_verb_is_answered_as_the_command_of_its_name(asked: Asked, verb: str) 
         assert ask(asked.settings, "how", tool="gh").structured_content["commands"]
 
 
+def test_a_day_of_which_nothing_is_on_record_is_said(asked: Asked) -> None:
+    """Instead of an empty frame."""
+    text = ask(asked.settings, "timeline", anchor="2001-02-03").content[0].text
+    assert "Nothing on " in text and "the first day after is 2026-01-08" in " ".join(text.split())
+
+
 def test_prompts_and_sessions_are_offered(asked: Asked) -> None:
     """The slash commands of the plugin as prompts; sessions as resources, by the beginnings of
     their ids, too; what is not there is an error in words."""
