@@ -136,6 +136,11 @@ class ShowRequest(Arguments):
     )
     pager: bool = argument(True, **PAGER)
 
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for what only records have, without records."""
+        if not self.records and (self.subagents or self.page > 1):
+            raise ConfigurationError("subagents and page are of records; ask for records, too")
+
 
 @dataclass(frozen=True)
 class SessionRequest(Arguments):
