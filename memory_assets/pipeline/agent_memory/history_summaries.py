@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.errors import NotFound
@@ -57,16 +58,10 @@ SUMMARISED_HISTORY = DerivedTable(
 
 def summarise_history(components: Components, partition: str) -> StageReport:
     """Summarize the new windows of the conversations that changed, and return the report."""
+    make = partial(_summarize_conversation, components)
     with components.project_lock(partition):
-        replaced: list[HistorySummary] = []
-        report = derive_table(
-            components,
-            partition,
-            SUMMARISED_HISTORY,
-            make=lambda source: _summarize_conversation(components, source, replaced),
-        )
-        if replaced:
-            components.journal.compact()
+        report = derive_table(components, partition, SUMMARISED_HISTORY, make=make)
+        components.journal.erase_replaced_texts()
     return report
 
 
@@ -82,24 +77,22 @@ def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
         yield begin, len(times)
 
 
-def _summarize_conversation(
-    components: Components, source: Product, replaced: list[HistorySummary]
-) -> Made:
+def _summarize_conversation(components: Components, source: Product) -> Made:
     turns: list[AgentTurn] = []
     with suppress(NotFound):  # only the summaries of the conversation are left
         turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
     present_ids = {turn.id for turn in turns}
-    kept = _summaries_of_cut_turns(components, source, present_ids, replaced)
+    kept = _summaries_of_cut_turns(components, source, present_ids)
     counted = [replace(row, cut_turns=len({*row.message_ids} - present_ids)) for row in kept]
     return [*counted, *_new_summaries(components, _turns_after(turns, kept), kept)], {}
 
 
 def _summaries_of_cut_turns(
-    components: Components, source: Product, present_ids: Set[str], replaced: list[HistorySummary]
+    components: Components, source: Product, present_ids: Set[str]
 ) -> list[HistorySummary]:
     """Return the summaries of a conversation that the journal keeps, redacted under the present
-    rules and with all known secrets; changed ones are stored there and added to `replaced`.
-    `present_ids`: the ids of the turns that were not cut."""
+    rules and with all known secrets; changed ones are stored there. `present_ids`: the ids of the
+    turns that were not cut."""
     journal = components.journal
     kept = journal.cut_turns.summaries(source.session_id)
     if not kept and journal.cut_turns.count(source.session_id):
@@ -110,8 +103,8 @@ def _summaries_of_cut_turns(
     redactor = components.redactor.session(source.session_id, known)
     redacted = [redact_composed(redactor, row) for row in kept]
     if changed := [row for row, old in zip(redacted, kept, strict=True) if row != old]:
-        journal.cut_turns.keep(changed)
-        replaced += changed
+        with journal.replacing_texts():
+            journal.cut_turns.keep(changed)
     return redacted
 
 
