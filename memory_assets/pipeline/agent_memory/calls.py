@@ -20,7 +20,7 @@ from memory_assets.pipeline.agent_memory.gateway import (
 )
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings
-from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, has_journal
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, partition_of
 from memory_assets.stores.agents.waiting import Waiting
 from memory_assets.stores.stores import Stores
@@ -39,24 +39,14 @@ class AgentCalls:
 
     def __init__(self, settings: Settings, busy_seconds: float) -> None:
         self.engines = Engines(settings)
-        self._busy_seconds = busy_seconds
-        self._gateways: dict[tuple[str, ...], MemoryGateway] = {}
+        self.engines.journal_seconds = busy_seconds
         if has_journal(settings.data_dir):
-            self._open_journal()
+            _ = self.engines.journal
 
     def gateway(self, project: str, *others: str) -> MemoryGateway:
         """Return the gateway to what agents wrote about a project ("": about none); it also reads
         what is about the others."""
-        if "journal" not in vars(self.engines):
-            self._open_journal()
-        key = (project, *others)
-        if key not in self._gateways:
-            self._gateways[key] = open_gateway(self.engines, project, others=others)
-        return self._gateways[key]
-
-    def _open_journal(self) -> None:
-        path = self.engines.data_dir / FILE_NAME
-        vars(self.engines)["journal"] = AgentJournal(path, seconds=self._busy_seconds)
+        return open_gateway(self.engines, project, others=others)
 
     def context(
         self,
