@@ -27,7 +27,7 @@ from memory_assets.pipeline.workspace.files import look_at, walk_again
 from memory_assets.status.disk import stored_roots
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.partitions import is_agent_memory
-from memory_assets.stores.under_way.watcher import WORKSPACES, WatcherState, watching
+from memory_assets.stores.under_way import WORKSPACES, WatcherState, watching
 from memory_assets.stores.workspaces import Workspace, Workspaces
 from memory_assets.transcripts import Source, Unlisted, reader_of, readers_by_agent
 from memory_assets.watching.directories import STORES, Directories, is_transcript

@@ -17,7 +17,7 @@ import pytest
 from memory_assets import status as overview
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline.agent_memory.calls import AgentCalls
+from memory_assets.pipeline.agent_memory.gateway import AgentCalls
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_agent_memory
