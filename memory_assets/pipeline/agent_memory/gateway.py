@@ -287,7 +287,7 @@ def has_sessions(stores: Stores, project: str) -> bool:
 
 def send_waiting(settings: Settings, send: Callable[[dict[str, Any]], None]) -> int:
     """Send the waiting turns and memories, and return their number (`Waiting.send`)."""
-    return Waiting(settings.data_dir).send(send)
+    return Waiting.of(settings.data_dir).send(send)
 
 
 def let_wait(settings: Settings, values: dict[str, Any], error: StoreError) -> dict[str, Any]:
@@ -299,7 +299,7 @@ def let_wait(settings: Settings, values: dict[str, Any], error: StoreError) -> d
         BadArgument: a value is not allowed.
         StoreError: as many memories wait as may be stored in a window.
     """
-    engines, waiting = Engines(settings), Waiting(settings.data_dir)
+    engines, waiting = Engines(settings), Waiting.of(settings.data_dir)
     redaction = redaction_to_wait(engines)
     stored = {**values, "ts": values["ts"] or datetime.now(UTC).isoformat()}
     if "role" in values:
@@ -313,7 +313,7 @@ def let_wait(settings: Settings, values: dict[str, Any], error: StoreError) -> d
             message_id=values["message_id"] or "",
             channel=values["channel"] or "",
         )
-        waiting.keep({**stored, "text": turn.text, "message_id": turn.message_id})
+        waiting.add({**stored, "text": turn.text, "message_id": turn.message_id})
         return {"message_id": turn.message_id, "new": True, "waits": str(error)}
     policy = policy_of(settings)
     memory = checked_memory(
@@ -333,5 +333,5 @@ def let_wait(settings: Settings, values: dict[str, Any], error: StoreError) -> d
     if sum("role" not in stored for stored in waiting.entries()) >= policy.max_per_window:
         raise error
     labels = {"entities": memory.entities or None, "tags": memory.tags or None}
-    waiting.keep({**stored, "text": memory.text, **labels})
+    waiting.add({**stored, "text": memory.text, **labels})
     return asdict(Written("waits", reason=str(error)))
