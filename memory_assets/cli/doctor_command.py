@@ -160,7 +160,7 @@ def _transcripts(settings: Settings) -> Finding:
 
     with closing(catalog_of(settings.data_dir)) as catalog:
         roots = roots_to_read(settings, catalog)
-        known = remembered(catalog.sources.rows())  # so that no file on record is opened
+        on_record = remembered(catalog.sources.rows())  # so that no file on record is opened
     missing = {
         agent: gone
         for agent, paths in roots.items()
@@ -180,7 +180,7 @@ def _transcripts(settings: Settings) -> Finding:
         return Finding(True, "none found; the sample sessions would be used", remedy)
     # Files of one session may be in several projects.
     numbers = {
-        agent: len({source.session_id for source in discover({agent: paths}, known)})
+        agent: len({source.session_id for source in discover({agent: paths}, on_record)})
         for agent, paths in roots.items()
     }
     lines = (

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
-from memory_assets.serving.layout import cells
+from memory_assets.serving.layout import Layout, cells
 from memory_assets.stores.lake.schemas import Table
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
@@ -60,13 +60,16 @@ def _lines(
     missing: Sequence[str] = (),
     done: Mapping[str, str] | None = None,
     asked: Mapping[str, str] | None = None,
+    width: int = 80,
+    colours: bool = False,
+    full: bool = False,
     **given: Any,
 ) -> list[str]:
     weak = bool(hits) and all(hit["weak"] for hit in hits)
     answer = {"query": query, "mode": mode, "weak": weak, "missing": missing, "hits": list(hits)}
-    shown: dict[str, Any] = {"width": 80, "colours": False, **given}
+    layout = Layout(width, colours, full)
     memory = _Memory(done or {}, asked or {})
-    return list(terminal_lines(memory, answer, **shown))  # type: ignore[arg-type]
+    return list(terminal_lines(memory, answer, layout, **given))  # type: ignore[arg-type]
 
 
 def test_title_age_and_a_short_id_come_first() -> None:

@@ -183,12 +183,12 @@ def test_times_are_those_of_the_clock_on_the_wall(ingested: Cli) -> None:
 def test_long_lists_are_folded_unless_all_is_wanted() -> None:
     """What is folded is counted in its own word; one item more than is shown is shown as well."""
     items = [f"step {number}" for number in range(30)]
-    folded = list(Layout(80).listed("Ran", items, "command"))
+    folded = list(Layout(80).labelled_list("Ran", items, "command"))
     assert folded[0] == "Ran       step 0" and len(folded) == 6
     assert folded[-1].strip() == "… 30 commands in all; --full lists them"
-    assert len(list(Layout(80, full=True).listed("Ran", items, "command"))) == 30
-    assert len(list(Layout(80).listed("Ran", items[:6], "command"))) == 6
-    assert list(Layout(80).listed("Ran", [], "command")) == []
+    assert len(list(Layout(80, full=True).labelled_list("Ran", items, "command"))) == 30
+    assert len(list(Layout(80).labelled_list("Ran", items[:6], "command"))) == 6
+    assert list(Layout(80).labelled_list("Ran", [], "command")) == []
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_long_lists_are_folded_unless_all_is_wanted() -> None:
 def test_any_text_keeps_its_characters_and_the_width(text: str) -> None:
     """Words are cut only where one is longer than a line."""
     for width in (40, 80, 300):
-        lines = list(Layout(width).said("Asked", text))
+        lines = list(Layout(width).labelled_text("Asked", text))
         assert all(cells(line) < width for line in lines)
         assert "".join(lines).replace("Asked", "").replace(" ", "") == "".join(text.split())
 

@@ -93,6 +93,7 @@ def test_a_hit_that_says_nothing_shows_the_report_of_its_task(tmp_path: Path) ->
     from memory_assets.pipeline.indexes.keywords import index_keywords
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.requests.search import SearchRequest
+    from memory_assets.serving.layout import Layout
     from memory_assets.serving.tool_answers import answer_tool
     from memory_assets_tests.recall.worked import Call, Worked
 
@@ -111,7 +112,7 @@ def test_a_hit_that_says_nothing_shows_the_report_of_its_task(tmp_path: Path) ->
     assert f'get(ids=["{short}:{number}", "{short}:{number + 1}"])' in told
     (typed,) = what_to_type(memory, answer)
     assert typed.startswith(f"memory show {short}:{number + 1}:")
-    shown = "\n".join(terminal_lines(memory, answer, width=100, colours=False))
+    shown = "\n".join(terminal_lines(memory, answer, Layout(100)))
     for text in (told, shown):
         assert "The cause is the hinge" in text.split("Answered in")[0]
 
@@ -191,6 +192,7 @@ def test_every_surface_tells_it(tmp_path: Path) -> None:
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.requests.search import SearchRequest
     from memory_assets.serving.answer_lines import search_lines
+    from memory_assets.serving.layout import Layout
     from memory_assets.serving.tool_answers import answer_tool
     from memory_assets_tests.recall.worked import Call, Worked
 
@@ -206,7 +208,7 @@ def test_every_surface_tells_it(tmp_path: Path) -> None:
     later = {"turn_id": f"session::{session}::turn::1", "how": "answered", "text": text}
     assert json.loads(json.dumps(first["later"])) == later
     line = f"Answered in turn 1: {text}"
-    shown = terminal_lines(memory, answer, width=100, colours=False)
+    shown = terminal_lines(memory, answer, Layout(100))
     for lines in (search_lines(answer), shown, answer_tool(memory, "recall", asked)[1].split("\n")):
         assert any(each.strip() == line for each in lines)
 

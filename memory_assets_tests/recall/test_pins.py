@@ -91,7 +91,7 @@ def test_a_note_is_no_memory_of_an_agent(own: Settings) -> None:
     notes = [each for each in found if each["type"] == "note"]
     assert [each["archived"] for each in notes] == ["", "", ""]
     with pytest.raises(BadArgument):
-        RememberRequest.given("cli", {"text": "x", "type": "note"})
+        RememberRequest.from_values("cli", {"text": "x", "type": "note"})
 
 
 def test_only_what_is_there_is_pinned_and_unpinned(own: Settings) -> None:
@@ -151,9 +151,11 @@ def test_a_hidden_session_is_in_no_list_search_or_context(own: Settings) -> None
     agents.answer(HideRequest(last))
     assert last[:8] not in str(recent_work(memory, [HARBOR]))
     day = {"anchor": "2026-02-01", "scope": "all", "after": "1d", "before": "1d"}
-    assert LONG not in str(memory.ask(TimelineRequest.given("http", day))["sessions"])
+    assert LONG not in str(memory.ask(TimelineRequest.from_values("http", day))["sessions"])
     newest = str(memory.ask(TimelineRequest())["anchor"]["given"])
-    on_it = memory.ask(TimelineRequest.given("http", {**day, "anchor": newest, "before": "0"}))
+    on_it = memory.ask(
+        TimelineRequest.from_values("http", {**day, "anchor": newest, "before": "0"})
+    )
     for part in on_it["sessions"]:
         agents.answer(HideRequest(part["session_id"]))
     before = memory.ask(TimelineRequest())

@@ -68,10 +68,10 @@ def test_a_request_that_makes_no_sense_is_refused(given: dict[str, Any], message
 def test_a_pasted_trace_that_is_too_long_is_cut(kind: type[Any], most: int) -> None:
     """In its middle: the beginning says what was run, the end what went wrong."""
     trace = "$ make test\n" + "  File x.py, line 7\n" * 2_000 + "KeyError: 'page'"
-    asked = kind.given("mcp", {"query": trace}).query
+    asked = kind.from_values("mcp", {"query": trace}).query
     assert most - 5 < len(asked) <= most
     assert asked.startswith("$ make test\n") and asked.endswith("KeyError: 'page'")
-    assert " … " in asked and kind.given("mcp", {"query": trace[:most]}).query == trace[:most]
+    assert " … " in asked and kind.from_values("mcp", {"query": trace[:most]}).query == trace[:most]
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_names_of_earlier_versions_are_accepted_and_in_no_schema(
     request_type: type[Arguments], given: dict[str, Any], meant: dict[str, Any]
 ) -> None:
     """As if they were today's; together with these they are refused."""
-    asked = request_type.given("mcp", given)
+    asked = request_type.from_values("mcp", given)
     assert {name: getattr(asked, name) for name in meant} == meant
     properties = tool_schema(request_type, {})["properties"]
     for alias in given.keys() - {"query", "anchor"}:
         assert alias not in properties
         of = next(each for each in declared(request_type) if alias in each.aliases)
         with pytest.raises(ConfigurationError, match=f"{alias}: is another name of"):
-            request_type.given("mcp", {**given, str(of.name_at("mcp")): given[alias]})
+            request_type.from_values("mcp", {**given, str(of.name_at("mcp")): given[alias]})
 
 
 @sweep("given", [{}, {"n": 1}, {"n": 200}, {"mode": "keyword"}, {"kinds": KINDS}, {"tool": "Bash"}])

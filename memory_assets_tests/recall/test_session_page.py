@@ -298,5 +298,5 @@ def test_a_session_without_a_summary_is_shown(copied: Callable[..., Memory]) -> 
         text = client.get(f"/page/session/{REPORTS}").text
         assert 'id="turn-0"' in text and "<dt>Changed</dt>" not in text
         assert 'id="turn-0"' in client.get(f"/page/export/{REPORTS}").text
-        AgentMemory(memory.settings).answer(PinRequest.given("http", {"id": REPORTS}))
+        AgentMemory(memory.settings).answer(PinRequest.from_values("http", {"id": REPORTS}))
         assert "<dt>Pinned</dt>" in client.get(f"/page/session/{REPORTS}").text

@@ -240,10 +240,14 @@ def lineage_url(memory: Memory, asset: str, partition: str = "") -> str:
     return f"{url}?view=partitions&partition={quote(partition, safe='')}" if partition else url
 
 
-def lineage_links(memory: Memory) -> dict[str, Any]:
-    """Return what templates make addresses of: that of Dagster's UI (`dagster`), without a slash at
-    its end, and `lineage_url(asset, partition)`."""
-    return {"dagster": _dagster_url(memory), "lineage_url": partial(lineage_url, memory)}
+def of_memory(memory: Memory) -> dict[str, Any]:
+    """Return what templates name projects by (`roots`), and make addresses of: that of Dagster's UI
+    (`dagster`), without a slash at its end, and `lineage_url(asset, partition)`."""
+    return {
+        "roots": memory.catalog.sources.project_roots(),
+        "dagster": _dagster_url(memory),
+        "lineage_url": partial(lineage_url, memory),
+    }
 
 
 def _dagster_url(memory: Memory) -> str:
