@@ -323,7 +323,7 @@ class DatabaseReader(ContainerReader):
                 yield Member(own, directory, sum(sizes), newest, above)
 
     def facts(self, database: Database, source: Source) -> JsonObject | None:
-        """Return what the store says of a session as a whole; None if it has it no longer."""
+        """Return the facts of a whole session; None if the store has it no longer."""
         table, names = self.sessions.table, self.sessions.columns
         return next(database.select(table, names, "WHERE id = ?", source.member), None)
 

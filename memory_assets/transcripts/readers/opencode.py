@@ -294,7 +294,7 @@ def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[Json
         if from_here and text_field(object_field(message, "info"), "id") >= from_here:
             row["reverted"] = True
         rows.append(row)
-    read = "id parentID projectID directory version title time revert".split()
+    read = {"id", "parentID", "projectID", "directory", "version", "title", "time", "revert"}
     beside = {name: value for name, value in info.items() if name not in read}
     yield from unfinished_last(
         *(facts, {"title": info.get("title")}, rows, _is_prompt, _is_finished),
