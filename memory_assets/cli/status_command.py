@@ -28,7 +28,7 @@ from memory_assets.status import (
 )
 from memory_assets.stores.catalog.catalog import catalog_of
 from memory_assets.stores.stores import require_memory
-from memory_assets.stores.under_way.ingest import under_way
+from memory_assets.stores.under_way import ingest_under_way
 
 
 @command("memory status --json")
@@ -64,7 +64,7 @@ def _facts(current: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
     yield f"Memory in {current['data_dir']}"
     yield totals(current)
     pending = current["freshness"]["pending_files"]
-    if going_on := under_way(Path(current["data_dir"])):
+    if going_on := ingest_under_way(Path(current["data_dir"])):
         yield f"{str(going_on).capitalize()}."
     else:
         yield from (line for well, line in in_words(current["coverage"]) if not (well and pending))

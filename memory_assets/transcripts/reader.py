@@ -29,6 +29,8 @@ class Reader(ABC):
     """The places whose text the reader leaves out on purpose."""
     session: type[Session]
     """The state of reading a source."""
+    format = ""
+    """The name of its lines, where another agent's files have the same."""
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (session_id, agent_id) of a file that begins with `head`: its name, unless a

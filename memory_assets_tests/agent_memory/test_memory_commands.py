@@ -198,10 +198,10 @@ def test_what_could_not_be_stored_later_does_not_wait(
 
 def test_what_waits_does_not_fill_the_disk(tmp_path: Path) -> None:
     """Where a directory is never writable: what is too much is refused, what is there stays."""
-    waiting = Waiting(tmp_path / "memory")
+    waiting = Waiting.of(tmp_path / "memory")
     with pytest.raises(StoreError, match="all that may wait"):
         for number in range(6):
-            waiting.keep({"text": seal("x" * 1_900_000), "number": number})
+            waiting.add({"text": seal("x" * 1_900_000), "number": number})
     assert len(waiting.entries()) == 5
     sent: list[dict[str, Any]] = []
     assert waiting.send(sent.append) == 5
@@ -213,9 +213,9 @@ def test_what_waits_for_another_store_is_forgotten_with_its_conversation(
 ) -> None:
     """Or with a text that it holds; lines of other conversations stay."""
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
-    waiting = Waiting(settings.data_dir, "chat of another server")
+    waiting = Waiting.of(settings.data_dir, "chat of another server")
     for name, text in (("c1", "We sail."), ("c2", "The code is heron-42."), ("c2", "We row.")):
-        waiting.keep({"conversation": name, "role": "user", "text": seal(text)})
+        waiting.add({"conversation": name, "role": "user", "text": seal(text)})
     agents = AgentMemory(settings)
     agents.answer(AppendRequest("c1", "user", "We sail.", 0))
     agents.answer(AppendRequest("c3", "user", "It was heron-42.", 0))

@@ -34,8 +34,7 @@ from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.project_names import with_spoken_projects
 from memory_assets.settings import Settings
 from memory_assets.stores.agents.partitions import is_agent_memory
-from memory_assets.stores.under_way import watcher as watcher_presence
-from memory_assets.stores.under_way.watcher import WatcherState
+from memory_assets.stores.under_way import WatcherState, watching
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.followed import Documents, Followed, Journal, Transcripts
@@ -91,7 +90,7 @@ def watch_directories(settings: Settings) -> int:
     roots = require_directories(components_of(settings))
     with ExitStack() as presence:
         try:
-            state = presence.enter_context(watcher_presence.watching(settings.data_dir))
+            state = presence.enter_context(watching(settings.data_dir))
         except StoreBusy as error:
             console.print(rendering.escaped(f"{error}."))
             return exit_codes.FINE
