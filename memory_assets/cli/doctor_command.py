@@ -374,6 +374,7 @@ def _git(settings: Settings) -> Finding:
 def _memory(settings: Settings) -> Finding:
     from memory_assets.status.status import status
     from memory_assets.status.words import sample_note
+    from memory_assets.stores.catalog.catalog import catalog_of
     from memory_assets.stores.catalog.session_counts import SessionCounts
 
     if not (settings.data_dir / CATALOG_FILE).exists():
@@ -383,7 +384,9 @@ def _memory(settings: Settings) -> Finding:
     sessions = SessionCounts(**current["sessions"])
     held = len(current["quarantined"])
     see = ["Run `memory status` for cause and remedy of each."] if held else behind
-    remedy = " ".join([*see, *sample_note(current)])
+    with closing(catalog_of(settings.data_dir)) as catalog:
+        spoken = catalog.spoken_projects()
+    remedy = " ".join([*see, *sample_note(current, spoken)])
     state = ": ".join(filter(None, (counted(sessions.total, "session"), sessions.shares())))
     state += f"; {held} held back" if held else ""
     return Finding(not held and not behind, state, remedy)

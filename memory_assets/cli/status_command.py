@@ -78,7 +78,7 @@ def _facts(current: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
         )
     if archive["retention_unfinished"]:
         yield "Retention is running or was interrupted; `memory retain` completes it."
-    yield from sample_note(current)
+    yield from sample_note(current, spoken)
     yield from excluded_note(current)
     yield from _runs(current["runs"], spoken)
     yield from _watcher(current["watcher"], spoken)

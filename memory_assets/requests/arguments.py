@@ -38,6 +38,7 @@ WORKSPACE: dict[str, Any] = {
     "description": "Only this workspace: its name, or a path in it.",
     "max_length": 1_000,
 }
+NOT_OVER_MCP: dict[str, Any] = {"names": {"mcp": None}}
 COUNT: dict[str, Any] = {"names": {"cli": "-n"}, "aliases": ("limit",), "ge": 1}
 """What arguments of several requests have in common."""
 

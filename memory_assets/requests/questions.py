@@ -12,6 +12,7 @@ from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.requests.arguments import (
     COUNT,
+    NOT_OVER_MCP,
     PAGER,
     PROJECT,
     SESSION,
@@ -41,7 +42,6 @@ FULL: dict[str, Any] = {
     "description": "Do not fold long lists on a terminal.",
     "names": {"http": None, "mcp": None},
 }
-ASIDE: dict[str, Any] = {"names": {"mcp": None}}
 _OUTPUT: dict[str, Any] = {
     "description": "Write it to this file.",
     "names": {"http": None},
@@ -136,6 +136,11 @@ class ShowRequest(Arguments):
     )
     pager: bool = argument(True, **PAGER)
 
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for what only records have, without records."""
+        if not self.records and (self.subagents or self.page > 1):
+            raise ConfigurationError("subagents and page are of records; ask for records, too")
+
 
 @dataclass(frozen=True)
 class SessionRequest(Arguments):
@@ -167,8 +172,10 @@ class SessionsRequest(Arguments):
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
     )
     machine: bool = argument(False, "Also sessions in which no person asked for anything.")
-    pinned: bool = argument(False, "Only sessions that are pinned, or turns of which are.", **ASIDE)
-    hidden: bool = argument(False, "Also hidden sessions.", **ASIDE)
+    pinned: bool = argument(
+        False, "Only sessions that are pinned, or turns of which are.", **NOT_OVER_MCP
+    )
+    hidden: bool = argument(False, "Also hidden sessions.", **NOT_OVER_MCP)
     session: str | None = argument(
         None, "Only this one, whatever it is.", names={"cli": None, "http": None, "mcp": None}
     )

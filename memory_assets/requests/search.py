@@ -13,6 +13,7 @@ from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.requests.arguments import (
     COUNT,
+    NOT_OVER_MCP,
     PAGER,
     PROJECT,
     WORKSPACE,
@@ -71,9 +72,6 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
     wanted = [name for name in kind_of.values() if name is not None]
     within = [name for name, kind in SEARCH_KINDS.items() if kind.within in kinds]
     return tuple(dict.fromkeys((*wanted, *within)))
-
-
-_UNLISTED: dict[str, Any] = {"names": {"mcp": None}}
 
 
 @dataclass(frozen=True)
@@ -144,8 +142,8 @@ class SearchRequest(Arguments):
     page: int = argument(1, "Which page of the n hits.", names={"http": None, "cli": None}, ge=1)
     sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
-    machine: bool = argument(False, "Also what programs asked, and no person.", **_UNLISTED)
-    hidden: bool = argument(False, "Also hidden sessions.", **_UNLISTED)
+    machine: bool = argument(False, "Also what programs asked, and no person.", **NOT_OVER_MCP)
+    hidden: bool = argument(False, "Also hidden sessions.", **NOT_OVER_MCP)
     full: bool = argument(
         False, "Print whole texts, not stretches of them.", names={"http": None, "mcp": None}
     )

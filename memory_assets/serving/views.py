@@ -391,7 +391,9 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
             place = terminal.short(ending["turn_id"])
             yield from layout.hanging("  ended by ", f"{ending['command']}{after} ({place})")
         if len(endings) < len(error["endings"]):
-            yield f"  … {error['ended']} in all; --full shows the newest {len(error['endings'])}"
+            unlisted = error["ended"] > len(error["endings"])
+            rest = f"the newest {len(error['endings'])}" if unlisted else "them"
+            yield f"  … {error['ended']} in all; --full shows {rest}"
     if not answer["errors"]:
         yield "Nothing found."
 

@@ -174,11 +174,13 @@ def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:
         yield f"Chroma was damaged and rebuilt; the damaged files in {path} {what}."
 
 
-def sample_note(current: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that the sample is on record beside the user's own sessions, if it is."""
+def sample_note(current: Mapping[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
+    """Yield that the sample is on record beside the user's own sessions, if it is, with the
+    `spoken` names of its projects."""
     if projects := current["sample_projects"]:
+        names = ", ".join(spoken.get(project, project) for project in projects)
         yield (
-            f"The sample sessions are in this memory beside your own ({', '.join(projects)}): "
+            f"The sample sessions are in this memory beside your own ({names}): "
             "`memory forget --project NAME` removes those of one project."
         )
 

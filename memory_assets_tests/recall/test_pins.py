@@ -35,12 +35,11 @@ from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
 from memory_assets.stores.stores import HiddenSessions
 from memory_assets_tests.command_line import environment_of, run_here
-from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked, components_of
+from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked, components_of
 from memory_assets_tests.transcript_files import write_claude
 
 TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
 OF_PAGE = "a-token-of-the-tests-alone"
-LOCAL = "http://127.0.0.1:8765"
 
 
 @pytest.fixture

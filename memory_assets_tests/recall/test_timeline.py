@@ -20,11 +20,8 @@ from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import OBSERVATIONS, SESSION_COMMITS, TABLES, TURN_CHUNKS
-from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.conftest import REPORTS, TURN, Asked
 from memory_assets_tests.sweep import sweep
-
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-TURN = f"session::{REPORTS}::turn::2"
 
 
 def _ids(found: Timeline) -> list[str]:
