@@ -16,7 +16,7 @@ from memory_assets.paths import is_gone, locator_of, split_locator
 from memory_assets.transcripts import content as contents
 from memory_assets.transcripts import lines, read_session, take_fingerprint
 from memory_assets.transcripts.base import ReadReport
-from memory_assets.transcripts.content import FileContent, Rendered
+from memory_assets.transcripts.content import CHANGING, FileContent, Rendered
 from memory_assets.transcripts.lines import objects_in
 from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcript_files import source_of
@@ -167,7 +167,7 @@ def test_rendered_rows_are_read_as_the_lines_of_a_file(tmp_path: Path) -> None:
 
 def test_what_may_still_change_is_not_settled(tmp_path: Path) -> None:
     """It stands behind what stays as it is."""
-    rendered = Rendered.of([ROWS[0], None, ROWS[1]], tmp_path)
+    rendered = Rendered.of([ROWS[0], {"type": CHANGING[0], **ROWS[1]}], tmp_path)
     assert rendered.finished == Rendered.of(ROWS[:1], tmp_path).size < rendered.size
 
 

@@ -32,7 +32,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject, first_object
-from memory_assets.transcripts.session import Frame, Outcome
+from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Said, Sessions, StoredSession
 from memory_assets.transcripts.unread import Columns
 
@@ -174,7 +174,7 @@ class GooseReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a session."""
         model = parsed(facts["model_config_json"])
         names = "id working_dir session_type created_at parent_session_id"
@@ -191,9 +191,13 @@ class GooseReader(DatabaseReader):
             content, metadata = parsed(row["content_json"]), parsed(row["metadata_json"])
             facts_of_row = {"id": row["message_id"] or row["id"], "role": row["role"]}
             yield {**facts_of_row, "created": at, "metadata": metadata, "content": content}
-        yield None
         yield from requests
-        yield {"session": facts["id"], "name": facts["name"] or facts["description"], **usage}
+        yield {
+            "type": STATE,
+            "session": facts["id"],
+            "name": facts["name"] or facts["description"],
+            **usage,
+        }
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions of the database, then those of files that it has not."""

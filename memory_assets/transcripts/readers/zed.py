@@ -37,7 +37,6 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import STATE, UNKNOWN_TYPE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import (
-    BESIDE,
     DatabaseReader,
     Member,
     Sessions,
@@ -181,15 +180,14 @@ class ZedReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a thread, a line a message."""
         thread = _thread(facts, source.path)
         model = text_field(object_field(thread, "model"), "model")
         known = {"id": facts["id"], "cwd": _folder_of(facts), "start": facts["created_at"]}
         known |= {"version": thread.get("version"), "model": model}
         rows = _rows(thread.pop("messages", None), object_field(thread, "request_token_usage"))
-        beside = {"type": BESIDE, **thread}
-        yield from session_rows(known, {"title": facts["summary"]}, rows, beside)
+        yield from session_rows(known, {"title": facts["summary"]}, rows, thread)
 
 
 def _folder_of(row: JsonObject) -> str:
