@@ -10,13 +10,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
+from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.content import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
@@ -58,6 +59,13 @@ _RESTORE = "open it in Zed, or delete it there; it is read again when it changes
 class ZedSession(StoredSession):
     """The state of reading one thread."""
 
+    shapes: ClassVar[Shapes] = {
+        "Text": ANSWER,
+        "Thinking": TextBlock("thinking", "text"),
+        "ToolUse": CallBlock("id", "name", "input"),
+        "RedactedThinking": None,
+    }
+
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         body: Any = row.get("body")
         if body == "Resume":
@@ -96,17 +104,12 @@ class ZedSession(StoredSession):
         records: list[Record] = []
         results = object_field(agent, "tool_results")
         for block in objects_in(agent.get("content")):
-            if "Text" in block:
-                records += self._records(frame, "assistant_text", text_field(block, "Text"))
-            elif thought := object_field(block, "Thinking"):
-                records += self._records(frame, "thinking", text_field(thought, "text"))
-            elif use := object_field(block, "ToolUse"):
-                given = use.get("input") or text_field(use, "raw_input")
-                records.append(
-                    self._call(frame, safe_id(use.get("id")), text_field(use, "name"), given)
-                )
-                if isinstance(result := results.get(text_field(use, "id")), dict):
-                    records.append(self._result(safe_id(use.get("id")), result, frame))
+            for kind, value in block.items():
+                fields = value if isinstance(value, dict) else {"text": value}
+                given = fields.get("input") or fields.get("raw_input")
+                records += self._block({**fields, "type": kind, "input": given}, frame)
+                if isinstance(result := results.get(text_field(fields, "id")), dict):
+                    records.append(self._result(safe_id(fields["id"]), result, frame))
         return records
 
     def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
