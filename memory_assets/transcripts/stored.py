@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -330,7 +329,7 @@ class DatabaseReader(ContainerReader):
     @abstractmethod
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterable[JsonObject | None]:
+    ) -> Iterable[JsonObject]:
         """Return the rows of a session with these facts, as `rows` does."""
 
     def members_of(self, path: Path) -> list[Member]:
@@ -346,7 +345,7 @@ class DatabaseReader(ContainerReader):
             for places in [unread.get(member.id, {})]
         ]
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a session, in one read transaction."""
         with open_database(source.path) as database:
             facts = self.facts(database, source)
@@ -386,29 +385,16 @@ def root_session(member: Member, members: Mapping[str, Member]) -> Member:
 
 
 def session_rows(
-    facts: JsonObject, title: JsonObject, rows: Iterable[JsonObject], *changing: JsonObject
-) -> Iterator[JsonObject | None]:
-    """Yield the rows of a session, all of which will stay as they are: its facts (`id`, and where
-    they are known `cwd`, `start`, `version`, `model`, `parent`, the session that it goes on from),
-    the rows, None, and what may still change, the title last."""
-    yield {"type": SESSION, **facts}
-    yield from rows
-    yield None
-    yield from changing
-    yield {"type": STATE, "id": facts["id"], **title}
-
-
-def unfinished_last(
     facts: JsonObject,
     title: JsonObject,
-    rows: Sequence[JsonObject],
-    is_prompt: Callable[[JsonObject], bool],
-    is_finished: Callable[[JsonObject], bool],
-    *changing: JsonObject,
-) -> Iterator[JsonObject | None]:
-    """Yield the rows of a session as `session_rows` does, those last that are still being written:
-    the unfinished ones after the last prompt. Before it the talk went on without them."""
-    last = max((place for place, row in enumerate(rows) if is_prompt(row)), default=-1)
-    is_kept = [place <= last or is_finished(row) for place, row in enumerate(rows)]
-    yield from session_rows(facts, title, compress(rows, is_kept), *changing)
-    yield from (row for row, kept in zip(rows, is_kept, strict=True) if not kept)
+    rows: Iterable[JsonObject],
+    beside: JsonObject | None = None,
+) -> Iterator[JsonObject]:
+    """Yield the rows of a session: its facts (`id`, and where they are known `cwd`, `start`,
+    `version`, `model`, `parent`, the session that it goes on from), what was said, what is `beside`
+    it in its document, and its title."""
+    yield {"type": SESSION, **facts}
+    yield from rows
+    if beside:
+        yield {"type": BESIDE, **beside}
+    yield {"type": STATE, "id": facts["id"], **title}

@@ -275,22 +275,6 @@ def test_a_subagents_run_belongs_to_the_session_above_all(tmp_path: Path) -> Non
     assert [one.text for one in read(child) if one.subtype == "agent-prompt"] == ["Another one"]
 
 
-def test_a_message_that_is_being_written_comes_last(tmp_path: Path) -> None:
-    """As long as nothing was asked after it; then it was broken off."""
-    store = OpenCode(tmp_path)
-    store.say(ASKED, SAID)
-    with closing(store.open()) as database:
-        text = {"type": "text", "text": "It is"}
-        data = {"role": "assistant", "time": {"created": T0 + 90_000}}
-        store.add_message(database, store.session, "msg_zz", T0 + 90_000, data, text)
-        database.commit()
-    [source] = found(store)
-    assert [text for _, text in told(read(source))][-2:] == ["The shop", "It is"]
-    store.turns += 1
-    store.say("Go on", "Yes.")
-    assert [text for _, text in told(read(found(store)[0]))][-2:] == ["Yes.", "The shop"]
-
-
 def test_messages_taken_back_are_kept_with_a_mark(tmp_path: Path) -> None:
     """OpenCode hides them; a log of operations cuts them off."""
     store = OpenCode(tmp_path / "opencode")

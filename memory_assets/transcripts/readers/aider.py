@@ -9,7 +9,7 @@ Two of the user's blocks are the program's: `/ask X`, `/code X` and `/architect 
 as a block of its own, and in architect mode the answer is handed to the editing model as one
 (`base_coder.py` and `architect_coder.py` of aider 0.86).
 
-A run renders to its start, and a line for each block of such lines; the last may still grow.
+A run renders to its start, and a line for each block of such lines.
 """
 
 from __future__ import annotations
@@ -144,20 +144,15 @@ class AiderReader(ContainerReader):
                 mtime_ns = written if run.is_last else nanoseconds(_moment(run.start))
                 yield Member(run.id, str(path.parent), len(run.text), mtime_ns)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield a run."""
         run = next((run for run in _runs(source.path) if run.id == source.member), None)
         if run is None:
             raise deleted_error(source.path)
         facts = {"id": run.id, "start": _moment(run.start), "cwd": str(source.path.parent)}
         yield {"type": SESSION, **facts}
-        blocks = [
-            {"type": kind, "place": place, "text": text}
-            for place, (kind, text) in enumerate(_with_the_programs_own(_blocks_of(run.text)))
-        ]
-        yield from blocks[:-1]
-        yield None
-        yield from blocks[-1:]
+        for place, (kind, text) in enumerate(_with_the_programs_own(_blocks_of(run.text))):
+            yield {"type": kind, "place": place, "text": text}
 
 
 def _runs(path: Path) -> list[_Run]:

@@ -56,7 +56,7 @@ from memory_assets.transcripts.session import (
     Outcome,
     tokens_in,
 )
-from memory_assets.transcripts.stored import StoredSession, session_rows, unfinished_last
+from memory_assets.transcripts.stored import StoredSession, session_rows
 from memory_assets.word_lists import word_set
 
 _FOLDERS = ("tasks", "sessions")
@@ -352,17 +352,16 @@ class ClineReader(RenderingReader):
         name = source.path.name
         return name in (*_SCREEN, _HISTORY) or name.endswith(_MESSAGES)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a task."""
         cwd, title, more = _facts(source.path)
         facts = {"id": source.agent_id or source.session_id, "cwd": cwd, **more}
         messages = _messages(source.path)
         if source.path.name in _SCREEN:
-            rows = list(_screen_rows(messages))
-            yield from unfinished_last(facts, {"title": title}, rows, _is_prompt, _is_finished)
+            rows = _screen_rows(messages)
         else:
-            lines = ({"type": "message", **message} for message in messages)
-            yield from session_rows(facts, {"title": title}, lines)
+            rows = ({"type": "message", **message} for message in messages)
+        yield from session_rows(facts, {"title": title}, rows)
 
 
 class RooReader(ClineReader):
@@ -388,14 +387,6 @@ def _screen_rows(messages: Sequence[JsonObject]) -> Iterator[JsonObject]:
             if calls or any(text.startswith(opening) for text in later):
                 row[SUPERSEDED] = True
         yield row
-
-
-def _is_prompt(row: JsonObject) -> bool:
-    return row["row"].get("say") in ("task", "user_feedback")
-
-
-def _is_finished(row: JsonObject) -> bool:
-    return not row["row"].get("partial")
 
 
 def _messages(path: Path) -> list[JsonObject]:

@@ -36,7 +36,7 @@ from memory_assets.transcripts.stored import (
     Said,
     Sessions,
     StoredSession,
-    unfinished_last,
+    session_rows,
 )
 from memory_assets.transcripts.unread import Columns
 
@@ -160,7 +160,7 @@ class CrushReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a session."""
         order = "WHERE session_id = ? ORDER BY created_at, rowid"
         names = "id role parts model created_at is_summary_message"
@@ -168,22 +168,16 @@ class CrushReader(DatabaseReader):
             {"type": "message", **row, "parts": parsed(row["parts"])}
             for row in database.select("messages", names, order, source.member)
         ]
-        versions: list[JsonObject] = []
         if database.columns("files").issuperset(("path", "version", "session_id", "created_at")):
             files = database.select("files", "path version", order, source.member)
-            versions += ({"type": "file-version", **row} for row in files)
+            rows += ({"type": "file-version", **row} for row in files)
         known = {"id": facts["id"], "cwd": _project_of(source.path), "start": facts["created_at"]}
-        title = {"title": facts["title"]}
-        yield from unfinished_last(known, title, rows, _is_prompt, _is_finished, *versions)
+        yield from session_rows(known, {"title": facts["title"]}, rows)
 
 
 def _project_of(path: Path) -> str:
     """Return the project's directory, which the database is in, or its own folder there."""
     return str(path.parent.parent if path.parent.name == _FOLDER else path.parent)
-
-
-def _is_prompt(row: JsonObject) -> bool:
-    return bool(row["role"] == "user")
 
 
 def _listed(path: Path) -> Iterator[Path]:
@@ -195,10 +189,6 @@ def _listed(path: Path) -> Iterator[Path]:
     for entry in projects if isinstance(projects, list) else []:
         if isinstance(entry, dict) and (project := text_field(entry, "path")):
             yield Path(project) / (text_field(entry, "data_dir") or _FOLDER)
-
-
-def _is_finished(row: JsonObject) -> bool:
-    return row["role"] != "assistant" or any(part["type"] == "finish" for part in _parts(row))
 
 
 def _parts(row: JsonObject) -> list[JsonObject]:

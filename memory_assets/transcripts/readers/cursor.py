@@ -38,7 +38,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.vscdb"
@@ -199,7 +199,7 @@ class CursorReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a conversation."""
         if source.path.parent.name != "globalStorage":
             messages = rows_of(facts.get("bubbles")) or _inline(facts)
@@ -300,7 +300,7 @@ def _old_members(database: Database, path: Path) -> Iterator[Member]:
         yield Member(own, cwd, size, updated, stand_in=named_by_hash(path.parent.name))
 
 
-def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject | None]:
+def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject]:
     version = data.get("_v")
     facts = {
         "id": data.get("composerId") or data.get("tabId"),
@@ -309,14 +309,8 @@ def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator
         "start": data.get("createdAt") or data.get("lastSendTime"),
         "model": text_field(object_field(data, "modelConfig"), "modelName"),
     }
-    rows = [{"type": "bubble", "bubble": bubble} for bubble in bubbles]
-    generating = data.get("status") == "generating"
-    title = {"title": data.get("name") or data.get("chatTitle")}
-    yield from unfinished_last(facts, title, rows, _is_prompt, lambda row: not generating)
-
-
-def _is_prompt(row: JsonObject) -> bool:
-    return object_field(row, "bubble").get("type") in _PERSON
+    rows = ({"type": "bubble", "bubble": bubble} for bubble in bubbles)
+    yield from session_rows(facts, {"title": data.get("name") or data.get("chatTitle")}, rows)
 
 
 def _result(result: Any) -> str:

@@ -112,7 +112,7 @@ class CursorAgentReader(Reader):
     """Reads the transcripts of Cursor's agent."""
 
     agent = "cursor"
-    version = "1"
+    version = "2"
     session = CursorSession
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
@@ -279,7 +279,7 @@ class CursorCliReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a chat."""
         known = {"id": source.member, "cwd": source.directory, "start": facts.get("createdAt")}
         known["model"] = facts.get("lastUsedModel")

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import SUFFIX, Walk
 from memory_assets.transcripts.fields import (
@@ -32,7 +34,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject, first_object
-from memory_assets.transcripts.session import Frame, Outcome
+from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Said, Sessions, StoredSession
 from memory_assets.transcripts.unread import Columns
 
@@ -46,12 +48,19 @@ _COUNTS = (
 )
 _ACCUMULATED = "accumulated_"
 _SETTING = "a setting of the session"
-_SILENT = ("redactedThinking", "toolConfirmationRequest", "actionRequired")
-"""A tuple, as the type that is looked up can be any value."""
+_CALL = CallBlock("id", "name", "arguments")
 
 
 class GooseSession(StoredSession):
     """The state of reading one session."""
+
+    shapes: ClassVar[Shapes] = {
+        "text": ANSWER,
+        "thinking": TextBlock("thinking", "thinking"),
+        **dict.fromkeys(("toolRequest", "frontendToolRequest"), _CALL),
+        **dict.fromkeys(("redactedThinking", "toolConfirmationRequest", "actionRequired")),
+    }
+    blocks_are = "block"
 
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
@@ -103,25 +112,12 @@ class GooseSession(StoredSession):
         return records + self._text_record(frame, classify_text("\n".join(texts), origin))
 
     def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
-        kind = block.get("type")
-        if kind == "text":
-            return self._records(frame, "assistant_text", text_field(block, "text"))
-        if kind == "thinking":
-            return self._records(frame, "thinking", text_field(block, "thinking"))
-        if kind in ("toolRequest", "frontendToolRequest"):
-            return [self._request(block, frame)]
-        if kind == "toolResponse":
+        if block.get("type") == "toolResponse":
             return [self._response(block, frame)]
-        if kind == "systemNotification":
+        if block.get("type") == "systemNotification":
             return self._records(frame, "system", text_field(block, "msg"), "notice")
-        if kind not in _SILENT:
-            self._report.see_unknown(f"block/{type_name(kind)}")
-        return []
-
-    def _request(self, block: JsonObject, frame: Frame) -> Record:
         asked = object_field(object_field(block, "toolCall"), "value")
-        name, arguments = text_field(asked, "name"), asked.get("arguments")
-        return self._call(frame, safe_id(block.get("id")), name, arguments)
+        return super()._block({**asked, **block}, frame)
 
     def _response(self, block: JsonObject, frame: Frame) -> Record:
         result = object_field(block, "toolResult")
@@ -174,7 +170,7 @@ class GooseReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a session."""
         model = parsed(facts["model_config_json"])
         names = "id working_dir session_type created_at parent_session_id"
@@ -191,9 +187,13 @@ class GooseReader(DatabaseReader):
             content, metadata = parsed(row["content_json"]), parsed(row["metadata_json"])
             facts_of_row = {"id": row["message_id"] or row["id"], "role": row["role"]}
             yield {**facts_of_row, "created": at, "metadata": metadata, "content": content}
-        yield None
         yield from requests
-        yield {"session": facts["id"], "name": facts["name"] or facts["description"], **usage}
+        yield {
+            "type": STATE,
+            "session": facts["id"],
+            "name": facts["name"] or facts["description"],
+            **usage,
+        }
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions of the database, then those of files that it has not."""

@@ -105,7 +105,7 @@ class HermesReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a session."""
         names = "id role content tool_call_id tool_calls tool_name timestamp reasoning"
         order = "WHERE session_id = ? ORDER BY id"

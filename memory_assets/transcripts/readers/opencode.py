@@ -5,7 +5,7 @@ Where: `~/.local/share/opencode/opencode.db` (`opencode-<channel>.db` of a chann
 and what `opencode export` prints, in a directory of the user's.
 
 A session renders to its facts, a line for each message with its parts, and last what changes as it
-goes on (title). Parts are edited while they stream, so a message that is being written comes last.
+goes on (title).
 
 A session of the tree is `storage/session/<project>/<session>.json`, with a file for each message in
 `storage/message/<session>/`, and for each part of one in `storage/part/<message>/`.
@@ -44,12 +44,11 @@ from memory_assets.transcripts.json_documents import document_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome
 from memory_assets.transcripts.stored import (
-    BESIDE,
     DatabaseReader,
     Said,
     Sessions,
     StoredSession,
-    unfinished_last,
+    session_rows,
 )
 from memory_assets.transcripts.unread import Columns
 
@@ -162,6 +161,7 @@ class OpenCodeReader(DatabaseReader):
     variable = "OPENCODE_DB"
     """The program's own variable that names another database."""
     left_out = (
+        LeftOut("beside.permission", "what the user allows the program"),
         LeftOut("message.parts.tool.state.metadata", _SHOWN),
         LeftOut("message.parts.tool.state.title", _SHOWN),
         LeftOut("message.parts.tool.state.attachments", _FILES),
@@ -208,7 +208,7 @@ class OpenCodeReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a session of the database."""
         parts: dict[str, list[JsonObject]] = {}
         for row in database.select(
@@ -258,7 +258,7 @@ class OpenCodeReader(DatabaseReader):
             return super().state(source)
         return state_of_files(source.path)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a session."""
         if source.member:
             yield from super().rows(source)
@@ -283,7 +283,7 @@ def _with_id(row: JsonObject) -> JsonObject:
     return {"id": row["id"], **(data if isinstance(data, dict) else {"data": data})}
 
 
-def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
+def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[JsonObject]:
     """Yield the lines of a session."""
     facts = {"id": info.get("id"), "cwd": info.get("directory"), "version": info.get("version")}
     facts["start"] = object_field(info, "time").get("created")
@@ -296,19 +296,7 @@ def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[Json
         rows.append(row)
     read = {"id", "parentID", "projectID", "directory", "version", "title", "time", "revert"}
     beside = {name: value for name, value in info.items() if name not in read}
-    yield from unfinished_last(
-        *(facts, {"title": info.get("title")}, rows, _is_prompt, _is_finished),
-        *([{"type": BESIDE, **beside}] if beside else []),
-    )
-
-
-def _is_prompt(row: JsonObject) -> bool:
-    return object_field(row, "info").get("role") == "user"
-
-
-def _is_finished(row: JsonObject) -> bool:
-    info = object_field(row, "info")
-    return "completed" in object_field(info, "time") or "error" in info
+    yield from session_rows(facts, {"title": info.get("title")}, rows, beside)
 
 
 def _tokens(counts: JsonObject) -> Tokens:

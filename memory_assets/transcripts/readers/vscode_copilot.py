@@ -39,7 +39,7 @@ from memory_assets.transcripts.json_documents import bytes_of, directory_of, nam
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import BESIDE, StoredSession, unfinished_last
+from memory_assets.transcripts.stored import StoredSession, session_rows
 
 _OF_WINDOWS = (
     Path("globalStorage", "emptyWindowChatSessions"),
@@ -208,7 +208,7 @@ class VsCodeCopilotReader(RenderingReader):
                     source = Source(self.agent, "", *ids, path, size, mtime_ns)
                 yield replace(source, project=project_of(named), directory=directory)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a session."""
         document, taken_back, unreadable_lines = document_of(source.path)
         facts = {
@@ -218,19 +218,14 @@ class VsCodeCopilotReader(RenderingReader):
             "start": document.pop("creationDate", None),
         }
         title = {"title": document.pop("customTitle", None)}
-        rows, last = list[JsonObject](), JsonObject()
+        rows: list[JsonObject] = []
         for place, request in enumerate(rows_of(document.pop("requests", None))):
             rows += taken_back.pop(place, ())
             undone = {"undone": True} if request.get("shouldBeRemovedOnSend") else {}
-            last = {"type": "request", **request, **undone}
-            rows.append(last)
+            rows.append({"type": "request", **request, **undone})
         rows += (row for undone_rows in taken_back.values() for row in undone_rows)
-        bad = ({"type": _UNREADABLE, "line": number} for number in unreadable_lines)
-        yield from unfinished_last(
-            *(facts, title, rows),
-            *(lambda row: False, lambda row: row is not last or _is_finished(row)),
-            *({"type": BESIDE, **document}, *bad),
-        )
+        rows += ({"type": _UNREADABLE, "line": number} for number in unreadable_lines)
+        yield from session_rows(facts, title, rows, document)
 
 
 def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
@@ -252,10 +247,6 @@ def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
 def _rank(source: Source) -> tuple[bool, int, int]:
     """Return which of two files of a session counts: a log, else the larger."""
     return source.path.suffix == _LOG, source.size, source.mtime_ns
-
-
-def _is_finished(request: JsonObject) -> bool:
-    return isinstance(request.get("result"), dict) or request.get("isCanceled") is True
 
 
 def _shown(part: JsonObject) -> str:

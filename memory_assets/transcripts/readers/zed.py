@@ -10,13 +10,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
+from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.content import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
@@ -37,7 +38,6 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import STATE, UNKNOWN_TYPE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import (
-    BESIDE,
     DatabaseReader,
     Member,
     Sessions,
@@ -58,6 +58,13 @@ _RESTORE = "open it in Zed, or delete it there; it is read again when it changes
 
 class ZedSession(StoredSession):
     """The state of reading one thread."""
+
+    shapes: ClassVar[Shapes] = {
+        "Text": ANSWER,
+        "Thinking": TextBlock("thinking", "text"),
+        "ToolUse": CallBlock("id", "name", "input"),
+        "RedactedThinking": None,
+    }
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         body: Any = row.get("body")
@@ -97,17 +104,12 @@ class ZedSession(StoredSession):
         records: list[Record] = []
         results = object_field(agent, "tool_results")
         for block in objects_in(agent.get("content")):
-            if "Text" in block:
-                records += self._records(frame, "assistant_text", text_field(block, "Text"))
-            elif thought := object_field(block, "Thinking"):
-                records += self._records(frame, "thinking", text_field(thought, "text"))
-            elif use := object_field(block, "ToolUse"):
-                given = use.get("input") or text_field(use, "raw_input")
-                records.append(
-                    self._call(frame, safe_id(use.get("id")), text_field(use, "name"), given)
-                )
-                if isinstance(result := results.get(text_field(use, "id")), dict):
-                    records.append(self._result(safe_id(use.get("id")), result, frame))
+            for kind, value in block.items():
+                fields = value if isinstance(value, dict) else {"text": value}
+                given = fields.get("input") or fields.get("raw_input")
+                records += self._block({**fields, "type": kind, "input": given}, frame)
+                if isinstance(result := results.get(text_field(fields, "id")), dict):
+                    records.append(self._result(safe_id(fields["id"]), result, frame))
         return records
 
     def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
@@ -181,15 +183,14 @@ class ZedReader(DatabaseReader):
 
     def member_rows(
         self, database: Database, source: Source, facts: JsonObject
-    ) -> Iterator[JsonObject | None]:
+    ) -> Iterator[JsonObject]:
         """Yield a thread, a line a message."""
         thread = _thread(facts, source.path)
         model = text_field(object_field(thread, "model"), "model")
         known = {"id": facts["id"], "cwd": _folder_of(facts), "start": facts["created_at"]}
         known |= {"version": thread.get("version"), "model": model}
         rows = _rows(thread.pop("messages", None), object_field(thread, "request_token_usage"))
-        beside = {"type": BESIDE, **thread}
-        yield from session_rows(known, {"title": facts["summary"]}, rows, beside)
+        yield from session_rows(known, {"title": facts["summary"]}, rows, thread)
 
 
 def _folder_of(row: JsonObject) -> str:
