@@ -42,7 +42,15 @@ class Replica:
         replace_text(self.directory / REPLICA_FILE, json.dumps(values))
 
     def remove(self) -> None:
-        """Delete all of it."""
+        """Delete all of it, its state last, which says from the beginning that nothing is there:
+        what a killed process leaves is deleted, or brought again, by the next pull."""
+        with suppress(OSError):  # a full disk
+            Replica(self.directory, self.url).note()
+        for path in self.directory.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != REPLICA_FILE:
+                path.unlink()
         shutil.rmtree(self.directory)
 
 
