@@ -375,7 +375,7 @@ def forget_vectors(
     selected: Set[SessionKey],
     indexes: Sequence[IndexedTable] = INDEXES,
     *,
-    progress: Progress,
+    progress: Progress = lambda step: None,
 ) -> int:
     """Remove the rows of these sessions from the collections of these tables, and return their
     number. Of a local Chroma the files are rewritten, and those set aside are deleted, so
