@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
@@ -13,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog
-from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
+from memory_assets.stores.files.shared import REPLICA_FILE, remove_directory, replace_text
 from memory_assets.stores.tombstones import travelling_name
 
 FOLDER = "shards"
@@ -43,15 +42,14 @@ class Replica:
 
     def remove(self) -> None:
         """Delete all of it, its state last, which says from the beginning that nothing is there:
-        what a killed process leaves is deleted, or brought again, by the next pull."""
+        what a killed process leaves is deleted, or brought again, by the next pull.
+
+        Raises:
+            StoreError: something of it cannot be deleted.
+        """
         with suppress(OSError):  # a full disk
             Replica(self.directory, self.url).note()
-        for path in self.directory.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.name != REPLICA_FILE:
-                path.unlink()
-        shutil.rmtree(self.directory)
+        remove_directory(self.directory, REPLICA_FILE)
 
 
 def replica_at(data_dir: Path, url: str) -> Replica:
