@@ -272,7 +272,7 @@ class AgentMemory:
                 hit
                 for project in projects
                 for hit in memory.search(
-                    SearchRequest.given(
+                    SearchRequest.from_values(
                         "mcp", {"query": latest, "project": project, "n": _ANSWERING_TURNS}
                     )
                 ).hits

@@ -29,6 +29,8 @@ class Reader(ABC):
     """The places whose text the reader leaves out on purpose."""
     session: type[Session]
     """The state of reading a source."""
+    format = ""
+    """The name of its lines, where another agent's files have the same."""
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (session_id, agent_id) of a file that begins with `head`: its name, unless a
@@ -88,10 +90,9 @@ class Reader(ABC):
             return tuple(map(FileContent, source.files))
         return (Rendered.of(self.rows(source), source.path),)
 
-    def rows(self, source: Source) -> Iterable[JsonObject | None]:
-        """Return the lines of a source that is rendered: one object for each finished row or
-        message in order, then None, then what may still change: titles, and messages that are being
-        written. Whatever is equal in the store is equal here.
+    def rows(self, source: Source) -> Iterable[JsonObject]:
+        """Return the lines of a source that is rendered: an object for each row or message, in
+        order, and last those that change (`content.CHANGING`). Equal rows are equal here.
 
         Raises:
             TranscriptError: the store cannot be read, or has no such session any more.
@@ -168,7 +169,7 @@ class RenderingReader(Reader):
     """
 
     @abstractmethod
-    def rows(self, source: Source) -> Iterable[JsonObject | None]:
+    def rows(self, source: Source) -> Iterable[JsonObject]:
         """Return the lines of a source."""
 
     def renders(self, source: Source) -> bool:

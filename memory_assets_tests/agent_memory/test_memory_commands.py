@@ -120,7 +120,7 @@ def test_what_a_conversation_has_is_counted_in_its_own_words(run: Run, tmp_path:
     store = AgentMemory(load_settings(data_dir=tmp_path / "memory", embedder="none"))
     for at, role in enumerate(("user", "assistant")):
         given = {"conversation": "c1", "role": role, "text": "Hello.", "turn_index": at}
-        store.answer(AppendRequest.given("mcp", given))
+        store.answer(AppendRequest.from_values("mcp", given))
     run("remember", "We use pnpm.", "--conversation", "c1")
     listed = run("forget", "--conversation", "c1", "--dry-run")
     assert "To be forgotten: 1 conversation and 1 memory, 3 rows." in listed.stdout
@@ -134,7 +134,7 @@ def test_upkeep_needs_no_dagster(run: Run, tmp_path: Path) -> None:
     store = AgentMemory(load_settings(data_dir=tmp_path / "memory", embedder="none"))
     said = "From now on always run the linter."
     given = {"conversation": "c1", "role": "user", "text": said, "turn_index": 0}
-    store.answer(AppendRequest.given("mcp", given))
+    store.answer(AppendRequest.from_values("mcp", given))
     run("remember", "We use pnpm.")
     kept = json.loads(run("upkeep", "--json").stdout)
     assert (kept["work"], kept["memories"]) == ("nothing to do", 1)
@@ -232,7 +232,7 @@ def test_a_locked_memory_lets_turns_wait(run: Run, tmp_path: Path) -> None:
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
     run("remember", "We use pnpm.")
     given = {"conversation": "c1", "role": "user", "text": f"Use {TOKEN}.", "turn_index": 0}
-    asked = AppendRequest.given("mcp", given)
+    asked = AppendRequest.from_values("mcp", given)
     lock = sqlite3.connect(settings.data_dir / FILE_NAME, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     waits = AgentMemory(settings, busy_seconds=0.1).answer(asked)

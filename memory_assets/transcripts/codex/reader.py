@@ -103,7 +103,7 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "12"
+    version = "13"
     session = CodexSession
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:

@@ -241,7 +241,7 @@ class CodexSession(Session):
     def _script_ended(self, script: Script, output: Output, frame: Frame) -> list[Record]:
         """Return the results of a script's patches and commands."""
         records = self._patched(script, output)
-        unknown = self._calls.close(script.call_id) or script.call
+        unknown = self._calls.pop(script.call_id, None) or script.call
         for command, text, failed in ends_by_command(script, output):
             call = replace(unknown, command=command)
             records.append(self._answered(frame, script.call_id, text, call, is_error=failed))

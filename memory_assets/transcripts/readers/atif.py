@@ -97,7 +97,7 @@ class AtifReader(RenderingReader):
     """Reads documents in ATIF."""
 
     agent = "atif"
-    version = "3"
+    version = "4"
     session = AtifSession
     left_out = (
         LeftOut("", "steps that repeat others after a compaction", dropped=COPIED),

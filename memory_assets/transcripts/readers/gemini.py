@@ -25,7 +25,7 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.blocks import answer_text, parts_of, text_of_parts
+from memory_assets.transcripts.blocks import PartsSession, answer_text, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
@@ -58,7 +58,6 @@ from memory_assets.transcripts.session import (
     Call,
     Frame,
     Outcome,
-    Session,
     tokens_with_cached,
 )
 
@@ -85,7 +84,7 @@ class GeminiReader(Reader):
     """Reads Gemini CLI's sessions."""
 
     agent = "gemini"
-    version = "3"
+    version = "4"
     left_out = (
         LeftOut("", "a message as it grew; its last version is kept", dropped=SUPERSEDED),
         LeftOut("*.toolCalls.resultDisplay", "a result as it is shown"),
@@ -135,7 +134,7 @@ class GeminiReader(Reader):
         return GeminiSession(source, report, replayed(lines))
 
 
-class GeminiSession(Session):
+class GeminiSession(PartsSession):
     """The state of reading one file."""
 
     def __init__(self, source: Source, report: ReadReport, replay: Replay) -> None:
@@ -207,14 +206,8 @@ class GeminiSession(Session):
         text = text_of_parts(content).strip()
         is_command = text.startswith(_COMMANDS)
         origin = Origin("machine", "local-command") if is_command else UNKNOWN
-        records = self._text_record(frame, classify_text(text, origin))
-        for part in parts_of(content):
-            if answered := object_field(part, "functionResponse"):
-                answer, failed = answer_text(part)
-                call_id = safe_id(answered.get("id"))
-                call = Call(text_field(answered, "name"))
-                records.append(self._answered(frame, call_id, answer, call, is_error=failed))
-        return records
+        asked = self._text_record(frame, classify_text(text, origin))
+        return asked + self._answers(content, frame)
 
     def _from_model(self, message: JsonObject, frame: Frame) -> list[Record]:
         records: list[Record] = []

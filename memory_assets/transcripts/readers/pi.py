@@ -308,6 +308,7 @@ class PiReader(Reader):
 
     left_out = LEFT_OUT
     agent = "pi"
+    format = "pi"
     version = "8"
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:

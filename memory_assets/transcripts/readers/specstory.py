@@ -7,7 +7,7 @@ an agent's, `<think>` and `<tool-use>` frame thoughts and calls; texts of 2025 h
 was said and called stands between rules, and a call is recognised by its form. A person can have
 written such lines, too: where a block ends is a guess. The session's id is the agent's own.
 
-A text renders to its facts, and a line for each block; the last may still grow.
+A text renders to its facts, and a line for each block.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class SpecStoryReader(RenderingReader):
     """Reads the texts that SpecStory makes of sessions."""
 
     agent = "specstory"
-    version = "4"
+    version = "5"
     session = SpecStorySession
     left_out = tuple(
         LeftOut(f"user.text.<{tag}>", "notices of the editor and the program to the model")
@@ -144,7 +144,7 @@ class SpecStoryReader(RenderingReader):
         """Return the project's directory, which the text is in."""
         return str(path.parent.parent.parent)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield a session."""
         text = text_of(source.path)
         head, *pieces = _HEAD.split(text)
@@ -156,13 +156,8 @@ class SpecStoryReader(RenderingReader):
             "cwd": str(source.path.parent.parent.parent),
             "title": title.group(1) if title and not _DATE.fullmatch(title.group(1)) else "",
         }
-        blocks = [
-            _block(place, *given)
-            for place, given in enumerate(zip(*(pieces[at::4] for at in range(4)), strict=True))
-        ]
-        yield from blocks[:-1]
-        yield None
-        yield from blocks[-1:]
+        for place, given in enumerate(zip(*(pieces[at::4] for at in range(4)), strict=True)):
+            yield _block(place, *given)
 
 
 def _is_own(head: bytes) -> bool:
