@@ -148,7 +148,7 @@ class GooseReader(DatabaseReader):
         f"created_at updated_at {' '.join(f'{_ACCUMULATED}{name}' for name in _COUNTS)}",
         *("updated_at", "parent_session_id", "working_dir"),
     )
-    said = (Said("messages", "content_json", "created_timestamp"),)
+    said = (Said("messages", "role content_json", "created_timestamp"),)
     known = (
         Columns("sessions", "id name description session_type working_dir model_config_json"),
         Columns("sessions", "parent_session_id created_at updated_at archived_at"),
