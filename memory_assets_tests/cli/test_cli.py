@@ -158,6 +158,7 @@ def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str]) -> None:
         (("search", "x", "-n", "0"), "1 to 200"),
         (("search", "x", "--since", "yesterday-ish"), "is not a time"),
         (("show", "a::b"), "is not an id"),
+        (("show", "a", "--page", "2"), "ask for records"),
         (("ingest", "--projects-dir", "/does/not/exist"), "does not exist"),
         (("ingest", "--agent", "clippy"), "unknown agent"),
     ],

@@ -35,12 +35,11 @@ from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
 from memory_assets.stores.stores import HiddenSessions
 from memory_assets_tests.command_line import environment_of, run_here
-from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked, components_of
+from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked, components_of
 from memory_assets_tests.transcript_files import write_claude
 
 TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
 OF_PAGE = "a-token-of-the-tests-alone"
-LOCAL = "http://127.0.0.1:8765"
 
 
 @pytest.fixture
@@ -91,7 +90,7 @@ def test_a_note_is_no_memory_of_an_agent(own: Settings) -> None:
     notes = [each for each in found if each["type"] == "note"]
     assert [each["archived"] for each in notes] == ["", "", ""]
     with pytest.raises(BadArgument):
-        RememberRequest.given("cli", {"text": "x", "type": "note"})
+        RememberRequest.from_values("cli", {"text": "x", "type": "note"})
 
 
 def test_only_what_is_there_is_pinned_and_unpinned(own: Settings) -> None:
@@ -151,9 +150,11 @@ def test_a_hidden_session_is_in_no_list_search_or_context(own: Settings) -> None
     agents.answer(HideRequest(last))
     assert last[:8] not in str(recent_work(memory, [HARBOR]))
     day = {"anchor": "2026-02-01", "scope": "all", "after": "1d", "before": "1d"}
-    assert LONG not in str(memory.ask(TimelineRequest.given("http", day))["sessions"])
+    assert LONG not in str(memory.ask(TimelineRequest.from_values("http", day))["sessions"])
     newest = str(memory.ask(TimelineRequest())["anchor"]["given"])
-    on_it = memory.ask(TimelineRequest.given("http", {**day, "anchor": newest, "before": "0"}))
+    on_it = memory.ask(
+        TimelineRequest.from_values("http", {**day, "anchor": newest, "before": "0"})
+    )
     for part in on_it["sessions"]:
         agents.answer(HideRequest(part["session_id"]))
     before = memory.ask(TimelineRequest())

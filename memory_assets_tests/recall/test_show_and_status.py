@@ -21,10 +21,9 @@ from memory_assets.status import chroma_notes, in_words
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
-from memory_assets_tests.recall.conftest import Asked, components_of
+from memory_assets_tests.recall.conftest import HARBOR, Asked, components_of
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-HARBOR = "-home-mara-code-harbor-api"
 FORK = "9a6b1f04-27d5-4c38-b0e9-f14d2a7c5e60"
 
 

@@ -376,9 +376,12 @@ def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
 
 def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
     """Yield the partitions of agents' memory that have work to do, sorted. Without a journal
-    nothing is opened. A damaged journal is replaced by its copy."""
+    nothing is opened. A damaged journal is replaced by its copy; what a killed process left of
+    replaced texts is erased."""
     if recover_damaged(components.data_dir / FILE_NAME):
         components.opened.pop("journal", None)
+    if has_journal(components.data_dir):
+        components.journal.erase_replaced_texts()
     partitions = partitions_with_agent_memory(components)
     if partitions:
         forget_lost_store(components)
