@@ -21,7 +21,7 @@ from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Source
-from memory_assets.transcripts.discovery import File, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import parse_time, safe_id, safe_name, text_field, type_name
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject, read_head
@@ -129,10 +129,12 @@ class SpecStoryReader(RenderingReader):
         for tag in ("ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder")
     )
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the id of the session that the text names, else the file's name."""
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the id of the session that the text names, else the file's name, and the project's
+        directory, which the text is in."""
         named = _SESSION.search(head.decode("utf-8", "replace"))
-        return safe_id(named.group(2) if named else path.stem), None
+        own = safe_id(named.group(2) if named else path.stem)
+        return Identity(own, directory=str(path.parent.parent.parent))
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the texts of each project in a directory and below it."""
@@ -140,10 +142,6 @@ class SpecStoryReader(RenderingReader):
             history = folder if folder.parts[-2:] == _FOLDER.parts else folder / _FOLDER
             files = walk.transcripts(history, 0, (".md",))
             yield from (file for file in files if _is_own(read_head(Path(file[0].path))))
-
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the project's directory, which the text is in."""
-        return str(path.parent.parent.parent)
 
     def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield a session."""
