@@ -282,11 +282,11 @@ class Sessions(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A table with what was said: its name, the columns with texts and with times, and the one that
-    names the session."""
+    """A table with what was said: its name, the columns without which nothing can be read, those
+    with times, and the one that names the session."""
 
     table: str
-    texts: str
+    needed: str
     times: str
     session: str = "session_id"
 
@@ -308,7 +308,7 @@ class DatabaseReader(ContainerReader):
     def members(self, database: Database, path: Path) -> Iterable[Member]:
         """Yield the sessions of a database that have messages, by a grouped query a table."""
         for said in self.said:
-            database.require(said.table, f"{said.session} {said.texts}")
+            database.require(said.table, f"{said.session} {said.needed}")
         totals = [_totals(database, said) for said in self.said]
         _, _, updated, parent, cwd = self.sessions
         for row in database.select(
@@ -358,9 +358,9 @@ def _totals(database: Database, said: Said) -> dict[str, tuple[int, int]]:
     """Return a number that changes with the rows of each session in a table, and the time of the
     newest."""
     columns = database.columns(said.table)
-    texts = " + ".join(f"coalesce({LENGTH}({name}), 0)" for name in said.texts.split())
+    sizes = " + ".join(f"coalesce({LENGTH}({name}), 0)" for name in said.needed.split())
     times = [f"max({name})" for name in said.times.split() if name in columns] or ["NULL"]
-    sql = f"""SELECT {said.session} AS id, sum({texts}) + count(*) + max(rowid) AS size,
+    sql = f"""SELECT {said.session} AS id, sum({sizes}) + count(*) + max(rowid) AS size,
             {", ".join(f"{time} AS time{at}" for at, time in enumerate(times))}
         FROM {said.table} GROUP BY {said.session}"""
     return {

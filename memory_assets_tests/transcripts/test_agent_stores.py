@@ -44,6 +44,7 @@ from memory_assets_tests.transcripts.agent_databases import (
 )
 from memory_assets_tests.transcripts.agent_files import (
     FILES,
+    Aider,
     Atif,
     Cline,
     ClineProgram,
@@ -51,6 +52,7 @@ from memory_assets_tests.transcripts.agent_files import (
     KiloTasks,
     OpenCodeTree,
     Roo,
+    SpecStory,
     VsCode,
     VsCodeLog,
 )
@@ -176,6 +178,7 @@ NEW = "The heron watches a lantern drift beneath seven quiet bridges."
         *((make, "", "[", f'["{NEW}", ') for make in (Cline, Roo, ClineProgram, GeminiDocument)),
         *((make, "", "[", f'["{NEW}", ') for make in (Atif, VsCode)),
         *((make, "", "{", f'{{"next": "{NEW}", ') for make in (VsCode, OpenCodeTree, Atif)),
+        *((make, "", "\n", f"\n{NEW}\n") for make in (Aider, SpecStory)),
         (VsCodeLog, "", "\n", f'\n{{"kind": 9, "k": ["next"], "v": "{NEW}"}}\n'),
         (Zed, "threads.data", "[", f'["{NEW}", '),
         (Zed, "threads.data", "{", f'{{"next": "{NEW}", '),

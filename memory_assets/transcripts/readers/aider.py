@@ -31,6 +31,7 @@ from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Outcome
 from memory_assets.transcripts.stored import (
+    BESIDE,
     SESSION,
     ContainerReader,
     Member,
@@ -68,12 +69,13 @@ _Block = tuple[str, str]
 
 
 class _Run(NamedTuple):
-    """A run of the program: its id, when it began (local time), its text, whether it is the last
-    of its file."""
+    """A run of the program: its id, when it began (local time), its text, what stands before the
+    first of its file, whether it is the last."""
 
     id: str
     start: str
     text: str
+    before: str
     is_last: bool
 
 
@@ -142,7 +144,7 @@ class AiderReader(ContainerReader):
         for run in _runs(path):
             if any(kind == "user" for kind, _ in _blocks_of(run.text)):
                 mtime_ns = written if run.is_last else nanoseconds(_moment(run.start))
-                yield Member(run.id, str(path.parent), len(run.text), mtime_ns)
+                yield Member(run.id, str(path.parent), len(run.before + run.text), mtime_ns)
 
     def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield a run."""
@@ -153,18 +155,20 @@ class AiderReader(ContainerReader):
         yield {"type": SESSION, **facts}
         for place, (kind, text) in enumerate(_with_the_programs_own(_blocks_of(run.text))):
             yield {"type": kind, "place": place, "text": text}
+        if run.before:
+            yield {"type": BESIDE, "text": run.before}
 
 
 def _runs(path: Path) -> list[_Run]:
     """Return the runs in a history. An id is made of the directory's name, the start, and the
     number among runs of one second."""
-    pieces = _START.split(text_of(path))[1:]
+    before, *pieces = _START.split(text_of(path))
     runs: list[_Run] = []
     met: dict[str, int] = {}
     for start, body in zip(pieces[::2], pieces[1::2], strict=True):
         met[start] = met.get(start, 0) + 1
         own = uuid5(NAMESPACE_URL, f"aider:{path.parent.name}:{start}:{met[start]}")
-        runs.append(_Run(str(own), start, body, False))
+        runs.append(_Run(str(own), start, body, "" if runs else before.strip(), False))
     return [*runs[:-1], *(run._replace(is_last=True) for run in runs[-1:])]
 
 

@@ -127,7 +127,7 @@ class CrushReader(DatabaseReader):
         LeftOut("file-version.path", "a file that was changed; the call names it"),
     )
     sessions = Sessions("sessions", "id title created_at", "updated_at", "parent_session_id")
-    said = (Said("messages", "parts", "updated_at created_at"),)
+    said = (Said("messages", "role parts", "updated_at created_at"),)
     known = (
         Columns("sessions", "id parent_session_id title created_at updated_at"),
         Columns("sessions", "message_count prompt_tokens completion_tokens cost", "figures"),

@@ -39,7 +39,7 @@ from memory_assets.transcripts.blocks import (
     blocks_of,
 )
 from memory_assets.transcripts.databases import LENGTH, Database, wal_of
-from memory_assets.transcripts.discovery import File, Identified, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
@@ -115,22 +115,19 @@ class CursorAgentReader(Reader):
     version = "2"
     session = CursorSession
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the name of the file; of a subagent's the session above it, and its own."""
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the name of the file; of a subagent's the session above it, and its own. The
+        project is named after the folder."""
         own = safe_id(path.stem)
         folder = path.parent
         is_subagent = folder.name == _SUBAGENTS
-        return (safe_id(folder.parent.name), own) if is_subagent else (own, None)
+        session = safe_id(folder.parent.name) if is_subagent else own
+        return Identity(session, own if is_subagent else None, "", _project(path))
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the transcripts of each project below `~/.cursor` or its `projects`."""
         for folder in walk.in_projects(walk.root(root / "projects", root), _FOLDER):
             yield from walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
-
-    def identified(self, path: Path) -> Identified:
-        """Return what is known of a transcript, whose project its folder is named after."""
-        _, session_id, agent_id, directory = super().identified(path)
-        return _project(path), session_id, agent_id, directory
 
     def holds(self, source: Source) -> bool:
         """Return whether a source is a transcript, by its file's name."""

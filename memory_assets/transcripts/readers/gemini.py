@@ -26,7 +26,7 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import PartsSession, answer_text, parts_of, text_of_parts
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.discovery import Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     object_field,
@@ -93,7 +93,7 @@ class GeminiReader(Reader):
         LeftOut("projectHash", "the directory's hash"),
     )
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+    def identify(self, path: Path, head: bytes) -> Identity:
         """Return the header's id, else the file's name; of a subagent's file the id of its session,
         which its directory is named after, and its own."""
         header = first_object(head, _is_header)
@@ -102,8 +102,8 @@ class GeminiReader(Reader):
         own = safe_id(header.get("sessionId")) or safe_id(path.stem)
         above = path.parent
         if above.parent.name == _CHATS:
-            return safe_id(above.name), own
-        return own, own if header.get("kind") == "subagent" else None
+            return Identity(safe_id(above.name), own)
+        return Identity(own, own if header.get("kind") == "subagent" else None)
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the chats of each project, from `~/.gemini` or its `tmp`. A project is named after

@@ -18,7 +18,7 @@ from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import Database
-from memory_assets.transcripts.discovery import SUFFIX, Walk
+from memory_assets.transcripts.discovery import SUFFIX, Identity, Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
@@ -148,7 +148,7 @@ class GooseReader(DatabaseReader):
         f"created_at updated_at {' '.join(f'{_ACCUMULATED}{name}' for name in _COUNTS)}",
         *("updated_at", "parent_session_id", "working_dir"),
     )
-    said = (Said("messages", "content_json", "created_timestamp"),)
+    said = (Said("messages", "role content_json", "created_timestamp"),)
     known = (
         Columns("sessions", "id name description session_type working_dir model_config_json"),
         Columns("sessions", "parent_session_id created_at updated_at archived_at"),
@@ -206,9 +206,10 @@ class GooseReader(DatabaseReader):
         own = (file for file in files if file[0].name.removesuffix(SUFFIX) not in seen)
         yield from walk.sources(own, known, self.identified)
 
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the directory that the header of a file names."""
-        return text_field(first_object(head, _is_header), "working_dir")
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the file's name, and the directory that its header names."""
+        directory = text_field(first_object(head, _is_header), "working_dir")
+        return Identity(safe_id(path.stem), directory=directory)
 
     def renders(self, source: Source) -> bool:
         """Return whether a source is a session of the database."""

@@ -82,7 +82,7 @@ class HermesReader(DatabaseReader):
         *("sessions", f"id model parent_session_id started_at title {' '.join(_COUNTS)}"),
         updated="ended_at",
     )
-    said = (Said("messages", "content tool_calls", "timestamp"),)
+    said = (Said("messages", "role content tool_calls", "timestamp"),)
     known = (
         Columns("sessions", "id model parent_session_id started_at ended_at title"),
         Columns("sessions", " ".join(_COUNTS)),

@@ -16,7 +16,7 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import PartsSession, parts_of, text_of_parts
-from memory_assets.transcripts.discovery import File, Identified, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     object_field,
@@ -73,10 +73,15 @@ class QwenReader(Reader):
         LeftOut("tool_result.toolCallResult", "a result as it is shown"),
     )
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the id that the records name, else the file's name."""
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the id that the records name, else the file's name, and the first directory that
+        they name; without one the project is named after the folder."""
         ids = (safe_id(record.get("sessionId")) for record in head_objects(head))
-        return next(filter(None, ids), safe_id(path.name.removesuffix(".jsonl"))), None
+        own = next(filter(None, ids), safe_id(path.name.removesuffix(".jsonl")))
+        first = first_object(head, lambda record: bool(text_field(record, "cwd")))
+        directory = text_field(first, "cwd")
+        project = "" if directory else project_of(path.parent.parent.name)
+        return Identity(own, None, directory, project)
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the chats of each project, from `~/.qwen` or its `projects`."""
@@ -87,16 +92,6 @@ class QwenReader(Reader):
         """Return the state of reading a chat, abandoned branches included."""
         gone = abandoned_entries(source.path, end, own="uuid", above="parentUuid")
         return QwenSession(source, report, gone)
-
-    def identified(self, path: Path) -> Identified:
-        """Return what is known of a chat, whose project is else named after its folder."""
-        project, session_id, agent_id, directory = super().identified(path)
-        project = project if directory else project_of(path.parent.parent.name)
-        return project, session_id, agent_id, directory
-
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the first directory that the records name."""
-        return text_field(first_object(head, lambda record: bool(text_field(record, "cwd"))), "cwd")
 
 
 class QwenSession(PartsSession):
