@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from memory_assets.cli import exit_codes
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import last_checks
+from memory_assets.status.health import last_checks
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.runs.ledger import ledger_of
