@@ -56,7 +56,7 @@ from memory_assets.session_analysis.statements import (
 
 BASE = "base"
 """The clue that every sentence has."""
-IS_PAST = Phrase(r"\b(?:was|were|wasn't|weren't|had|did|didn't)\b|^\W*(?:i|pick|run|use)\b")
+_IS_PAST = Phrase(r"\b(?:was|were|wasn't|weren't|had|did|didn't)\b|^\W*(?:i|pick|run|use)\b")
 _DENIES = Phrase(
     r"\b(?:no|not|never|none|nope|without|missing|only|yet)\b|n't\b|不|没|未|ない|ません|"
     r"\b(?:nicht|kein\w*)\b"
@@ -89,7 +89,7 @@ _CUES: dict[str, tuple[Callable[[str], object], ...]] = {
     "cause": (CAUSE.search,),
     "reason": (REASON.search,),
     "denies": (_DENIES.search,),
-    "past": (IS_PAST.search,),
+    "past": (_IS_PAST.search,),
     "did": tuple(rule.search for rule in DEEDS),
     "was done": (WAS_DONE.search,),
     "now": (NOW.search,),
