@@ -63,7 +63,7 @@ def learned(
         (
             (judgement.worth.learned, judgement.sentence)
             for judgement in _without_drafts(session, judged)
-            if judgement.worth.is_finding
+            if not judgement.worth.is_report
             and stands_alone(judgement.sentence)
             and not _asks(judgement.sentence.plain)
             and not (judgement.sentence.parsed.item and DID.search(judgement.sentence.parsed.lead))
