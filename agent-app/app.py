@@ -115,7 +115,7 @@ class Chat:
             self._send({**turn, "text": text})
         except StoreError:
             kept = checked_turn(self._outbox.redaction, self._id, role, text, 0, turn["ts"])
-            self._outbox.waiting.keep({**turn, "text": kept.text})
+            self._outbox.waiting.add({**turn, "text": kept.text})
             raise
 
     def _send(self, turn: Mapping[str, Any]) -> None:

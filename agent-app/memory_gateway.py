@@ -29,7 +29,7 @@ class Outbox:
     def of(cls, engines: Engines) -> Outbox:
         """Return that of the memory that the settings name."""
         store = f"chat {engines.settings.mcp_endpoint or ''}"
-        return cls(Waiting(engines.data_dir, store), redaction_to_wait(engines))
+        return cls(Waiting.of(engines.data_dir, store), redaction_to_wait(engines))
 
 
 def open_memory(engines: Engines) -> MemoryGateway:

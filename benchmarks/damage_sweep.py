@@ -1,6 +1,6 @@
 """Parts of a data directory that are gone, older, flipped, or of another machine; then one ingest.
 
-    python benchmarks/damage_sweep.py [--values 40] [--kinds delete,one,older,flip,whole]
+    python -m benchmarks.damage_sweep [--values 40] [--kinds delete,one,older,flip,whole]
         [--seconds 600] [--seed 7] [--results FILE]
 
 A memory is a week old (what was remembered and indexed then, too), goes on, and forgets a session.

@@ -82,7 +82,7 @@ def source_of(path: Path) -> Source:
     agents = {"codex": "codex", "pi": "pi", "copilot": "copilot-cli"}
     folders = (agents[part] for part in reversed(path.parts) if part in agents)
     agent = next(folders, "claude-code")
-    ids = readers_by_agent(agent)[0].identify(path, read_head(path))
+    ids = readers_by_agent(agent)[0].identify(path, read_head(path))[:2]
     return Source(agent, "-benchmark", *ids, path, path.stat().st_size, 0)
 
 

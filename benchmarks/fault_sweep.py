@@ -1,6 +1,6 @@
 """Every kind of failing call in every store, while a memory is written; then one clean run.
 
-    python benchmarks/fault_sweep.py [--values 60] [--operations ingest,turn,...]
+    python -m benchmarks.fault_sweep [--values 60] [--operations ingest,turn,...]
         [--stores chroma,...] [--seconds 600] [--results FILE]
 
 Of each operation (a first ingest, one more turn, forget, retain, index, remember) the writes,

@@ -23,7 +23,7 @@ from pathlib import Path
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.under_way.watcher import WORKSPACES, present
+from memory_assets.stores.under_way import WORKSPACES, present_watcher
 
 _WORDS = ("gate", "tide", "lamp", "crane", "buoy", "quay", "pilot", "order", "queue", "ledger")
 _PATIENCE_SECONDS = 300.0
@@ -122,7 +122,7 @@ def main() -> None:
             memory = Memory(settings)
             last = f"firstword{len(paths) - 1}"
             print(f"first words after {_seconds_until(memory, last, paths[-1]):.1f} s")
-            while (state := present(data_dir, WORKSPACES)) is None or not state.runs:
+            while (state := present_watcher(data_dir, WORKSPACES)) is None or not state.runs:
                 time.sleep(0.1)  # until all is embedded
             taken: list[float] = []
             spent = _cpu_seconds(watcher.pid)

@@ -1,6 +1,6 @@
 """Everything at once for minutes, while one of it after another is killed.
 
-    python benchmarks/soak.py [--minutes 15] [--seed 7] [--every 20]
+    python -m benchmarks.soak [--minutes 15] [--seed 7] [--every 20]
 
 On one memory work: `memory ingest --watch`, Dagster's daemon with its UI (`memory dev`), further
 ingests and rebuilds, two MCP servers that search and write memory, the page at 20 requests a

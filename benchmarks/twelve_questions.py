@@ -20,6 +20,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import Memory, open_memory
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import search_notes
+from memory_assets.serving.layout import Layout
 from memory_assets.serving.tool_answers import answer_tool
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
@@ -63,9 +64,7 @@ def _asked(memory: Memory, words: str) -> Iterator[str]:
     answer = memory.ask(asked)
     by_time = asked.sort == "date" or not asked.query
     yield f"```console\n$ memory search {words}"
-    yield from terminal_lines(
-        memory, answer, width=_COLUMNS, colours=False, by_time=by_time, now=NOW
-    )
+    yield from terminal_lines(memory, answer, Layout(_COLUMNS), by_time=by_time, now=NOW)
     yield from search_notes(answer)
     told = [line for line in answer_tool(memory, "recall", asked)[1].splitlines() if line]
     first = next(at for at, line in enumerate(told) if line.startswith("<recalled-memory"))

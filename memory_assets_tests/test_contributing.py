@@ -32,7 +32,7 @@ print(json.dumps({
     "source": [source.agent, source.project, source.session_id],
     "records": [[one.kind, one.text, one.is_error] for one in records],
     "unknown": dict(report.unknown_types),
-    "conserved": report.conserved,
+    "conserved": report.records == report.kept + report.dropped.total(),
 }))
 """
 REDACT = """

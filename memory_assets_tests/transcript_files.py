@@ -21,7 +21,7 @@ def source_of(path: Path, agent: str = "") -> Source:
     """Return the source that a file is, whether it lies where its agent would put it or not."""
     folders = (_OF_FOLDERS[part] for part in reversed(path.parts) if part in _OF_FOLDERS)
     agent = agent or next(folders, "claude-code")
-    ids = readers_by_agent(agent)[0].identify(path, read_head(path))
+    ids = readers_by_agent(agent)[0].identify(path, read_head(path))[:2]
     return Source(agent, "", *ids, path, 0, 0)
 
 

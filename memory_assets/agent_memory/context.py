@@ -38,33 +38,33 @@ class Context:
 
 
 class ContextBuilder:
-    """Builds contexts. `count_tokens` counts in the unit of the budget; `framed` puts lines between
+    """Builds contexts. `count_tokens` counts in the unit of the budget; `frame` puts lines between
     marks that their text cannot close, always the same for the same lines; `summaries_beside`
     returns the summaries of a conversation's other turns, in order; `work` are lines on earlier
-    work in the project; `short` abbreviates the id of a note's target. The `gateway` is None if
+    work in the project; `shorten` abbreviates the id of a note's target. The `gateway` is None if
     nothing was ever written."""
 
     def __init__(
         self,
         gateway: MemoryGateway | None,
         count_tokens: Callable[[str], int],
-        framed: Callable[[Sequence[str]], str],
+        frame: Callable[[Sequence[str]], str],
         limits: ContextLimits,
         summaries_beside: Callable[
             [Sequence[ConversationTurn]], Sequence[Summarized]
         ] = lambda turns: (),
         work: Sequence[str] = (),
-        short: Callable[[str], str] = str,
+        shorten: Callable[[str], str] = str,
     ) -> None:
         if limits.budget < LEAST_BUDGET:
             raise BadArgument(f"budget: give at least {LEAST_BUDGET} tokens, not {limits.budget}")
         self._gateway = gateway
         self._count = count_tokens
-        self._framed = framed
+        self._frame = frame
         self._limits = limits
         self._summaries_beside = summaries_beside
         self._work = work
-        self._short = short
+        self._shorten = shorten
 
     def build_context(self, conversation_id: str, latest_user_text: str = "") -> Context:
         """Return the memories near the latest message, then earlier work, summaries of earlier
@@ -132,7 +132,7 @@ class ContextBuilder:
             lines += ("Said earlier, in short:", *map(_summary, earlier))
         if turns:
             lines += ("Said before:", *map(_line, turns))
-        parts = [self._framed(lines)] if lines else []
+        parts = [self._frame(lines)] if lines else []
         return "\n\n".join((*parts, latest) if latest else parts)
 
     def _bullet(self, memory: StoredMemory, memories: Sequence[StoredMemory]) -> str:
@@ -143,7 +143,7 @@ class ContextBuilder:
         text = " ".join(memory.text.split())
         day = memory.ts.date()
         if memory.type == NOTE:
-            targets = ", ".join(map(self._short, memory.entities))
+            targets = ", ".join(map(self._shorten, memory.entities))
             return f"- {text} (the user's note on {targets}, {day})"
         return f"- {text} ({memory.type}, {day}, confidence {memory.confidence:g}{note})"
 

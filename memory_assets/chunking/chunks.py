@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from types import MappingProxyType
@@ -137,7 +137,6 @@ def chunk_turn(
     turn: Turn,
     tokens: Tokens,
     max_tokens: int = MAX_TOKENS,
-    composed: Callable[[Turn], Iterable[Segment]] = segments,
     whole_outputs: Whole = MappingProxyType({}),
 ) -> list[Chunk]:
     """Return the passages of a turn, in reading order; none if it has no text.
@@ -145,12 +144,11 @@ def chunk_turn(
     Part 0 has the id of the turn, part k that id with `::part::<k>`. Every passage has the tools,
     files, commands and errors of the whole turn, so that a filter works for each of them. Error
     lines and identifiers are on part 0 only, `prompt_uuid` on the part where the prompt begins.
-    `composed` selects the text.
 
     Raises:
         TypeError: a text of the turn has not passed the redactor.
     """
-    parts = tuple(composed(turn))
+    parts = tuple(segments(turn))
     whole = join(_SEPARATOR, (segment.text for segment in parts))
     if not whole.strip():
         return []

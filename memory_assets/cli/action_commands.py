@@ -31,7 +31,7 @@ def how(request: HowRequest, as_json: bool) -> None:
     Lists its commands that worked, by project, the most used first, each with what had failed
     before it in the same session; then what failed and did not work later.
     """
-    answer = ask_and_print(request, as_json, how_notes, view=how_view)
+    answer = ask_and_print(request, as_json, how_view, how_notes)
     exit_unless_found(answer["commands"], answer["failed"])
 
 
@@ -42,7 +42,7 @@ def friction(request: FrictionRequest, as_json: bool) -> None:
     Lists the errors met in several sessions, and in which way each ended. Errors that differ in
     paths, numbers and quoted texts alone are one.
     """
-    exit_unless_found(ask_and_print(request, as_json, project_notes, view=friction_view)["errors"])
+    exit_unless_found(ask_and_print(request, as_json, friction_view, project_notes)["errors"])
 
 
 @request_command(ResumeRequest, "memory resume --last --run")
@@ -60,7 +60,8 @@ def resume(request: ResumeRequest, as_json: bool) -> None:
     if as_json:
         rendering.print_recalled(answer, as_json, ())
     else:  # without a frame, because a shell may read it; it has an id and paths, no recalled text
-        rendering.print_answer(answer, as_json, [answer["line"]], missing)
+        rendering.print_unwrapped([answer["line"]])
+        rendering.print_lines(missing, stderr=True)
 
 
 def _run(answer: Mapping[str, Any]) -> None:
@@ -94,8 +95,12 @@ def restore(request: RestoreRequest, as_json: bool) -> None:
         with target.open("w" if request.force else "x", encoding="utf-8", newline="") as file:
             file.write(answer["text"])
     notes = [*restore_notes(answer), *([f"written to {target}"] if target is not None else [])]
-    lines = [] if target is not None else answer["text"].removesuffix("\n").split("\n")
-    rendering.print_answer(answer, as_json, lines, notes)
+    if as_json:
+        rendering.print_json(answer)
+        return
+    if target is None:
+        rendering.print_unwrapped(answer["text"].removesuffix("\n").split("\n"))
+    rendering.print_lines(notes, stderr=True)
 
 
 @request_command(ExportRequest, "memory export --project . --format html --output sessions.html")

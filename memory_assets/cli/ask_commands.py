@@ -26,23 +26,23 @@ from memory_assets.requests.questions import (
 from memory_assets.requests.search import CrossQueryRequest
 from memory_assets.serving.answer_lines import (
     clock,
+    empty_days_note,
     link_line,
     page_note,
     sessions_notes,
     timeline_notes,
-    usage_lines,
     usage_notes,
 )
 from memory_assets.serving.views import (
     audit_view,
     blame_view,
     cross_query_view,
-    empty_days_note,
     records_view,
     rows_view,
     session_view,
     sessions_view,
     timeline_view,
+    usage_view,
 )
 
 
@@ -54,9 +54,9 @@ def show(request: ShowRequest, as_json: bool) -> None:
     summary. With --records, prints the turns behind it as they were kept.
     """
     if request.records:
-        ask_and_print(request, as_json, page_note, view=records_view)
+        ask_and_print(request, as_json, records_view, page_note)
     else:
-        ask_and_print(request, as_json, view=rows_view)
+        ask_and_print(request, as_json, rows_view)
 
 
 @request_command(TimelineRequest, "memory timeline yesterday --project .")
@@ -66,7 +66,7 @@ def timeline(request: TimelineRequest, as_json: bool) -> None:
     Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
     by session.
     """
-    reply = ask_and_print(request, as_json, _timeline_notes, view=timeline_view)
+    reply = ask_and_print(request, as_json, timeline_view, _timeline_notes)
     exit_unless_found(reply["sessions"] and not empty_days_note(reply))
 
 
@@ -77,7 +77,7 @@ def _timeline_notes(answer: dict[str, Any]) -> Iterable[str]:
 @request_command(SessionRequest, "memory summarize 3d0f6a52")
 def summarize(request: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
-    ask_and_print(request, as_json, lambda answer: answer["missing"].values(), view=session_view)
+    ask_and_print(request, as_json, session_view, lambda answer: answer["missing"].values())
 
 
 @request_command(SessionsRequest, "memory sessions --project . --since yesterday")
@@ -87,7 +87,7 @@ def sessions(request: SessionsRequest, as_json: bool) -> None:
     The one that ended last first: when, how long, where, and its title, with the beginning of its
     id, which `memory summarize` and `memory resume` take.
     """
-    answer = ask_and_print(request, as_json, sessions_notes, view=sessions_view)
+    answer = ask_and_print(request, as_json, sessions_view, sessions_notes)
     if not answer["sessions"] and (request.since or request.until):
         rendering.print_lines(_last_session_note(request), stderr=True)
     exit_unless_found(answer["sessions"])
@@ -113,7 +113,7 @@ def usage(request: UsageRequest, as_json: bool) -> None:
     Tokens, their price by the providers' lists, and time, by model, project, agent, session or day,
     as the transcripts say. `memory costs` shows what this memory itself asked of models.
     """
-    exit_unless_found(ask_and_print(request, as_json, usage_notes, lines=usage_lines)["groups"])
+    exit_unless_found(ask_and_print(request, as_json, usage_view, usage_notes)["groups"])
 
 
 @request_command(CrossQueryRequest, "memory cross-query why are uploads slow --project .")
@@ -123,7 +123,7 @@ def cross_query(request: CrossQueryRequest, as_json: bool) -> None:
     The documents are those of workspaces, or of a collection of your own in the same Chroma. Prints
     them, the sessions that match, and pairs of the two that are about one subject.
     """
-    answer = ask_and_print(request, as_json, view=cross_query_view)
+    answer = ask_and_print(request, as_json, cross_query_view)
     exit_unless_found(answer["documents"], answer["sessions"])
 
 
@@ -133,7 +133,7 @@ def blame(request: BlameRequest, as_json: bool) -> None:
 
     For a commit, a file or a line, lists the sessions and turns that made it, with the evidence.
     """
-    answer = ask_and_print(request, as_json, view=blame_view)
+    answer = ask_and_print(request, as_json, blame_view)
     exit_unless_found(answer["turns"], *(commit["sessions"] for commit in answer["commits"]))
 
 
@@ -144,7 +144,7 @@ def audit(request: AuditRequest, as_json: bool) -> None:
     Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
     a redaction tag, lists the sessions that contain it.
     """
-    answer = ask_and_print(request, as_json, view=audit_view)
+    answer = ask_and_print(request, as_json, audit_view)
     if not answer.get("intact", True):
         sys.exit(exit_codes.CHECK_FAILED)
 

@@ -21,17 +21,12 @@ Lines = Callable[[dict[str, Any]], Iterable[str]]
 
 
 def ask_and_print(
-    request: Arguments,
-    as_json: bool,
-    notes: Lines = lambda answer: (),
-    *,
-    view: View | None = None,
-    lines: Lines = lambda answer: (),
+    request: Arguments, as_json: bool, view: View, notes: Lines = lambda answer: ()
 ) -> dict[str, Any]:
     """Ask the memory, print the answer, and return it.
 
-    It is printed by its `view`, on a terminal through the pager unless the request turns that off,
-    or, without a view, as `lines`; `notes` follow on standard error.
+    It is printed by its view, on a terminal through the pager unless the request turns that off;
+    `notes` follow on standard error.
     """
     from memory_assets.recall import open_memory
 
@@ -43,13 +38,13 @@ def ask_and_print(
     finally:
         gc.freeze()  # nothing of them needs to be collected before the process ends
         gc.enable()
+    if as_json:
+        rendering.print_recalled(answer, as_json, ())
+        return answer
+    full = getattr(request, "full", False)
+    print_view(view, memory, answer, full=full, paged=getattr(request, "pager", True))
     spoken = with_spoken_names(answer, memory.catalog.spoken_projects)
-    if view is not None and not as_json:
-        full = getattr(request, "full", False)
-        print_view(view, memory, answer, full=full, paged=getattr(request, "pager", True))
-        rendering.print_lines(notes(spoken), stderr=True)
-    else:
-        rendering.print_recalled(answer, as_json, lines(answer), notes(spoken))
+    rendering.print_lines(notes(spoken), stderr=True)
     return answer
 
 

@@ -16,6 +16,7 @@ from memory_assets.cli.printing.hit_view import HitView, by_session
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import ShowRequest
 from memory_assets.serving.answer_lines import unsure_note
+from memory_assets.serving.layout import Layout
 from memory_assets.serving.views import rows_view
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def browse(memory: Memory, answer: Mapping[str, Any], *, by_time: bool) -> None:
 def _draw(memory: Memory, answer: Mapping[str, Any], order: Sequence[Any], chosen: int) -> None:
     """Draw the hits that fit the screen, with the chosen one among them."""
     size = get_terminal_size()
-    colours = rendering.has_colours(sys.stdout)
-    view = HitView(memory, answer, size.columns - 2, colours=colours)
+    view = HitView(memory, answer, Layout(size.columns - 2, rendering.has_colours(sys.stdout)))
     drawn = [
         [
             f"{'>' if line == 0 and place == chosen else ' '} {text}"

@@ -3,21 +3,56 @@ commands declare click's own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.project_names import short_name
 from memory_assets.requests.arguments import OF_WORDS, Argument, Arguments, declared
 
+_OF_FILES = ("file", "output", "target")
+"""Arguments whose values are paths of files."""
 R = TypeVar("R", bound=Arguments)
 
 PATH = click.Path(path_type=Path)
 flag = partial(click.option, is_flag=True)
 JSON = flag("--json", help="Print JSON; its fields are stable.")
-PROJECTS = click.option("--project", multiple=True, help="Only this project; repeatable.")
+
+
+def completed(values: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """Return click's `shell_complete` for an option with these values."""
+    return lambda ctx, param, begun: [value for value in values() if value.startswith(begun)]
+
+
+def project_names() -> list[str]:
+    """Return the names of the projects in memory; none while it cannot be read."""
+    from memory_assets.settings import load_settings
+    from memory_assets.stores.catalog.catalog import catalog_of
+
+    try:
+        with closing(catalog_of(load_settings().data_dir)) as catalog:
+            roots = catalog.sources.project_roots()
+            return sorted({short_name(project, root) for project, root in roots.items()})
+    except MemoryAssetsError:
+        return []
+
+
+def _file(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    return PATH.shell_complete(ctx, param, begun)
+
+
+PROJECTS = click.option(
+    "--project",
+    multiple=True,
+    shell_complete=completed(project_names),
+    help="Only this project; repeatable.",
+)
 
 
 def command(example: str = "") -> Callable[[Callable[..., object]], click.Command]:
@@ -44,7 +79,7 @@ def request_command(
             values = {name: given[key] for name, key in keys.items() if given[key] != ()}
             for name in OF_WORDS & values.keys():
                 values[name] = " ".join(values[name])
-            function(request.given("cli", values), json)
+            function(request.from_values("cli", values), json)
 
         run.__name__ = function.__name__
         run.__doc__ = function.__doc__
@@ -78,6 +113,7 @@ def _options(argument: Argument) -> Iterator[click.Parameter]:
         spellings = {f"--{alias}", f"--{alias.replace('_', '-')}"}
         yield click.Option([alias, *spellings], hidden=True)
     key = argument.name
+    complete = _completion_of(argument)
     name = str(argument.name_at("cli"))
     text = argument.description
     if argument.choices and argument.flag is None:
@@ -87,16 +123,28 @@ def _options(argument: Argument) -> Iterator[click.Parameter]:
         if name in OF_WORDS:
             yield click.Argument([key], nargs=-1, metavar=f"{shown}...", help=text)
         else:
-            yield click.Argument([key], required=False, metavar=shown, help=text)
+            yield click.Argument(
+                [key], required=False, metavar=shown, help=text, shell_complete=complete
+            )
     elif argument.flag is not None or argument.type is bool:
         both = f"{name}/--no-{name.removeprefix('--')}" if argument.default is True else name
         yield click.Option([key, both], default=None, is_flag=True, help=text)
     elif argument.repeatable:
-        yield click.Option([key, name], multiple=True, help=f"{text} Repeatable.")
+        text += " Repeatable."
+        yield click.Option([key, name], multiple=True, help=text, shell_complete=complete)
     else:
         limits = argument.limits
         metavar = f"<{limits['ge']}-{limits['le']}>" if argument.type is int else None
         default = argument.default
         standard = default[0] if isinstance(default, tuple) else default
         text += "" if standard is None else f" [default: {standard}]"
-        yield click.Option([key, name], metavar=metavar, help=text)
+        yield click.Option([key, name], metavar=metavar, help=text, shell_complete=complete)
+
+
+def _completion_of(argument: Argument) -> Callable[..., Any] | None:
+    """Return what completes an argument's value in a shell: one of a list, a project, a file."""
+    if argument.choices:
+        return completed(lambda: argument.choices)
+    if argument.name == "project":
+        return completed(project_names)
+    return _file if argument.name in _OF_FILES else None

@@ -42,11 +42,10 @@ def context(request: ContextRequest, as_json: bool) -> None:
         output = {"hookEventName": "SessionStart", "additionalContext": answer["text"]}
         rendering.write_json({"hookSpecificOutput": output})
     elif answer["text"] and sys.stdout.isatty():  # a person needs no frame
-        layout = rendering.layout_of_output(colours=True)
-        lines = answer["text"].split("\n")[1:-1]
-        rendering.write_lines((part for line in lines for part in layout.wrapped(line)), sys.stdout)
+        rendering.print_lines(answer["text"].split("\n")[1:-1])
     elif answer["text"]:
         rendering.write_lines([answer["text"]], sys.stdout)
     elif sys.stdout.isatty():  # an agent's hook gets nothing, a person a word
-        note = "Nothing to tell: no session of this directory is in memory; try --project NAME."
+        of_project = f"of project {request.project}" if request.project else "of this directory"
+        note = f"Nothing to tell: no session {of_project} is in memory; try --project NAME."
         rendering.print_lines([note], stderr=True)

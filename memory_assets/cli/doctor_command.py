@@ -160,7 +160,7 @@ def _transcripts(settings: Settings) -> Finding:
 
     with closing(catalog_of(settings.data_dir)) as catalog:
         roots = roots_to_read(settings, catalog)
-        known = remembered(catalog.sources.rows())  # so that no file on record is opened
+        on_record = remembered(catalog.sources.rows())  # so that no file on record is opened
     missing = {
         agent: gone
         for agent, paths in roots.items()
@@ -180,7 +180,7 @@ def _transcripts(settings: Settings) -> Finding:
         return Finding(True, "none found; the sample sessions would be used", remedy)
     # Files of one session may be in several projects.
     numbers = {
-        agent: len({source.session_id for source in discover({agent: paths}, known)})
+        agent: len({source.session_id for source in discover({agent: paths}, on_record)})
         for agent, paths in roots.items()
     }
     lines = (
@@ -374,6 +374,7 @@ def _git(settings: Settings) -> Finding:
 def _memory(settings: Settings) -> Finding:
     from memory_assets.status.status import status
     from memory_assets.status.words import sample_note
+    from memory_assets.stores.catalog.catalog import catalog_of
     from memory_assets.stores.catalog.session_counts import SessionCounts
 
     if not (settings.data_dir / CATALOG_FILE).exists():
@@ -383,7 +384,9 @@ def _memory(settings: Settings) -> Finding:
     sessions = SessionCounts(**current["sessions"])
     held = len(current["quarantined"])
     see = ["Run `memory status` for cause and remedy of each."] if held else behind
-    remedy = " ".join([*see, *sample_note(current)])
+    with closing(catalog_of(settings.data_dir)) as catalog:
+        spoken = catalog.spoken_projects()
+    remedy = " ".join([*see, *sample_note(current, spoken)])
     state = ": ".join(filter(None, (counted(sessions.total, "session"), sessions.shares())))
     state += f"; {held} held back" if held else ""
     return Finding(not held and not behind, state, remedy)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import closing, suppress
 
 import click
 
@@ -27,27 +26,27 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
     except MemoryAssetsError as error:
         codes = {ConfigurationError: USAGE, NotFound: NOTHING_FOUND}
         matching = (code for kind, code in codes.items() if isinstance(error, kind))
-        _fail(_with_spoken_projects(str(error)), next(matching, ERROR))
+        _fail(_told(error), next(matching, ERROR))
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        message = error.format_message()
+        context = getattr(error, "ctx", None)
+        see = f" See `{context.command_path} --help`." if context is not None else ""
+        end = "" if message.endswith((".", "?", "?)")) else "."
+        _fail(f"{message[:1].lower()}{message[1:]}{end}{see}", error.exit_code)
     except KeyboardInterrupt as stopped:
         _fail(str(stopped) or "Stopped.", INTERRUPTED, as_error=False)
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         _fail(str(unexpected(error)), ERROR)
 
 
-def _with_spoken_projects(message: str) -> str:
-    """Return a message in whose commands projects have their spoken names."""
-    if "--project=" not in message:
-        return message
-    from memory_assets.project_names import with_spoken_projects
+def _told(error: MemoryAssetsError) -> str:
     from memory_assets.settings import load_settings
-    from memory_assets.stores.catalog.catalog import catalog_of
+    from memory_assets.status.words import told_error
 
-    with suppress(MemoryAssetsError), closing(catalog_of(load_settings().data_dir)) as catalog:
-        return with_spoken_projects(message, catalog.spoken_projects())
-    return message
+    try:
+        return told_error(error, load_settings().data_dir)
+    except ConfigurationError:  # a wrong setting, which may be the error itself
+        return str(error)
 
 
 def _fail(message: str, code: int, *, as_error: bool = True) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import click
 
-from memory_assets.cli.commands import JSON, PATH, PROJECTS, command, flag
+from memory_assets.cli.commands import JSON, PATH, PROJECTS, command, completed, flag
 from memory_assets.errors import ConfigurationError
+from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.settings import Settings, load_settings
 
 
@@ -32,6 +33,7 @@ from memory_assets.settings import Settings, load_settings
 @click.option(
     "--agent",
     multiple=True,
+    shell_complete=completed(lambda: KNOWN_AGENTS),
     help="Only this agent; `--agent=-gemini`: all but this. Repeatable.",
 )
 @flag("--full", help="Rebuild everything, even if unchanged.")

@@ -143,9 +143,9 @@ def _upkeep_line(report: UpkeepReport, promotes: bool) -> str:
         f"{report.promoted_from_sessions} of what sessions show"
     )
     return (
-        f"{report.faded} faded and were archived, {report.merged} merged, "
-        f"{promoted if promotes else 'none promoted (MEMORY_PROMOTE is off)'}. Of "
-        f"{report.memories} memories {report.memories_archived} are archived."
+        f"Archived, because faded: {report.faded}; merged: {report.merged}; "
+        f"{promoted if promotes else 'none promoted (MEMORY_PROMOTE is off)'}. On record: "
+        f"{report.memories}, of which archived: {report.memories_archived}."
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from shutil import get_terminal_size
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.commands import request_command
@@ -43,14 +42,8 @@ def search(request: SearchRequest, as_json: bool) -> None:
     else:
         from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
 
-        lines = terminal_lines(
-            memory,
-            answer,
-            width=get_terminal_size().columns,
-            colours=rendering.has_colours(sys.stdout),
-            full=request.full,
-            by_time=by_time,
-        )
+        layout = rendering.layout_of_output(colours=True, full=request.full)
+        lines = terminal_lines(memory, answer, layout, by_time=by_time)
         rendering.write_lines(lines, sys.stdout, paged=request.pager)
         rendering.print_lines(what_to_type(memory, answer), stderr=True)
         rendering.print_lines(notes, stderr=True)

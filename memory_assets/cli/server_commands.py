@@ -159,7 +159,7 @@ def _say_stopped() -> None:
 
 
 def _say(template: str, url: str) -> None:
-    click.echo(f"memory: listening, {template.format(url)}", err=True)
+    rendering.print_lines([f"memory: listening, {template.format(url)}"], stderr=True)
 
 
 @command()

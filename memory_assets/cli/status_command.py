@@ -12,6 +12,7 @@ from memory_assets import status as overview
 from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.rendering import layout_of_output
+from memory_assets.project_names import with_spoken_projects
 from memory_assets.serving.answer_lines import LISTED, clock, distinct_project_names
 from memory_assets.settings import load_settings
 from memory_assets.status import (
@@ -27,7 +28,7 @@ from memory_assets.status import (
 )
 from memory_assets.stores.catalog.catalog import catalog_of
 from memory_assets.stores.stores import require_memory
-from memory_assets.stores.under_way.ingest import under_way
+from memory_assets.stores.under_way import ingest_under_way
 
 
 @command("memory status --json")
@@ -51,22 +52,19 @@ def _lines(
     current: dict[str, Any], roots: Mapping[str, str], spoken: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield the status in lines for a human."""
-    layout = layout_of_output()
-    for line in _facts(current):
-        yield from layout.wrapped(line)
+    yield from _facts(current, spoken)
     rows = list(_projects(current["projects"], roots))
-    yield from layout.table(_HEAD, rows[:LISTED]) if rows else ()
+    yield from layout_of_output().table(_HEAD, rows[:LISTED]) if rows else ()
     if more := len(rows[LISTED:]):
         yield f"... and {more} more (--json lists all)"
-    for line in held_back(current, spoken):
-        yield from layout.wrapped(f"held back: {line}")
+    yield from (f"held back: {line}" for line in held_back(current, spoken))
 
 
-def _facts(current: dict[str, Any]) -> Iterator[str]:
+def _facts(current: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
     yield f"Memory in {current['data_dir']}"
     yield totals(current)
     pending = current["freshness"]["pending_files"]
-    if going_on := under_way(Path(current["data_dir"])):
+    if going_on := ingest_under_way(Path(current["data_dir"])):
         yield f"{str(going_on).capitalize()}."
     else:
         yield from (line for well, line in in_words(current["coverage"]) if not (well and pending))
@@ -80,10 +78,10 @@ def _facts(current: dict[str, Any]) -> Iterator[str]:
         )
     if archive["retention_unfinished"]:
         yield "Retention is running or was interrupted; `memory retain` completes it."
-    yield from sample_note(current)
+    yield from sample_note(current, spoken)
     yield from excluded_note(current)
-    yield from _runs(current["runs"])
-    yield from _watcher(current["watcher"])
+    yield from _runs(current["runs"], spoken)
+    yield from _watcher(current["watcher"], spoken)
     if follower := current["workspaces_watcher"]:
         yield f"Workspaces: watched by process {follower['pid']} since {clock(follower['since'])}."
     yield from named_documents(current["stages"].get("workspace_chunks", {}).get("by_name") or 0)
@@ -118,20 +116,20 @@ def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     )
 
 
-def _runs(runs: dict[str, Any]) -> Iterator[str]:
-    last = runs.get("last")
-    if last:
+def _runs(runs: dict[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
+    if last := runs.get("last"):
+        project = spoken.get(last["project"], last["project"]) or "all projects"
         yield (
             f"Last run: {last['status'].lower()} {clock(last['ended_at'])}, "
-            f"{last['project'] or 'all projects'}, {duration_text(last['seconds'])}; "
+            f"{project}, {duration_text(last['seconds'])}; "
             f"{runs['failed_in_7_days']} failed in 7 days, {runs['under_way']} running."
         )
     for run in runs.get("failed", ()):
-        project = run["project"] or "several projects"
+        project = spoken.get(run["project"], run["project"]) or "several projects"
         yield f"failed: run {run['run_id'][:8]} of {project} at {clock(run['ended_at'])}"
 
 
-def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
+def _watcher(state: dict[str, Any] | None, spoken: Mapping[str, str]) -> Iterator[str]:
     if state is None:
         yield "Watcher: none (`memory ingest --watch`)."
         return
@@ -142,7 +140,7 @@ def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
     for directory, reason in state["notes"].items():
         yield f"  {directory} is polled: {reason}"
     for project, reason in state["failing"].items():
-        yield f"  failing: {project}: {reason}"
+        yield f"  failing: {with_spoken_projects(f'{project}: {reason}', spoken)}"
 
 
 _HEAD = ("sessions", "files", "prompts", "MB", "gone", "project")

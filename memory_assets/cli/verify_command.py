@@ -18,7 +18,6 @@ from rich.console import Console
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.rendering import layout_of_output
 from memory_assets.errors import ConfigurationError
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import SAMPLE_DIR, user_cache_dir, user_config_dir
@@ -98,11 +97,9 @@ def verify_memory(
     passed = passed and sources.passed
     answer = _as_json(verified, sources, scan, passed)
     spoken = components.catalog.spoken_projects()
-    layout = layout_of_output()
     scanned = _scanned(scan) if scan is not None else ()
     report = chain(_checked(verified, spoken), _counted(sources, spoken), scanned)
-    lines = chain.from_iterable(layout.wrapped(line) for line in report)
-    rendering.print_answer(answer, as_json, lines)
+    rendering.print_answer(answer, as_json, report)
     return exit_codes.FINE if passed else exit_codes.CHECK_FAILED
 
 
@@ -134,14 +131,16 @@ def _scan(
         SAMPLE_DIR,
         *chain.from_iterable(settings.transcript_roots().values()),
     ]
-    known = KnownValues(components.install_key, frozenset(components.catalog.known_secrets.rules()))
+    known_values = KnownValues(
+        components.install_key, frozenset(components.catalog.known_secrets.rules())
+    )
     total = sum(path.stat().st_size for path in files_under(roots, excluded))
     with rendering.progress_bar(console) as bar:
         task = bar.add_task("every byte at rest", total=total)
         return deep_scan(
             roots,
             values,
-            known,
+            known_values,
             excluded=excluded,
             progress=lambda count: bar.update(task, advance=count),
         )

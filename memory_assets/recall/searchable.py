@@ -32,7 +32,6 @@ from memory_assets.stores.workspaces import Workspace, Workspaces
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
-    from memory_assets.recall.search.corpus import Corpus
     from memory_assets.recall.search.search import Searcher
     from memory_assets.stores.vector_store import VectorStore
 
@@ -130,7 +129,7 @@ class Searchable(Stores):
             and (session := names.parse_id(hit.later.turn_id).session_id) in ids
             and session != hit.metadata["session_id"]
             else hit
-            for hit in self._searcher.with_later(hits, request.query)
+            for hit in self.searcher.with_later(hits, request.query)
         ]
 
     def found(self, request: SearchRequest) -> Answer:
@@ -210,7 +209,7 @@ class Searchable(Stores):
 
         unread = unread_hits(self, request)
         try:
-            answer = self._searcher.search(request)
+            answer = self.searcher.search(request)
         except NotFound:
             if not unread:
                 raise
@@ -228,7 +227,7 @@ class Searchable(Stores):
     def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the titles of sessions (project and id) by id, of those that have one."""
         wanted = set(sessions)
-        if titles := self._searcher.titles(wanted):
+        if titles := self.searcher.titles(wanted):
             return titles
         from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
@@ -239,16 +238,9 @@ class Searchable(Stores):
         )
         return {str(row["session_id"]): str(row["title"]) for row in rows if row["title"]}
 
-    def corpus(self, kind: str) -> Corpus:
-        """Return all rows of a kind in the keyword index; see `Searcher.corpus`."""
-        return self._searcher.corpus(kind)
-
-    def files_beginning(self, name: str) -> list[str]:
-        """Return the paths of the files that turns touched whose name begins so."""
-        return self._searcher.files_beginning(name)
-
     @cached_property
-    def _searcher(self) -> Searcher:
+    def searcher(self) -> Searcher:
+        """What ranks the rows of the keyword index."""
         from memory_assets.recall.search.search import Searcher
 
         return Searcher(self, self.settings, lambda: self.embedder)

@@ -14,12 +14,20 @@ from memory_assets.agent_memory.policy import (
     ORIGINS,
     ROLES,
 )
-from memory_assets.requests.arguments import SESSION, Arguments, argument, one_of
+from memory_assets.requests.arguments import PROJECT, SESSION, Arguments, argument, one_of
 
 MemorySort = Literal["date", "confidence"]
-_PROJECT: dict[str, Any] = {"max_length": 1_000}
+_ABOUT: dict[str, Any] = {
+    "description": "Project that it is about; `.` for the current directory's.",
+    "max_length": 1_000,
+}
+_CONVERSATION: dict[str, Any] = {"aliases": ("conversation_id",), "max_length": 200}
 _NAME: dict[str, Any] = {"max_length": 200}
-_TS: dict[str, Any] = {"max_length": 40}
+_TS: dict[str, Any] = {
+    "description": "When it was said: ISO 8601 with a zone.",
+    "hint": "ISO 8601 with zone",
+    "max_length": 40,
+}
 
 
 @dataclass(frozen=True)
@@ -36,20 +44,14 @@ class RememberRequest(Arguments):
     confidence: float = argument(
         0.9, "How sure it is, 0 to 1.", hint="0 to 1", required_at=("mcp", "http"), ge=0, le=1
     )
-    conversation: str | None = argument(
-        None, "Conversation that it comes from.", aliases=("conversation_id",), **_NAME
-    )
-    project: str | None = argument(
-        None, "Project that it is about; `.` for the current directory's.", **_PROJECT
-    )
+    conversation: str | None = argument(None, "Conversation that it comes from.", **_CONVERSATION)
+    project: str | None = argument(None, **_ABOUT)
     entities: tuple[str, ...] | None = argument(None, "What it is about.", max_length=20)
     tags: tuple[str, ...] | None = argument(None, "Labels.", max_length=20)
     source: str = argument(
         "tool", "Where it comes from.", wire=one_of(ORIGINS), names={"mcp": None}
     )
-    ts: str | None = argument(
-        None, "When it was said: ISO 8601 with a zone.", hint="ISO 8601 with zone", **_TS
-    )
+    ts: str | None = argument(None, **_TS)
 
 
 @dataclass(frozen=True)
@@ -86,18 +88,14 @@ class AppendRequest(Arguments):
 
     answers = ("message_id", "new", "waits")
 
-    conversation: str = argument(
-        MISSING, "Conversation.", aliases=("conversation_id",), min_length=1, **_NAME
-    )
+    conversation: str = argument(MISSING, "Conversation.", min_length=1, **_CONVERSATION)
     role: str = argument(MISSING, "Who said it.", wire=one_of(ROLES))
     text: str = argument(MISSING, "What was said.", min_length=1, max_length=MOST_CHARACTERS)
     turn_index: int = argument(MISSING, "Place in the conversation.", ge=0, le=MOST_TURNS)
-    ts: str | None = argument(
-        None, "When it was said: ISO 8601 with a zone.", hint="ISO 8601 with zone", **_TS
-    )
+    ts: str | None = argument(None, **_TS)
     message_id: str | None = argument(None, "Id; unless given, one is made of the rest.", **_NAME)
     channel: str | None = argument(None, "Where it was said.", **_NAME)
-    project: str | None = argument(None, "Project that it is about.", **_PROJECT)
+    project: str | None = argument(None, **_ABOUT)
 
 
 @dataclass(frozen=True)
@@ -109,12 +107,8 @@ class MemoriesRequest(Arguments):
     type: str | None = argument(
         None, "Only this type.", wire=one_of((*MEMORY_TYPES, NOTE)) | None, names={"cli": "--type"}
     )
-    conversation: str | None = argument(
-        None, "Only those of this conversation.", aliases=("conversation_id",), **_NAME
-    )
-    project: str | None = argument(
-        None, "Only those about this project; `.` for the current directory's.", **_PROJECT
-    )
+    conversation: str | None = argument(None, "Only those of this conversation.", **_CONVERSATION)
+    project: str | None = argument(None, **PROJECT)
     sort: MemorySort = argument("date", "Order: the newest or the surest first.")
     n: int = argument(50, "Number of memories.", names={"cli": "-n"}, ge=1, le=10_000)
 
@@ -126,9 +120,7 @@ class ContextRequest(Arguments):
 
     answers = ("text", "tokens", "budget", "dropped", "cut")
 
-    conversation: str | None = argument(
-        None, "Conversation that goes on.", aliases=("conversation_id",), **_NAME
-    )
+    conversation: str | None = argument(None, "Conversation that goes on.", **_CONVERSATION)
     latest: str | None = argument(
         None,
         "The user's latest message, which memories are chosen by.",
@@ -136,9 +128,7 @@ class ContextRequest(Arguments):
         aliases=("latest_user_text",),
         max_length=MOST_CHARACTERS,
     )
-    project: str | None = argument(
-        None, "Project that it is about; `.` for the current directory's.", **_PROJECT
-    )
+    project: str | None = argument(None, **_ABOUT)
     budget: int | None = argument(
         None, "Most tokens (word pieces of the embedding model).", ge=LEAST_BUDGET, le=1_000_000
     )

@@ -30,11 +30,17 @@ PAGER: dict[str, Any] = {
     "description": "Whether a terminal gets it in $PAGER.",
     "names": {"http": None, "mcp": None},
 }
-WORKSPACE: Mapping[str, Any] = {
+PROJECT: dict[str, Any] = {
+    "description": "Only this project; `.` for the current directory's.",
+    "max_length": 1_000,
+}
+WORKSPACE: dict[str, Any] = {
     "description": "Only this workspace: its name, or a path in it.",
     "max_length": 1_000,
 }
-"""What several requests have."""
+NOT_OVER_MCP: dict[str, Any] = {"names": {"mcp": None}}
+COUNT: dict[str, Any] = {"names": {"cli": "-n"}, "aliases": ("limit",), "ge": 1}
+"""What arguments of several requests have in common."""
 
 
 def argument(
@@ -47,7 +53,6 @@ def argument(
     flag: tuple[str, object] | None = None,
     names: Mapping[Door, str | None] | None = None,
     aliases: tuple[str, ...] = (),
-    secret: bool = False,
     required_at: tuple[Door, ...] = (),
     cut: bool = False,
     **limits: Any,
@@ -60,17 +65,13 @@ def argument(
     argument's names at interfaces where it is not called as the field is; None if an interface does
     not offer it. `flag` is a name and a value: MCP and the command line offer a flag that stands
     for the value. `aliases` are names that clients of earlier versions use: MCP and HTTP accept
-    them with the field's own values, and no schema lists them. A `secret` is left out where the
-    object is printed. Interfaces in `required_at` do not know the default. A text of more than
-    `max_length` characters is refused, or (`cut`) its middle is left out.
+    them with the field's own values, and no schema lists them. Interfaces in `required_at` do not
+    know the default. A text of more than `max_length` characters is refused, or (`cut`) its middle
+    is left out.
     """
-    spec = Argument(
-        *("", wire, default, description, hint, limits, reads, flag, names or {}),
-        aliases=aliases,
-        required_at=required_at,
-        cut=cut,
-    )
-    return field(default=default, repr=not secret, metadata={"argument": spec})
+    about = wire, default, description, hint, limits, reads, flag, names or {}
+    spec = Argument("", *about, aliases, required_at, cut)
+    return field(default=default, metadata={"argument": spec})
 
 
 def one_of(choices: Sequence[str]) -> Any:
@@ -260,7 +261,7 @@ class Arguments:
         """Raise for values that are allowed one by one, but not together."""
 
     @classmethod
-    def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
+    def from_values(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
         """Return the request with arguments as an interface received them, by their names there;
         `defaults` are the interface's own, by field. None counts as not given.
 

@@ -11,7 +11,10 @@ from typing import Any, Literal, Self, get_args
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.requests.arguments import (
+    COUNT,
+    NOT_OVER_MCP,
     PAGER,
+    PROJECT,
     SESSION,
     Arguments,
     Door,
@@ -39,7 +42,16 @@ FULL: dict[str, Any] = {
     "description": "Do not fold long lists on a terminal.",
     "names": {"http": None, "mcp": None},
 }
-ASIDE: dict[str, Any] = {"names": {"mcp": None}}
+_OUTPUT: dict[str, Any] = {
+    "description": "Write it to this file.",
+    "names": {"http": None},
+    "max_length": 5_000,
+}
+_FORCE: dict[str, Any] = {
+    "description": "With --output: also over a file that exists.",
+    "names": {"http": None},
+}
+_SESSION: dict[str, Any] = {"aliases": ("session_id",), "min_length": 1, "max_length": 500}
 _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
 
@@ -79,7 +91,7 @@ class TimelineRequest(Arguments):
     scope: Literal["project", "session", "all"] | None = argument(
         None, "The anchor's session, its project, or all projects."
     )
-    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    project: str | None = argument(None, **PROJECT)
     detail: Literal["index", "full"] = argument(
         "index",
         "Print whole texts instead of one line each.",
@@ -89,13 +101,15 @@ class TimelineRequest(Arguments):
     pager: bool = argument(True, **PAGER)
 
     @classmethod
-    def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
+    def from_values(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
         """Return the request; `before` without an anchor counts from now."""
-        asked = super().given(door, values, **defaults)
+        request = super().from_values(door, values, **defaults)
         before = next(spec for spec in declared(cls) if spec.name == "before")
         names = {before.name_at(door), *before.aliases}
         is_back = any(value is not None for name, value in values.items() if name in names)
-        return replace(asked, anchor="now", after=0) if is_back and not asked.anchor else asked
+        return (
+            replace(request, anchor="now", after=0) if is_back and not request.anchor else request
+        )
 
 
 @dataclass(frozen=True)
@@ -122,6 +136,11 @@ class ShowRequest(Arguments):
     )
     pager: bool = argument(True, **PAGER)
 
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for what only records have, without records."""
+        if not self.records and (self.subagents or self.page > 1):
+            raise ConfigurationError("subagents and page are of records; ask for records, too")
+
 
 @dataclass(frozen=True)
 class SessionRequest(Arguments):
@@ -129,14 +148,7 @@ class SessionRequest(Arguments):
 
     answers = ("session_id", "project", "summary", "turns")
 
-    session: str = argument(
-        MISSING,
-        SESSION,
-        names={"http": "id"},
-        aliases=("session_id",),
-        min_length=1,
-        max_length=500,
-    )
+    session: str = argument(MISSING, SESSION, names={"http": "id"}, **_SESSION)
     full: bool = argument(False, **FULL)
     pager: bool = argument(True, **PAGER)
 
@@ -148,9 +160,7 @@ class SessionsRequest(Arguments):
 
     answers = ("project", "total", "machine", "hidden", "in_memory", "ingest", "sessions")
 
-    project: str | None = argument(
-        None, "Only this project; `.` for the current directory's.", max_length=1_000
-    )
+    project: str | None = argument(None, **PROJECT)
     agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     since: datetime | None = argument(
         None, "Not ended before this: 7d, yesterday, last monday or a date; local time.", **TIME
@@ -162,14 +172,14 @@ class SessionsRequest(Arguments):
         None, "Only sessions that read or changed this file or directory.", max_length=1_000
     )
     machine: bool = argument(False, "Also sessions in which no person asked for anything.")
-    pinned: bool = argument(False, "Only sessions that are pinned, or turns of which are.", **ASIDE)
-    hidden: bool = argument(False, "Also hidden sessions.", **ASIDE)
+    pinned: bool = argument(
+        False, "Only sessions that are pinned, or turns of which are.", **NOT_OVER_MCP
+    )
+    hidden: bool = argument(False, "Also hidden sessions.", **NOT_OVER_MCP)
     session: str | None = argument(
         None, "Only this one, whatever it is.", names={"cli": None, "http": None, "mcp": None}
     )
-    n: int = argument(
-        20, "Number of sessions.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_SESSIONS
-    )
+    n: int = argument(20, "Number of sessions.", le=MAX_SESSIONS, **COUNT)
     pager: bool = argument(True, **PAGER)
 
     def check_together(self) -> None:
@@ -189,9 +199,7 @@ class UsageRequest(Arguments):
     )
 
     by: UsageGroup = argument("model", "What is added up: model, project, agent, session or day.")
-    project: str | None = argument(
-        None, "Only this project; `.` for the current directory's.", max_length=1_000
-    )
+    project: str | None = argument(None, **PROJECT)
     agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     since: datetime | None = argument(
         None, "Begun from here on: 7d, yesterday, last monday or a date; local time.", **TIME
@@ -249,7 +257,7 @@ class LinkRequest(Arguments):
 
     answers = ("session_id", "commit", "subject", "evidence")
 
-    session: str = argument(MISSING, SESSION, aliases=("session_id",), min_length=1, max_length=500)
+    session: str = argument(MISSING, SESSION, **_SESSION)
     commit: str = argument(
         MISSING,
         "A hash or another revision of the repository you are in.",
@@ -325,10 +333,8 @@ class HowRequest(Arguments):
         min_length=1,
         max_length=200,
     )
-    project: str | None = argument(None, "Only this project.", max_length=1_000)
-    n: int = argument(
-        10, "Number of commands.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
-    )
+    project: str | None = argument(None, **PROJECT)
+    n: int = argument(10, "Number of commands.", le=MAX_LISTED, **COUNT)
     pager: bool = argument(True, **PAGER)
 
     def check_together(self) -> None:
@@ -343,13 +349,11 @@ class FrictionRequest(Arguments):
 
     answers = ("errors",)
 
-    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    project: str | None = argument(None, **PROJECT)
     sessions: int = argument(
         3, "Only errors met in so many sessions or more.", names={"mcp": None}, ge=2, le=1_000
     )
-    n: int = argument(
-        10, "Number of errors.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
-    )
+    n: int = argument(10, "Number of errors.", le=MAX_LISTED, **COUNT)
     full: bool = argument(False, **FULL)
     pager: bool = argument(True, **PAGER)
 
@@ -373,17 +377,10 @@ class RestoreRequest(Arguments):
         pattern=AGO,
     )
     session: str | None = argument(
-        None,
-        "As this session left it.",
-        aliases=("session_id",),
-        max_length=500,
+        None, "As this session left it.", aliases=("session_id",), max_length=500
     )
-    output: str | None = argument(
-        None, "Write it to this file.", names={"http": None}, max_length=5_000
-    )
-    force: bool = argument(
-        False, "With --output: also over a file that exists.", names={"http": None}
-    )
+    output: str | None = argument(None, **_OUTPUT)
+    force: bool = argument(False, **_FORCE)
 
     def check_together(self) -> None:
         """Raise `ConfigurationError` for a time and a session at once."""
@@ -406,7 +403,7 @@ class AskRequest(Arguments):
         hint="file, FILE:LINE, commit; how: git push",
         max_length=5_000,
     )
-    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    project: str | None = argument(None, **PROJECT)
     session: str | None = argument(None, "As this session left the file.", max_length=500)
     since: datetime | None = argument(None, "Not ended before this.", **TIME)
     until: datetime | None = argument(None, "Before this; of a file, as it was then.", **TIME)
@@ -471,18 +468,12 @@ class ExportRequest(Arguments):
     session: str | None = argument(
         None, f"Only one: {SESSION}", names={"cli": "session"}, max_length=500
     )
-    project: str | None = argument(
-        None, "Only this project; `.` for the current directory's.", max_length=1_000
-    )
+    project: str | None = argument(None, **PROJECT)
     agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     since: datetime | None = argument(None, "Not ended before this.", **TIME)
     until: datetime | None = argument(None, "Begun before this.", **TIME)
-    output: str | None = argument(
-        None, "Write it to this file.", names={"http": None}, max_length=5_000
-    )
-    force: bool = argument(
-        False, "With --output: also over a file that exists.", names={"http": None}
-    )
+    output: str | None = argument(None, **_OUTPUT)
+    force: bool = argument(False, **_FORCE)
 
     @property
     def sessions(self) -> SessionsRequest:

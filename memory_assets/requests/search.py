@@ -12,7 +12,10 @@ from typing import Any, Literal, get_args
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.requests.arguments import (
+    COUNT,
+    NOT_OVER_MCP,
     PAGER,
+    PROJECT,
     WORKSPACE,
     Arguments,
     argument,
@@ -71,9 +74,6 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*wanted, *within)))
 
 
-_UNLISTED: dict[str, Any] = {"names": {"mcp": None}}
-
-
 @dataclass(frozen=True)
 class SearchRequest(Arguments):
     """One search. `since` and `until` bound the time of the turn (UTC, since inclusive). `concept`
@@ -105,7 +105,7 @@ class SearchRequest(Arguments):
         "Find the text as it is written, in tool output, too; so do double quotes around it.",
         names={"mcp": None},
     )
-    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    project: str | None = argument(None, **PROJECT)
     agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     session: str | None = argument(
         None,
@@ -138,14 +138,12 @@ class SearchRequest(Arguments):
     service: str | None = argument(None, "Only documents of this service.", max_length=500)
     domain: str | None = argument(None, "Only documents of this domain.", max_length=500)
     workspace: str | None = argument(None, **WORKSPACE)
-    n: int = argument(
-        10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
-    )
+    n: int = argument(10, "Number of hits.", le=MAX_HITS, **COUNT)
     page: int = argument(1, "Which page of the n hits.", names={"http": None, "cli": None}, ge=1)
     sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
-    machine: bool = argument(False, "Also what programs asked, and no person.", **_UNLISTED)
-    hidden: bool = argument(False, "Also hidden sessions.", **_UNLISTED)
+    machine: bool = argument(False, "Also what programs asked, and no person.", **NOT_OVER_MCP)
+    hidden: bool = argument(False, "Also hidden sessions.", **NOT_OVER_MCP)
     full: bool = argument(
         False, "Print whole texts, not stretches of them.", names={"http": None, "mcp": None}
     )
@@ -299,7 +297,7 @@ def parse_conditions(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]
             (key, value) for key, _, value in (str(condition).partition("=") for condition in given)
         ]
     if not all(key and value and isinstance(value, str) for key, value in pairs):
-        raise BadArgument("where: give KEY=VALUE, as in --where bucket=docs")
+        raise BadArgument("give KEY=VALUE, as in --where bucket=docs")
     return dict(pairs)
 
 
@@ -362,14 +360,7 @@ class CrossQueryRequest(Arguments):
     until: datetime | None = argument(
         None, "Only turns older than this: 7d, yesterday or a date.", **TIME
     )
-    n: int = argument(
-        10,
-        "Number of documents and of sessions.",
-        names={"cli": "-n"},
-        aliases=("limit",),
-        ge=1,
-        le=MAX_DOCUMENTS,
-    )
+    n: int = argument(10, "Number of documents and of sessions.", le=MAX_DOCUMENTS, **COUNT)
     assume_same_embedder: bool = argument(
         False, "Treat its vectors as made by all-MiniLM-L6-v2 although it does not say so."
     )
@@ -380,8 +371,8 @@ class CrossQueryRequest(Arguments):
         require_order(self.since, self.until)
         if self.workspace and self.collection not in (None, "workspace"):
             raise ConfigurationError(f"{self.collection} is no workspace; leave one of them out")
-        asked = (self.query, self.corpus_query, self.session_query)
-        if not any(text.strip() for text in asked) and not self.document and not self.session:
+        queries = (self.query, self.corpus_query, self.session_query)
+        if not any(text.strip() for text in queries) and not self.document and not self.session:
             raise ConfigurationError(
                 "give a query, the id of a document in the collection, or a session"
             )

@@ -27,7 +27,7 @@ from memory_assets.serving.visible_text import Frame
 from memory_assets.settings import Settings
 
 if TYPE_CHECKING:
-    from memory_assets.pipeline.agent_memory.calls import AgentCalls
+    from memory_assets.pipeline.agent_memory.gateway import AgentCalls
     from memory_assets.recall import Memory
 
 _LOG = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class AgentMemory:
 
     @property
     def _calls(self) -> AgentCalls:
-        from memory_assets.pipeline.agent_memory.calls import AgentCalls
+        from memory_assets.pipeline.agent_memory.gateway import AgentCalls
 
         if self._opened is None:
             self._opened = AgentCalls(self._settings, self._busy_seconds)
@@ -102,7 +102,7 @@ class AgentMemory:
         Raises:
             StoreError: the memory still cannot be written; the remaining entries wait.
         """
-        from memory_assets.pipeline.agent_memory.calls import send_waiting
+        from memory_assets.pipeline.agent_memory.gateway import send_waiting
 
         return send_waiting(self._settings, self._store_waiting)
 
@@ -123,7 +123,7 @@ class AgentMemory:
                 return self._append(request)
             return self._remember(request)
         except StoreError as error:
-            from memory_assets.pipeline.agent_memory.calls import let_wait
+            from memory_assets.pipeline.agent_memory.gateway import let_wait
             from memory_assets.recall.names import project_from_anywhere
 
             self._opened = None
@@ -194,7 +194,7 @@ class AgentMemory:
         return {"memories": memories(self._calls.engines, request)}
 
     def _context(self, request: ContextRequest) -> dict[str, Any]:
-        from memory_assets.pipeline.agent_memory.calls import has_memory, has_sessions
+        from memory_assets.pipeline.agent_memory.gateway import has_memory, has_sessions
 
         settings = self._settings
         budget = request.budget or settings.context_token_budget
@@ -272,7 +272,7 @@ class AgentMemory:
                 hit
                 for project in projects
                 for hit in memory.search(
-                    SearchRequest.given(
+                    SearchRequest.from_values(
                         "mcp", {"query": latest, "project": project, "n": _ANSWERING_TURNS}
                     )
                 ).hits

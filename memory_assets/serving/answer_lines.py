@@ -16,7 +16,7 @@ from memory_assets.project_names import short_name
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.search import MAX_HITS
-from memory_assets.requests.times import spoken_time
+from memory_assets.requests.times import days_named, spoken_time
 from memory_assets.status import SessionCounts, counted, duration_text, waiting_sessions
 
 LISTED = 20
@@ -41,6 +41,11 @@ ITEM_WORDS = {
 def clock(time: str | None) -> str:
     """Return the time of a row in the local zone, which it names."""
     return spoken_time(datetime.fromisoformat(time)) if time else "no time"
+
+
+def local_time(time: str) -> datetime:
+    """Return a time of a row in the local zone."""
+    return datetime.fromisoformat(time).astimezone()
 
 
 def age(time: str | None, now: datetime) -> str:
@@ -266,8 +271,34 @@ def timeline_lines(
             yield f"{mark} {clock(item['time'])} {item['kind']} {item['id']}: {item['text']}{more}"
 
 
+def empty_days_note(answer: Mapping[str, Any]) -> str:
+    """Return a note that nothing happened on the days that a timeline was asked for, with the
+    nearest days on which something did; "" if it was asked for something else, or the days are not
+    empty."""
+    anchor = answer["anchor"]
+    days = days_named(anchor["given"].removeprefix("time:")) if anchor["kind"] == "time" else None
+    if days is None or not answer["sessions"]:
+        return ""
+    items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
+    days_with_items = sorted(local_time(item["time"]).date() for item in items)
+    if any(days[0] <= day < days[1] for day in days_with_items):
+        return ""
+    named = f"{days[0]:%A, %d %B %Y}"
+    if (days[1] - days[0]).days > 1:
+        named = f"the {(days[1] - days[0]).days} days from {named} on"
+    before = [day for day in days_with_items if day < days[0]]
+    near = [f"the last day before is {before[-1]}"] if before else []
+    after = [day for day in days_with_items if day >= days[1]]
+    near += [f"the first day after is {after[0]}"] if after else []
+    return f"Nothing on {named}; {' and '.join(near) or 'nor near it'}."
+
+
 def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what else the anchor can mean, the sides that go on, and why kinds are missing."""
+    """Yield that nothing happened then; or what else the anchor can mean, the sides that go on, and
+    why kinds are missing."""
+    if empty := empty_days_note(answer):
+        yield empty
+        return
     if answer["anchor"]["also"]:
         yield f"Other matches: {', '.join(answer['anchor']['also'])}"
     if answer["more"]:

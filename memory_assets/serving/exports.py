@@ -26,7 +26,7 @@ from memory_assets.recall.rows import one_line
 from memory_assets.requests.questions import MAX_SESSIONS, ExportFormat, SessionsRequest
 from memory_assets.serving.answer_lines import clock, project_name
 from memory_assets.serving.pages.prose import without_tag_links
-from memory_assets.serving.pages.rendering import frame_marks, lineage_links, render, static_file
+from memory_assets.serving.pages.rendering import frame_marks, of_memory, render, static_file
 from memory_assets.serving.visible_text import visible, visible_payload
 from memory_assets.status import counted
 
@@ -89,7 +89,7 @@ def conversations(memory: Memory, request: SessionsRequest) -> Iterator[Conversa
 def markdown_pieces(memory: Memory, request: SessionsRequest) -> Iterator[str]:
     """Yield sessions as Markdown, one after the other; nothing in it acts where it is shown."""
     for conversation in conversations(memory, request):
-        yield visible("\n".join(session_lines(conversation, session_title(conversation)))) + "\n"
+        yield visible("\n".join(markdown_lines(conversation, session_title(conversation)))) + "\n"
 
 
 def html_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
@@ -116,7 +116,7 @@ def html_file(memory: Memory, sessions: Iterable[Conversation]) -> str:
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
         frame=frame_marks(),
         **{"up": False, "down": False, "whole": True, "query": "", "most": 0},
-        **lineage_links(memory),
+        **of_memory(memory),
     )
     return without_tag_links(body)
 
@@ -217,7 +217,9 @@ def _is_active(token: Token) -> bool:
     return _SCHEME.match(address) is not None or any(map(_is_active, token.children or ()))
 
 
-def session_lines(conversation: Conversation, title: str, only: int | None = None) -> Iterator[str]:
+def markdown_lines(
+    conversation: Conversation, title: str, only: int | None = None
+) -> Iterator[str]:
     """Yield the lines of a session, or of one of its turns: prompts and prose in full, calls on one
     line each."""
     if only is None:

@@ -42,7 +42,7 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.serving.agent_memory import AgentMemory
-from memory_assets.serving.http_server import Guard
+from memory_assets.serving.http_server import Guard, body_of
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import describe_api, get_operation, post_operation
 from memory_assets.serving.visible_text import Frame, visible
@@ -138,7 +138,7 @@ def build_app(
             for path, handler in routes.items()
         ]
         + [
-            Route(path, _write_handler(request, agents), methods=["POST"])
+            Route(path, _write_handler(request, agents, memory), methods=["POST"])
             for path, (_, request) in (_WRITES.items() if token else ())
         ],
         exception_handlers={HTTPException: _http_error},
@@ -163,15 +163,15 @@ def _question_handler(
     return handle
 
 
-def _write_handler(question: type[Arguments], agents: AgentMemory) -> _Handler:
+def _write_handler(
+    question: type[Arguments], agents: AgentMemory, opened: OpenedMemory
+) -> _Handler:
     """Return the handler of a route that writes what the JSON object of a body asks for."""
 
     async def handle(request: Request) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_BODY:
-                return _error(413, "too_large", f"the body has more than {MAX_BODY} bytes")
+        body = await body_of(request, MAX_BODY)
+        if body is None:
+            return _error(413, "too_large", f"the body has more than {MAX_BODY} bytes")
         try:
             arguments = orjson.loads(body)
         except ValueError:
@@ -179,18 +179,18 @@ def _write_handler(question: type[Arguments], agents: AgentMemory) -> _Handler:
         if not isinstance(arguments, dict):
             return _error(400, "bad_parameter", "give a JSON object")
         return await run_in_threadpool(
-            _respond, lambda: _json(agents.answer(question.given("http", arguments)))
+            _respond, opened, lambda: _json(agents.answer(question.from_values("http", arguments)))
         )
 
     return handle
 
 
-def _respond(answer: Callable[[], Response]) -> Response:
+def _respond(opened: OpenedMemory, answer: Callable[[], Response]) -> Response:
     """Return a response; an error becomes its status and code, and quotes no transcript."""
     try:
         return answer()
     except MemoryAssetsError as error:
-        return _error(*status_of(error), str(error))
+        return _error(*status_of(error), opened.told(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _error(500, "unexpected", str(unexpected(error)))
 
@@ -208,7 +208,7 @@ def _answer_question(
             return _error(503, _NO_MEMORY, str(error))
         return _json(Frame().payload(_ask(memory, _parse_query(question, parameters))))
 
-    response = _respond(answer)
+    response = _respond(opened, answer)
     if len(response.body) > MAX_BYTES:
         return _error(413, "too_large", f"the answer has more than {MAX_BYTES} bytes; ask for less")
     return response
@@ -233,7 +233,7 @@ def _parse_query(request: type[Arguments], parameters: list[tuple[str, str]]) ->
         if key in target:
             raise BadArgument(f"{name}: is given twice; give it once")
         target[key] = value
-    return request.given("http", values, **({"where": where} if where else {}))
+    return request.from_values("http", values, **({"where": where} if where else {}))
 
 
 def _ask(memory: Memory, request: Arguments) -> dict[str, Any]:
@@ -264,7 +264,10 @@ def _constant(value: Callable[[], dict[str, Any]]) -> _Handler:
 
 async def _http_error(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    response = _error(status, "not_found" if status == 404 else "refused", f"HTTP {status}")
+    code, message = "refused", f"HTTP {status}"
+    if status == 404:
+        code, message = "not_found", "there is no such path; /openapi.json has those there are"
+    response = _error(status, code, message)
     headers = error.headers if isinstance(error, HTTPException) else None
     response.headers.update(headers or {})
     return response

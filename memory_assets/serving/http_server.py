@@ -22,6 +22,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -238,6 +239,16 @@ def _is_from_another_site(scope: Scope, headers: Headers) -> bool:
         return False
     shown = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
     return scope.get("method") != "GET" or shown != ("navigate", "document")
+
+
+async def body_of(request: Request, most: int) -> bytes | None:
+    """Return the body of a request, None if it has more than `most` bytes."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > most:
+            return None
+    return body
 
 
 def listen(

@@ -54,9 +54,9 @@ class Layout:
         """Yield a title, and below it what it is, with the id that commands take."""
         for line in wrapped(printable(self.prose(text)), self.room):
             yield self.styled(line, "bold")
-        yield from self.facts("  ", *facts, shown_id)
+        yield from self.joined_facts("  ", *facts, shown_id)
 
-    def facts(self, indent: str, *facts: str) -> Iterator[str]:
+    def joined_facts(self, indent: str, *facts: str) -> Iterator[str]:
         """Yield facts behind one another, as many on a line as fit; empty ones are left out."""
         line = ""
         for fact in filter(None, map(printable, facts)):
@@ -68,13 +68,13 @@ class Layout:
         for part in wrapped(line, self.room - cells(indent)) if line else ():
             yield self.styled(f"{indent}{part}", "cyan")
 
-    def said(self, label: str, text: str) -> Iterator[str]:
+    def labelled_text(self, label: str, text: str) -> Iterator[str]:
         """Yield what was said under a label, without the marks of Markdown: paragraphs keep their
         lines, long ones are wrapped. Nothing if it is blank."""
         lines = self.paragraphs(self.prose(text), self.room - _LABEL)
         yield from self._labelled(label, lines)
 
-    def listed(self, label: str, items: Iterable[str], what: str = "") -> Iterator[str]:
+    def labelled_list(self, label: str, items: Iterable[str], what: str = "") -> Iterator[str]:
         """Yield items under a label, one or more lines each; of many the first ones, and how many
         there are of `what`."""
         texts = [printable(item) for item in items]
@@ -111,12 +111,6 @@ class Layout:
         for at, line in enumerate(wrapped(" ".join(printable(text).split()), room)):
             lead = first if at == 0 else " " * cells(first)
             yield f"{lead}{self.styled(line, style) if style else line}".rstrip()
-
-    def wrapped(self, line: str) -> Iterator[str]:
-        """Yield a line, what does not fit indented below it."""
-        first, *rest = wrapped(printable(line), self.room - 2) or [""]
-        yield first
-        yield from (f"  {part}" for part in rest)
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
         """Yield a heading and rows in columns; the last column is wrapped under itself."""

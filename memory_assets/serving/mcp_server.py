@@ -231,12 +231,12 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
         return types.ListToolsResult(tools=listed)
 
     async def on_call_tool(
-        context: ServerRequestContext[Any], asked: types.CallToolRequestParams
+        context: ServerRequestContext[Any], call: types.CallToolRequestParams
     ) -> types.CallToolResult:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_tell_progress, context, asked.name)
+            tasks.start_soon(_tell_progress, context, call.name)
             result = await anyio.to_thread.run_sync(
-                call_tool, opened, asked.name, asked.arguments or {}, own_memory, limiter=limiter
+                call_tool, opened, call.name, call.arguments or {}, own_memory, limiter=limiter
             )
             tasks.cancel_scope.cancel()
         return result
@@ -245,9 +245,9 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
         return await anyio.to_thread.run_sync(list_resources, opened, limiter=limiter)
 
     async def on_read_resource(
-        _: Any, asked: types.ReadResourceRequestParams
+        _: Any, wanted: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        return await anyio.to_thread.run_sync(read_resource, opened, asked.uri, limiter=limiter)
+        return await anyio.to_thread.run_sync(read_resource, opened, wanted.uri, limiter=limiter)
 
     async def on_list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
         return TEMPLATES
@@ -255,8 +255,8 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
     async def on_list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
         return list_prompts()
 
-    async def on_get_prompt(_: Any, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return get_prompt(asked.name, asked.arguments or {})
+    async def on_get_prompt(_: Any, wanted: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return get_prompt(wanted.name, wanted.arguments or {})
 
     return Server(
         SERVER_NAME,
@@ -296,12 +296,12 @@ def call_tool(
         return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
     try:
         if name in _AGENT_TOOLS and agents is not None:
-            structured = agents.answer(_AGENT_TOOLS[name][0].given("mcp", arguments))
+            structured = agents.answer(_AGENT_TOOLS[name][0].from_values("mcp", arguments))
             text = answer_in_words(name, structured)
         else:
             structured, text = _answer_reading_tool(opened, name, arguments)
     except MemoryAssetsError as error:
-        return _failed(str(error))
+        return _failed(opened.told(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _failed(str(unexpected(error)))
     return types.CallToolResult(
@@ -318,7 +318,7 @@ def _answer_reading_tool(
     defaults = {} if request_type is WorkspaceSearchRequest else dict(_FEWER.get(answer, {}))
     if kinds:
         defaults["kinds"] = kinds
-    request: Arguments = request_type.given("mcp", arguments, **defaults)
+    request: Arguments = request_type.from_values("mcp", arguments, **defaults)
     if isinstance(request, AskRequest):
         answer = request.verb
         request = request.meant(_FEWER)
@@ -559,10 +559,10 @@ def read_resource(opened: OpenedMemory, uri: str) -> types.ReadResourceResult:
     try:
         if not uri.startswith(_SCHEME):
             raise NotFound(f"no resource {uri}; sessions are {_SCHEME}ID")
-        asked = SessionRequest(uri.removeprefix(_SCHEME))
-        _, text = answer_tool(opened.get(), "summarize_session", asked)
+        question = SessionRequest(uri.removeprefix(_SCHEME))
+        _, text = answer_tool(opened.get(), "summarize_session", question)
     except MemoryAssetsError as error:
-        raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
+        raise MCPError(types.INVALID_PARAMS, visible(opened.told(error))) from None
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         raise MCPError(types.INTERNAL_ERROR, visible(str(unexpected(error)))) from None
     return types.ReadResourceResult(

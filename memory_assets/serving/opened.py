@@ -1,10 +1,14 @@
-"""The memory of a server: opened by the first request, and retried until it exists."""
+"""The memory of a server: opened by the first request, and retried until it exists; and its errors
+as readers are told them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from memory_assets.errors import MemoryAssetsError, StoreError
+from memory_assets.status.words import told_error
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -19,6 +23,10 @@ class OpenedMemory:
         self._memory: Memory | None = None
         self._lock = Lock()
 
+    def told(self, error: MemoryAssetsError) -> str:
+        """Return what an error says, as readers are told it."""
+        return told_error(error, self._settings.data_dir)
+
     @property
     def is_open(self) -> bool:
         """Whether the memory was there when it was last asked for."""
@@ -26,7 +34,6 @@ class OpenedMemory:
 
     def agents_on_record(self) -> tuple[str, ...]:
         """Return the agents with sessions on record, by name; none if they cannot be read now."""
-        from memory_assets.errors import StoreError
         from memory_assets.status.status import agents_on_record
 
         try:
@@ -36,7 +43,6 @@ class OpenedMemory:
 
     def has_workspaces(self) -> bool:
         """Return whether documents of a workspace are on record, or will be."""
-        from memory_assets.errors import StoreError
         from memory_assets.status.workspaces import has_workspaces
 
         try:

@@ -34,6 +34,7 @@ from memory_assets.serving.answer_lines import (
     answering_turn_id,
     clock,
     correction_lines,
+    empty_days_note,
     filter_lines,
     held_back_notes,
     hit_lines,
@@ -228,6 +229,7 @@ def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
     lines = list(timeline_lines(payload, AgentText(memory).project, cut))
     next_call = _next_on_timeline(payload["more"], sorted(ends), request)
     notes = [f"No {kind}: {why}." for kind, why in payload["missing"].items()]
+    notes += filter(None, [empty_days_note(payload)])
     return _Answer({**payload, "next": next_call}, lines, "Nothing there.", [*notes, next_call])
 
 

@@ -5,24 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.names import OF_SESSIONS, parse_id, short_form
-from memory_assets.requests.times import days_named
 from memory_assets.serving.answer_lines import (
     ITEM_WORDS,
     RECORD_WORDS,
     clock,
     dollars_in_words,
+    empty_days_note,
+    local_time,
     missing_title,
     pin_line,
     project_name,
     run_lines,
     short_count,
+    usage_lines,
     uses_in_words,
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
@@ -102,10 +103,6 @@ class AgentText(Terminal):
         return self.memory.catalog.spoken_projects()
 
 
-def _local_time(time: str) -> datetime:
-    return datetime.fromisoformat(time).astimezone()
-
-
 def rows_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the rows of `memory show`: turns, summaries, and what has other fields."""
     for at, row in enumerate(answer["rows"]):
@@ -114,6 +111,8 @@ def rows_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
             yield from _turn(terminal, row)
         elif row["id"].startswith("summary::"):
             yield from _summary(terminal, row, f"session::{row['session_id']}")
+        elif "file_path" in row:
+            yield from _document(terminal, row)
         else:
             yield from _other_row(terminal, row)
 
@@ -124,13 +123,13 @@ def _turn(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
     yield from layout.title(title, *_facts(terminal, row), shown_id=terminal.short(row["id"]))
     prompt, answer = _prompt_and_reply(terminal, row)
     yield ""
-    yield from layout.said("Asked", prompt)
+    yield from layout.labelled_text("Asked", prompt)
     yield from [""] if prompt and answer else []
-    yield from layout.said("Answer", answer)
+    yield from layout.labelled_text("Answer", answer)
     yield ""
-    yield from layout.listed("Files", row["files"], "file")
-    yield from layout.listed("Ran", row["commands"], "command")
-    yield from layout.listed("Errors", row["errors"], "error")
+    yield from layout.labelled_list("Files", row["files"], "file")
+    yield from layout.labelled_list("Ran", row["commands"], "command")
+    yield from layout.labelled_list("Errors", row["errors"], "error")
     yield f"memory show {terminal.short(row['id'])} --records: with all tool output"
 
 
@@ -162,9 +161,9 @@ def records_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
             )
             failed = "failed" if record["is_error"] else ""
             agent = f"subagent {record['agent_id']}" if record["agent_id"] else ""
-            yield from layout.facts("", title.strip(), failed, agent, clock(record["time"]))
+            yield from layout.joined_facts("", title.strip(), failed, agent, clock(record["time"]))
             if record["diff"] is not None:
-                yield from layout.listed("File", record["paths"], "file")
+                yield from layout.labelled_list("File", record["paths"], "file")
             prose = record["text"] if record["kind"] in _SPOKEN else ""
             yield from layout.text(layout.prose(prose) or record["diff"] or record["text"])
             yield ""
@@ -181,34 +180,47 @@ def _summary(terminal: Terminal, row: Mapping[str, Any], shown_id: str) -> Itera
     yield from layout.title(title, *facts, shown_id=terminal.short(shown_id))
     yield ""
     for label, name in _SUMMARY:
-        yield from layout.said(label, row[name] or "")
+        yield from layout.labelled_text(label, row[name] or "")
     for label, name, what in _SUMMARY_LISTS:
-        yield from layout.listed(label, row[name] or (), what)
+        yield from layout.labelled_list(label, row[name] or (), what)
     errors = (f"{error['text']} ({error['outcome']})" for error in row["errors"] or ())
-    yield from layout.listed("Errors", errors, "error")
+    yield from layout.labelled_list("Errors", errors, "error")
 
 
 def _in_words(item: object) -> str:
     return " - ".join(map(str, item.values())) if isinstance(item, dict) else str(item)
 
 
+def _document(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a document of a workspace, or a chunk of one."""
+    layout = terminal.layout
+    lines = f":{row['line_start']}-{row['line_end']}" if "line_start" in row else ""
+    title = f"{row['file_path']}{lines}  {row.get('section_heading', '')}".rstrip()
+    about = (clock(row["timestamp"]), row["file_type"], row["kind"], row["service"], row["domain"])
+    yield from layout.title(title, *about, shown_id=row["id"])
+    yield ""
+    yield from layout.text(row["text"])
+
+
 def _other_row(terminal: Terminal, row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an observation, a commit, a link, a document, or a memory or message of an agent."""
+    """Yield an observation, a commit, a link, or a memory or message of an agent."""
     layout = terminal.layout
     kind = row["id"].partition("::")[0]
     own = row.get("title") or row.get("subject") or ""
     title = f"{row.get('type') or kind}: {own}" if own else str(row.get("type") or kind)
     yield from layout.title(title, *_facts(terminal, row), shown_id=terminal.short(row["id"]))
     yield ""
-    yield from layout.said("Learned", row.get("narrative") or "")
-    yield from layout.listed("Facts", row.get("facts") or (), "fact")
-    yield from layout.listed("Changed", row.get("files_modified") or (), "file")
-    yield from layout.listed("Read", row.get("files_read") or (), "file")
-    yield from layout.listed("Turns", map(terminal.short, row.get("turn_ids") or ()), "turn")
+    yield from layout.labelled_text("Learned", row.get("narrative") or "")
+    yield from layout.labelled_list("Facts", row.get("facts") or (), "fact")
+    yield from layout.labelled_list("Changed", row.get("files_modified") or (), "file")
+    yield from layout.labelled_list("Read", row.get("files_read") or (), "file")
+    yield from layout.labelled_list("Turns", map(terminal.short, row.get("turn_ids") or ()), "turn")
     for name, value in row.items():
         if value and name not in _HIDDEN_FIELDS:
             values = value if isinstance(value, list | dict) else [value]
-            yield from layout.listed(name.replace("_", " ").capitalize(), map(_in_words, values))
+            yield from layout.labelled_list(
+                name.replace("_", " ").capitalize(), map(_in_words, values)
+            )
     if not row.get("narrative") and not own and (text := row.get("text")):
         yield from layout.text(text)
 
@@ -243,7 +255,7 @@ def session_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]
         yield from layout.title(title, *facts, shown_id=terminal.short(f"session::{session}"))
     if (used := answer.get("usage")) and used["tokens"]:
         price = f"{dollars_in_words(used)} dollars by list prices"
-        yield from layout.listed("Took", [f"{short_count(used['tokens'])} tokens, {price}"])
+        yield from layout.labelled_list("Took", [f"{short_count(used['tokens'])} tokens, {price}"])
     for kind in ("turns", "observations", *(() if summary else ("commits",))):
         if items := answer[kind]:
             yield from ["", layout.heading(kind.capitalize())]
@@ -286,37 +298,15 @@ def timeline_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         yield "Nothing there."
 
 
-def empty_days_note(answer: Mapping[str, Any]) -> str:
-    """Return a note that nothing happened on the days that a timeline was asked for, with the
-    nearest days on which something did; "" if it was asked for something else, or the days are not
-    empty."""
-    anchor = answer["anchor"]
-    days = days_named(anchor["given"].removeprefix("time:")) if anchor["kind"] == "time" else None
-    if days is None or not answer["sessions"]:
-        return ""
-    items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
-    days_with_items = sorted(_local_time(item["time"]).date() for item in items)
-    if any(days[0] <= day < days[1] for day in days_with_items):
-        return ""
-    named = f"{days[0]:%A, %d %B %Y}"
-    if (days[1] - days[0]).days > 1:
-        named = f"the {(days[1] - days[0]).days} days from {named} on"
-    before = [day for day in days_with_items if day < days[0]]
-    near = [f"the last day before is {before[-1]}"] if before else []
-    after = [day for day in days_with_items if day >= days[1]]
-    near += [f"the first day after is {after[0]}"] if after else []
-    return f"Nothing on {named}; {' and '.join(near) or 'nor near it'}."
-
-
 def _item_head(item: Mapping[str, Any]) -> str:
     mark = ">" if item["anchor"] else " "
-    hour = f"{_local_time(item['time']):%H:%M}" if item["time"] else "     "
+    hour = f"{local_time(item['time']):%H:%M}" if item["time"] else "     "
     number = "" if item["kind"] in ("summary", "commit") else item["id"].rpartition("::")[2]
     return f"{mark} {hour}  {ITEM_WORDS.get(item['kind'], item['kind']):<7}{number:>5}  "
 
 
 def _local_day(item: Mapping[str, Any]) -> str:
-    return f"{_local_time(item['time']):%A, %d %B %Y (%Z)}" if item["time"] else "Without a time"
+    return f"{local_time(item['time']):%A, %d %B %Y (%Z)}" if item["time"] else "Without a time"
 
 
 def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -328,7 +318,7 @@ def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
         score = "" if row["score"] is None else f"{row['score']:.2f}"
         heading = row["metadata"].get("section_heading") or "Document"
         yield from layout.hanging("", heading, style="bold")
-        yield from layout.facts("  ", row["id"], score)
+        yield from layout.joined_facts("  ", row["id"], score)
         yield from layout.hanging("  ", snippet(layout.prose(row["text"]), _DOCUMENT_CHARACTERS))
     if answer["sessions"]:
         yield layout.styled("Sessions", "cyan")
@@ -336,7 +326,7 @@ def cross_query_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
         yield from layout.hanging("", row["title"] or "(no title)", style="bold")
         shown_id = terminal.short(f"session::{row['session_id']}")
         facts = (", ".join(row["why"]), terminal.project(row["project"]), shown_id)
-        yield from layout.facts("  ", *facts)
+        yield from layout.joined_facts("  ", *facts)
         for turn in row["turns"][:_TURNS_EACH]:
             said = snippet(layout.prose(turn["text"]), _TURN_CHARACTERS)
             yield from layout.hanging(f"  {terminal.short(turn['id'])}  ", said)
@@ -401,7 +391,9 @@ def friction_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
             place = terminal.short(ending["turn_id"])
             yield from layout.hanging("  ended by ", f"{ending['command']}{after} ({place})")
         if len(endings) < len(error["endings"]):
-            yield f"  … {error['ended']} in all; --full shows the newest {len(error['endings'])}"
+            unlisted = error["ended"] > len(error["endings"])
+            rest = f"the newest {len(error['endings'])}" if unlisted else "them"
+            yield f"  … {error['ended']} in all; --full shows {rest}"
     if not answer["errors"]:
         yield "Nothing found."
 
@@ -457,7 +449,7 @@ def memories_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
         project = terminal.project(row["project"]) if row["project"] else ""
         facts = [row["type"], certainty, clock(row["ts"]), project]
         facts += [f"archived: {row['archived']}"] if row["archived"] else []
-        yield from layout.facts("  ", *facts, short.get(row["memory_id"], row["memory_id"]))
+        yield from layout.joined_facts("  ", *facts, short.get(row["memory_id"], row["memory_id"]))
         for other in row["also"]:
             yield from layout.hanging("  also: ", other)
         for other, why in zip(row["contradicts"], row["differences"], strict=True):
@@ -486,11 +478,16 @@ def sessions_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str
             else "",
         ]
         indent = " " * (cells(session["short_id"]) + 2)
-        yield from layout.facts(indent, *facts)
+        yield from layout.joined_facts(indent, *facts)
         for pinned in session["pinned"]:
             yield from layout.hanging(indent, pin_line(pinned, session["title"]))
     if not answer["sessions"]:
         yield "No session."
+
+
+def usage_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the usage of each model, project, agent, session or day, and the total."""
+    yield from usage_lines(answer)
 
 
 def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -507,17 +504,17 @@ def audit_view(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[str]:
         first, *others = (terminal.short(row["id"]) for row in rows)
         more = f" and {counted(len(others), 'more passage')}" if others else ""
         verb = "agree with their hashes" if others else "agrees with its hash"
-        yield from layout.listed("Row", [f"{first}{more} {state or verb}", *notes])
+        yield from layout.labelled_list("Row", [f"{first}{more} {state or verb}", *notes])
     for source in answer["sources"]:
         span = f"bytes {source['byte_start']}..{source['byte_end']}"
         if source.get("line_start") is not None:
             span = f"lines {source['line_start']} to {source['line_end']}, {span}"
         path = source["path"] or "path unknown"
-        yield from layout.listed("Source", [path, f"{source['state']}; {span}"])
+        yield from layout.labelled_list("Source", [path, f"{source['state']}; {span}"])
     for change in answer["trail"]:
         origins = f" from {', '.join(change['of'])}" if change["of"] else ""
         event = f"{change['what']} {clock(change['at'])} by {change['who']}{origins}"
-        yield from layout.listed("Trail", [f"{event}: {change['why']}"])
+        yield from layout.labelled_list("Trail", [f"{event}: {change['why']}"])
     yield from _audited_records(terminal, answer)
     yield from _audited_runs(terminal, answer["runs"])
     yield "A secret that redaction missed? `memory forget --containing --cut` asks for it."
@@ -539,7 +536,7 @@ def _audited_records(terminal: Terminal, answer: Mapping[str, Any]) -> Iterator[
     records = answer["records"]
     if answer["kind"] == "document":
         spans = (f"{record['line_start']}-{record['line_end']}" for record in records)
-        yield from layout.listed("Lines", spans, "span")
+        yield from layout.labelled_list("Lines", spans, "span")
         return
     rows = [
         (

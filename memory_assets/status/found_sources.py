@@ -30,6 +30,7 @@ from memory_assets.transcripts import (
     ignore,
     is_compressed,
     plain_name,
+    write_alike,
 )
 from memory_assets.transcripts.lines import read_head
 
@@ -160,7 +161,8 @@ def _of_one_agent(
     sources: Sequence[Source], rows: Sequence[SourceRow], note: Note
 ) -> Iterator[Source]:
     """Yield the sources without those whose session is another agent's: the one on record, else
-    the first. Documents that were made of other agents' sessions are left out for those."""
+    the first. One in that agent's own format is that agent's, moved or copied.
+    Documents that were made of other agents' sessions are left out for those."""
     owners = {(row.project, row.session_id): row.agent for row in rows}
     ids = {source.session_id for source in sources if source.agent not in _AGENTS_WITH_COPIES}
     ids |= {row.session_id for row in rows if row.agent not in _AGENTS_WITH_COPIES}
@@ -171,6 +173,8 @@ def _of_one_agent(
                 yield source
         elif owner in (source.agent, *_AGENTS_WITH_COPIES):
             yield source
+        elif write_alike(owner, source.agent):
+            yield replace(source, agent=owner)
         else:
             place = printable(source.locator)
             note(Unlisted(source.agent, place, f"{_DUPLICATE} ({AGENTS[owner].title})", _REMEDY))

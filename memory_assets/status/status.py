@@ -354,9 +354,9 @@ def _versions(catalog: Catalog, data_dir: Path) -> dict[str, Any]:
 def _watcher(data_dir: Path, of: str) -> dict[str, Any] | None:
     if not (data_dir / f"{of}.json").exists():
         return None
-    from memory_assets.stores.under_way.watcher import present
+    from memory_assets.stores.under_way import present_watcher
 
-    state = present(data_dir, of)
+    state = present_watcher(data_dir, of)
     return asdict(state) if state is not None else None
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memory_assets.errors import MemoryAssetsError
 from memory_assets.paths import NO_VECTORS
 from memory_assets.project_names import with_spoken_projects
 from memory_assets.requests.times import spoken_time
@@ -138,6 +140,19 @@ def held_back(current: Mapping[str, Any], spoken: Mapping[str, str]) -> Iterator
         yield f"{path['path']} ({path['agent']}), looked at again by every run: {_sentence(path)}"
 
 
+def told_error(error: MemoryAssetsError, data_dir: Path) -> str:
+    """Return what an error says, in whose commands projects have the names that readers are told
+    (see `with_spoken_projects`)."""
+    message = str(error)
+    if "--project=" not in message:
+        return message
+    from memory_assets.stores.catalog.catalog import catalog_of
+
+    with suppress(MemoryAssetsError), closing(catalog_of(data_dir)) as catalog:
+        return with_spoken_projects(message, catalog.spoken_projects())
+    return message
+
+
 def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on Chroma's files: that they are gone, and whether the directories that were set
     aside can be deleted."""
@@ -159,11 +174,13 @@ def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:
         yield f"Chroma was damaged and rebuilt; the damaged files in {path} {what}."
 
 
-def sample_note(current: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that the sample is on record beside the user's own sessions, if it is."""
+def sample_note(current: Mapping[str, Any], spoken: Mapping[str, str]) -> Iterator[str]:
+    """Yield that the sample is on record beside the user's own sessions, if it is, with the
+    `spoken` names of its projects."""
     if projects := current["sample_projects"]:
+        names = ", ".join(spoken.get(project, project) for project in projects)
         yield (
-            f"The sample sessions are in this memory beside your own ({', '.join(projects)}): "
+            f"The sample sessions are in this memory beside your own ({names}): "
             "`memory forget --project NAME` removes those of one project."
         )
 
@@ -201,18 +218,22 @@ def report(
     current: Mapping[str, Any],
     rules: Sequence[Mapping[str, Any]],
     checks: Sequence[Mapping[str, Any]],
+    spoken: Mapping[str, str],
 ) -> str:
     """Return coverage, lag by project, what is held back, checks, redactions by rule, sizes and the
-    last run, as Markdown; the arguments are a status, and what `status/health.py` returns."""
+    last run, as Markdown; the arguments are a status, what `status/health.py` returns, and the
+    names of projects that readers are told."""
     covered = (
         (name, index["rows"], index["keywords"], index["indexed"])
         for name, index in current["coverage"].items()
     )
     behind = (
-        (project, lag["files"], f"{duration_text(lag['lag_seconds'])} ago")
+        (spoken.get(project, project), lag["files"], f"{duration_text(lag['lag_seconds'])} ago")
         for project, lag in current["freshness"]["projects_behind"].items()
     )
-    redactions = ((rule["rule"], rule["count"], _counts(rule["projects"])) for rule in rules)
+    redactions = (
+        (rule["rule"], rule["count"], _counts(rule["projects"], spoken)) for rule in rules
+    )
     sizes = ((store, f"{size / 1e6:.1f}") for store, size in current["sizes"].items())
     files = counted(current["freshness"]["files"], "file")
     passed = f"All {len(checks)} checks passed in every partition." if checks else "None was run."
@@ -225,8 +246,8 @@ def report(
             behind,
             f"None of {files}.",
         ),
-        _section("Held back", held, _held_back(current), "Nothing."),
-        _section("Checks", ("asset", "check", "passed", "others"), _checks(checks), passed),
+        _section("Held back", held, _held_back(current, spoken), "Nothing."),
+        _section("Checks", ("asset", "check", "passed", "others"), _checks(checks, spoken), passed),
         _section("Redactions in sessions", ("rule", "redactions", "projects"), redactions, "None."),
         _section("Sizes", ("store", "MB"), sizes),
         f"## Runs\n\n{_escaped(_runs(current['runs']))}",
@@ -245,26 +266,32 @@ def _runs(runs: Mapping[str, Any]) -> str:
     )
 
 
-def _held_back(current: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+def _held_back(
+    current: Mapping[str, Any], spoken: Mapping[str, str]
+) -> Iterator[tuple[object, ...]]:
     for entry in current["quarantined"]:
         since = spoken_time(datetime.fromisoformat(entry["since"]))
-        about = (entry["stage"], since, entry["reason"], entry["remedy"])
-        yield f"{entry['session_id']} of {entry['project']}", *about
+        remedy = with_spoken_projects(entry["remedy"], spoken)
+        project = spoken.get(entry["project"], entry["project"])
+        yield f"{entry['session_id']} of {project}", entry["stage"], since, entry["reason"], remedy
     for path in current["unlisted"]:
         yield path["path"], "", "", path["reason"], path["remedy"]
 
 
-def _checks(checks: Iterable[Mapping[str, Any]]) -> Iterator[tuple[object, ...]]:
+def _checks(
+    checks: Iterable[Mapping[str, Any]], spoken: Mapping[str, str]
+) -> Iterator[tuple[object, ...]]:
     for check in checks:
         if check["others"]:
             others = ", ".join(
-                f"{other['project']}: {other['result']}" for other in check["others"]
+                f"{spoken.get(other['project'], other['project'])}: {other['result']}"
+                for other in check["others"]
             )
             yield check["asset"], check["check"], check["passed"], others
 
 
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in counts.items())
+def _counts(counts: Mapping[str, int], spoken: Mapping[str, str]) -> str:
+    return ", ".join(f"{spoken.get(name, name)} ({count})" for name, count in counts.items())
 
 
 def _section(

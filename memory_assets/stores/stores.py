@@ -144,6 +144,9 @@ class Stores:
     """Lake, catalogue and collections of a data directory. `vectors_url` None: its own Chroma,
     whose token is known. At a `vectors_url` the collections of a `tenant` begin with its name."""
 
+    journal_seconds = 30.0
+    """How long the journal waits for a lock of another process."""
+
     def __init__(
         self,
         data_dir: Path,
@@ -200,7 +203,7 @@ class Stores:
         """The journal of what agents wrote themselves, created if there is none."""
         from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 
-        return AgentJournal(self.data_dir / FILE_NAME)
+        return AgentJournal(self.data_dir / FILE_NAME, seconds=self.journal_seconds)
 
     @property
     def vectors(self) -> VectorStore:

@@ -31,6 +31,7 @@ from memory_assets.transcripts.registry import (
     read_session,
     reader_of,
     readers_by_agent,
+    write_alike,
 )
 
 __all__ = [
@@ -56,4 +57,5 @@ __all__ = [
     "reader_of",
     "readers_by_agent",
     "take_fingerprint",
+    "write_alike",
 ]

@@ -13,11 +13,9 @@ from memory_assets.paths import locator_of
 from memory_assets.transcripts.account import Account
 from memory_assets.transcripts.fields import content_bytes
 
-MAX_LISTED_BAD_LINES = 1_000
 MAX_DISTINCT = 500
 """Names counted apart in one counter of a report, so that no file can make it large."""
 OTHERS = "(others)"
-CUT_OFF = "cut off at the end of its file"
 
 
 def _count(counter: Counter[str], name: str) -> None:
@@ -101,30 +99,17 @@ class Known:
 nothing_known = Known()
 
 
-@dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line that is not exactly one JSON object: its number, from 1, and why: one of our own
-    phrases (`lines.py`), never content."""
-
-    line_number: int
-    reason: str
-
-
 @dataclass(slots=True)
 class ReadReport:
     """Counts and facts of one file, filled in while its records are consumed.
 
-    Two sums always hold: `records == kept + sum(dropped.values())`, and
-    `lines == good_lines + bad_line_count + blank_lines` (a half-written last line is
-    in none of them; `pending_bytes` is its length).
+    `records == kept + sum(dropped.values())` always holds. A half-written last line is none of the
+    `lines`; `pending_bytes` is its length.
     """
 
     lines: int = 0
-    good_lines: int = 0
-    blank_lines: int = 0
     bad_line_count: int = 0
-    bad_lines: list[BadLine] = field(default_factory=list)
-    """The first `MAX_LISTED_BAD_LINES`; `bad_line_count` counts all."""
+    """Lines that are neither blank nor exactly one JSON object."""
     bytes_read: int = 0
     complete_offset: int = 0
     """End of the last complete line."""
@@ -163,17 +148,11 @@ class ReadReport:
     passed_over: list[tuple[str, bytes]] = field(default_factory=list)
     """Ids and content of the objects that gave no `Record`."""
 
-    def add_bad_line(self, reason: str) -> None:
-        """Count the line that was read last as bad, and list it unless too many are."""
-        self.bad_line_count += 1
-        if len(self.bad_lines) < MAX_LISTED_BAD_LINES:
-            self.bad_lines.append(BadLine(self.lines, reason))
-
     def end_file(self) -> None:
         """Count a half-written last line as bad, in a file that nobody goes on to write."""
         if self.pending_bytes:
             self.lines += 1
-            self.add_bad_line(CUT_OFF)
+            self.bad_line_count += 1
             self.pending_bytes = 0
 
     def pass_over(self, record_uuid: str, content: Any = None) -> None:
@@ -214,11 +193,3 @@ class ReadReport:
             self.first_timestamp = timestamp
         if self.last_timestamp is None or timestamp > self.last_timestamp:
             self.last_timestamp = timestamp
-
-    @property
-    def conserved(self) -> bool:
-        """True if every object and every line is counted exactly once."""
-        return (
-            self.records == self.kept + self.dropped.total()
-            and self.lines == self.good_lines + self.bad_line_count + self.blank_lines
-        )

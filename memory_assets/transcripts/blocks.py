@@ -25,7 +25,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Frame, Session
+from memory_assets.transcripts.session import Call, Frame, Session
 
 _PROMPT_BLOCKS = frozenset({"text", "image", "document", "file"})
 
@@ -158,6 +158,21 @@ def answer_text(part: JsonObject) -> tuple[str, bool]:
     if "output" in response:
         return render_value(response["output"]), False
     return (render_value(response) if response else ""), False
+
+
+class PartsSession(Session):
+    """The state of reading messages with parts."""
+
+    def _answers(self, parts: Any, frame: Frame, *, failed: bool = False) -> list[Record]:
+        """Return the records of the parts that answer calls; `failed` says so of all."""
+        records: list[Record] = []
+        for part in parts_of(parts):
+            if answered := object_field(part, "functionResponse"):
+                text, has_error = answer_text(part)
+                call_id, unknown = safe_id(answered.get("id")), Call(text_field(answered, "name"))
+                is_error = failed or has_error
+                records.append(self._answered(frame, call_id, text, unknown, is_error=is_error))
+        return records
 
 
 def _part_text(part: JsonObject) -> str:

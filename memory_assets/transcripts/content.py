@@ -1,9 +1,10 @@
 """What a reader reads: the lines of a source, which a file has or a store's session is rendered to.
 
 A store that is no file of lines (a database, a document that is rewritten whole, many small files)
-is rendered in memory, one finished row or message a line, those that are unfinished last. Equal
-rows give equal lines, so a session that grew begins with the bytes that it had. So byte ranges,
-fingerprints and the account of text are the same for every agent. Nothing rendered is written.
+is rendered in memory, one row or message a line, and last those that change as it goes on
+(`CHANGING`). Equal rows give equal lines, so a session that grew begins with the bytes that it had
+before them. So byte ranges, fingerprints and the account of text are the same for every agent.
+Nothing rendered is written.
 
 A file may be compressed (`.zst`, `.gz`): Codex compresses rollouts that rest for a week. What a
 compressed file unpacks to is bounded, so that none can fill memory or time: to
@@ -16,7 +17,7 @@ import gzip
 import os
 import sys
 import zlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
@@ -133,6 +134,11 @@ class FileContent:
             raise _damaged(path, _DAMAGED) from error
 
 
+CHANGING = ("session-state", "beside")
+"""Types of rows that change as a session goes on: its title and tokens, and what else its document
+says. They come last."""
+
+
 class Rendered:
     """A session of a store, rendered to lines in memory."""
 
@@ -144,9 +150,8 @@ class Rendered:
         """Bytes of the lines that stay as they are when the session goes on."""
 
     @classmethod
-    def of(cls, rows: Iterable[Any], path: Path) -> Rendered:
-        """Return the content of these rows, one JSON object a line; None stands before the first
-        that may still change.
+    def of(cls, rows: Iterable[Mapping[str, Any]], path: Path) -> Rendered:
+        """Return the content of these rows, one JSON object a line.
 
         Raises:
             DamagedTranscript: they are more than fits into memory.
@@ -154,9 +159,8 @@ class Rendered:
         lines = bytearray()
         finished = None
         for row in rows:
-            if row is None:
+            if finished is None and row.get("type") in CHANGING:
                 finished = len(lines)
-                continue
             lines += line_of(row)
             if len(lines) > MAX_RENDERED_BYTES:
                 raise DamagedTranscript(f"{printable(path)}: {_TOO_LARGE}", _TOO_LARGE)

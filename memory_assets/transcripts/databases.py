@@ -104,12 +104,19 @@ class Database:
             return frozenset()
         return frozenset(str(row["name"]) for row in self.rows(f'PRAGMA table_info("{table}")'))
 
-    def require(self, table: str, names: str) -> frozenset[str]:
-        """Return a table's columns; raise `DamagedTranscript` if it has not all of these."""
-        columns = self.columns(table)
-        if not columns.issuperset(names.split()):
+    def require(self, table: str, names: str) -> None:
+        """Raise `DamagedTranscript` if a table has not all of these columns."""
+        if not self.columns(table).issuperset(names.split()):
             raise _refused(self._path, _OTHER_SCHEMA, _UPDATE)
-        return columns
+
+    def select(
+        self, table: str, names: str, which: str = "", *values: object
+    ) -> Iterator[dict[str, Any]]:
+        """Yield these columns of a table's rows, None for one that the table has not, as `rows`
+        does. `which` is what follows in SQL."""
+        columns = self.columns(table)
+        shown = (name if name in columns else f"NULL AS {name}" for name in names.split())
+        yield from self.rows(f"SELECT {', '.join(shown)} FROM {table} {which}", *values)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from errno import ELOOP
 from pathlib import Path
 from stat import S_ISDIR
+from typing import NamedTuple
 
 from memory_assets.errors import (
     BusyTranscript,
@@ -16,6 +17,7 @@ from memory_assets.errors import (
     environment,
     printable,
 )
+from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 from memory_assets.transcripts.content import COMPRESSED
 from memory_assets.word_lists import word_set
@@ -24,8 +26,16 @@ SUFFIX = ".jsonl"
 ENDINGS = (SUFFIX, *(f"{SUFFIX}{ending}" for ending in COMPRESSED))
 """Endings of transcripts, compressed ones included."""
 
-Identified = tuple[str, str, str | None, str]
-"""Project, session and subagent of a file, and the directory that its records name."""
+
+class Identity(NamedTuple):
+    """Whose a file is: its session, of a subagent's also that one's own id, the directory that its
+    records name, "" for none, and its project, where that is not named after the directory."""
+
+    session_id: str
+    agent_id: str | None = None
+    directory: str = ""
+    project: str = ""
+
 
 File = tuple[os.DirEntry[str], int, int]
 """A file with its size and `mtime_ns`."""
@@ -149,7 +159,7 @@ class Walk:
         self,
         files: Iterable[File],
         known: Known,
-        identify: Callable[[Path], Identified],
+        identify: Callable[[Path], Identity],
     ) -> Iterator[Source]:
         """Yield the `Source` of each file (entry, size, mtime_ns): the one from an earlier walk
         if the file is unchanged, else one with what `identify` reads. It may raise
@@ -159,10 +169,11 @@ class Walk:
             source = known(path, size, mtime_ns)
             if source is None:
                 try:
-                    project, session_id, agent_id, directory = identify(path)
+                    session_id, agent_id, directory, named = identify(path)
                 except TranscriptError as error:
                     self.note(path, error)
                     continue
+                project = named or project_of(directory)
                 source = Source(
                     *(self._agent, project, session_id, agent_id, path, size, mtime_ns),
                     directory=directory,

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -81,6 +82,19 @@ def objects_in(value: Any) -> list[dict[str, Any]]:
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
+def entries_of(value: Any) -> list[Any]:
+    """Return the entries of a list, or of an object that has them by their ids; what is neither is
+    the only one, and None is none. So what a newer version writes otherwise is seen, too."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def rows_of(value: Any) -> list[dict[str, Any]]:
+    """Return the entries of a value as objects; one that is none is the `value` of its own."""
+    return [one if isinstance(one, dict) else {"value": one} for one in entries_of(value)]
+
+
 def count_field(record: dict[str, Any], name: str) -> int:
     """Return a field that is a count, 0 if it is none."""
     value = record.get(name)
@@ -108,7 +122,10 @@ def parse_time(value: object) -> datetime | None:
 
 
 def nanoseconds(value: object) -> int:
-    """Return a number that is a time, in whatever unit, as nanoseconds; 0 for what is none."""
+    """Return a time, in whatever form, as nanoseconds; 0 for what is none."""
+    if isinstance(value, str):
+        moment = parse_time(value)
+        value = moment and moment.timestamp()
     per_second = _units(value)
     return int(value * (1e9 / per_second)) if per_second else 0  # type: ignore[operator]
 
@@ -127,7 +144,10 @@ def _units(value: object) -> float:
 
 def from_json(value: object) -> Any:
     """Return what a text of JSON says; None if it is none. Programs in JavaScript cut texts within
-    a character, and escape the half of it, which strict parsers refuse."""
+    a character, and escape the half of it, which strict parsers refuse; editors put a byte order
+    mark before a file, and a loss of power leaves NULs behind it."""
+    if isinstance(value, bytes):
+        value = value.removeprefix(BOM_UTF8).rstrip(b"\0")
     if not isinstance(value, str | bytes):
         return None
     try:
@@ -139,6 +159,12 @@ def from_json(value: object) -> Any:
         return storable(json.loads(text, parse_constant=str)) if "\\u" in text else None
     except (ValueError, RecursionError):
         return None
+
+
+def parsed(text: object) -> Any:
+    """Return what a text of JSON says; where it is none, the text as it is."""
+    value = from_json(text)
+    return text if value is None else value
 
 
 def storable(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, printable, unreadable
-from memory_assets.transcripts.fields import from_json, text_field
+from memory_assets.transcripts.fields import from_json, rows_of, text_field
 from memory_assets.transcripts.lines import JsonObject
 
 MAX_BYTES = 1 << 29
@@ -37,8 +37,9 @@ def document_of(path: Path) -> JsonObject:
 
 
 def text_of(path: Path) -> str:
-    """Return the text in a file, whatever its bytes; raise as `document_of` does."""
-    return bytes_of(path).decode("utf-8", "replace")
+    """Return the text in a file, whatever its bytes, its lines as on Unix; raise as `document_of`
+    does."""
+    return bytes_of(path).decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
 def json_beside(path: Path) -> Any:
@@ -81,14 +82,12 @@ def bytes_of(path: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def rows_of_document(path: Path, name: str) -> Iterator[JsonObject]:
-    """Yield a document without its list `name`, which is its head, and then the objects of that
+    """Yield a document without its list `name`, which is its head, and then the entries of that
     list; raise as `document_of` does."""
     document = document_of(path)
     listed = document.pop(name, None)
     yield document
-    for row in listed if isinstance(listed, list) else []:
-        if isinstance(row, dict):
-            yield row
+    yield from rows_of(listed)
 
 
 def field_in_head(head: bytes, name: str) -> str:

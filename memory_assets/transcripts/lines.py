@@ -36,15 +36,6 @@ MAX_DEPTH = 200
 """A record that nests deeper is left out and reported: what reads it later recurses, and the stack
 is limited."""
 
-GLUED = "records glued on one line"
-NUL_RUN = "NUL bytes"
-INVALID_UTF8 = "invalid UTF-8"
-INVALID_JSON = "invalid JSON"
-JUNK_AROUND = "junk around a record"
-NOT_AN_OBJECT = "not a JSON object"
-TOO_LONG = "line over the size cap"
-TOO_DEEP = "nested too deeply"
-
 JsonObject = dict[str, Any]
 Located = tuple[int, int, JsonObject]
 """(byte_start, byte_end, object)."""
@@ -120,7 +111,7 @@ def _lines(blocks: Iterable[bytes], report: ReadReport) -> Iterator[tuple[int, b
             report.lines += 1
             length = held + len(piece)
             if length > cap:
-                report.add_bad_line(TOO_LONG)
+                report.bad_line_count += 1
             else:
                 yield offset, b"".join((*parts, piece)) if parts else piece, True
             offset += length + 1
@@ -148,7 +139,7 @@ def _load(line: bytes) -> Any:
 def _objects_of_line(
     line: bytes, start: int, report: ReadReport, complete: bool
 ) -> Iterable[Located]:
-    """Return the objects of a line, one if it is clean, and report the line."""
+    """Return the objects of a line, one if it is clean, and count the line as bad if it is not."""
     value, end = _load(line), start + len(line)
     is_object = isinstance(value, dict)
     if not complete:
@@ -159,47 +150,30 @@ def _objects_of_line(
         report.lines += 1
         report.complete_offset = end
     if value is _BROKEN:
-        return _salvage(line, start, report)
-    if is_object and _may_exceed_depth(line) and exceeds_depth(value, MAX_DEPTH):
-        value = None
-    elif is_object and b"\\u0000" in line:
-        value = storable(value)
-    if not isinstance(value, dict):
-        reason = TOO_DEEP if is_object else NOT_AN_OBJECT
-        report.add_bad_line(reason)
+        objects, is_bad = _recover(line, start)
+        report.bad_line_count += is_bad
+        return objects
+    if not is_object or (_may_exceed_depth(line) and exceeds_depth(value, MAX_DEPTH)):
+        report.bad_line_count += 1
         return ()
-    report.good_lines += 1
-    return ((start, end, value),)
+    return ((start, end, storable(value) if b"\\u0000" in line else value),)
 
 
-def _salvage(line: bytes, start: int, report: ReadReport) -> list[Located]:
-    """Return the objects that can be recovered from a broken line, and report the line."""
-    if not line.strip():
-        report.blank_lines += 1
-        return []
-    objects, reason = _recover(line, start)
-    if reason:
-        report.add_bad_line(reason)
-    else:
-        report.good_lines += 1
-    return objects
-
-
-def _recover(line: bytes, start: int) -> tuple[list[Located], str]:
-    """Return the objects in `line`, and the reason why it is bad, or ""."""
-    reason = NUL_RUN if b"\0" in line else ""
+def _recover(line: bytes, start: int) -> tuple[list[Located], bool]:
+    """Return the objects in `line`, and whether it is bad; a blank one is not."""
+    is_bad = b"\0" in line
     located: list[Located] = []
     position = 0
     for piece in line.split(b"\0"):
         if piece.strip():
-            objects, trouble = _decode_all(piece, start + position)
+            objects, has_trouble = _decode_all(piece, start + position)
             located += objects
-            reason = reason or trouble
+            is_bad = is_bad or has_trouble
         position += len(piece) + 1
-    return located, reason
+    return located, is_bad
 
 
-def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
+def _decode_all(piece: bytes, start: int) -> tuple[list[Located], bool]:
     """Decode objects one after another; after a broken one, only one that ends the line.
 
     An object in the midst of broken text is part of a record and not one itself, but a
@@ -209,7 +183,7 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
     try:
         text = piece.decode().rstrip()
     except UnicodeDecodeError:
-        return [], INVALID_UTF8
+        return [], True
     objects: list[Located] = []
     junk = broken = False
     position = attempts = 0
@@ -222,7 +196,7 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
         try:
             value, end = _DECODER.raw_decode(text, begin)
         except RecursionError:
-            return objects, TOO_DEEP
+            return objects, True
         except ValueError:
             broken = True
             position, attempts = begin + 1, attempts + 1
@@ -231,13 +205,11 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
             position, attempts = begin + 1, attempts + 1
             continue
         if exceeds_depth(value, MAX_DEPTH):
-            return objects, TOO_DEEP
+            return objects, True
         first = start + len(text[:begin].encode())
         objects.append((first, first + len(text[begin:end].encode()), storable(value)))
         position = end
-    if junk or broken or not objects:
-        return objects, JUNK_AROUND if objects else INVALID_JSON
-    return objects, GLUED if len(objects) > 1 else ""
+    return objects, junk or broken or len(objects) != 1
 
 
 def _may_exceed_depth(line: bytes) -> bool:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from memory_assets.errors import unreadable
 from memory_assets.models import Record
-from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.content import Content, FileContent, Rendered
-from memory_assets.transcripts.discovery import File, Identified, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import safe_id
 from memory_assets.transcripts.lines import JsonObject, objects_in, read_head
 from memory_assets.transcripts.session import Session
@@ -29,11 +28,13 @@ class Reader(ABC):
     """The places whose text the reader leaves out on purpose."""
     session: type[Session]
     """The state of reading a source."""
+    format = ""
+    """The name of its lines, where another agent's files have the same."""
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return (session_id, agent_id) of a file that begins with `head`: its name, unless a
-        reader says otherwise."""
-        return safe_id(path.stem), None
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return whose a file is that begins with `head`: a session of its name, unless a reader
+        says otherwise."""
+        return Identity(safe_id(path.stem))
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield this agent's transcripts under `root` in a fixed order: those of `files`, unless
@@ -49,16 +50,9 @@ class Reader(ABC):
         """Return the transcripts that are files under `root`, in a fixed order."""
         return ()
 
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the directory that a file that begins with `head` is of, "" if it says none."""
-        return ""
-
-    def identified(self, path: Path) -> Identified:
-        """Return project, ids and directory of a file; raise `TranscriptError` if it cannot be
-        read."""
-        head = read_head(path)
-        directory = self.directory(path, head)
-        return project_of(directory), *self.identify(path, head), directory
+    def identified(self, path: Path) -> Identity:
+        """Return whose a file is; raise `TranscriptError` if it cannot be read."""
+        return self.identify(path, read_head(path))
 
     def elsewhere(self, root: Path) -> Iterable[Path]:
         """Return directories outside of `root` that have sessions which are found by it."""
@@ -88,10 +82,9 @@ class Reader(ABC):
             return tuple(map(FileContent, source.files))
         return (Rendered.of(self.rows(source), source.path),)
 
-    def rows(self, source: Source) -> Iterable[JsonObject | None]:
-        """Return the lines of a source that is rendered: one object for each finished row or
-        message in order, then None, then what may still change: titles, and messages that are being
-        written. Whatever is equal in the store is equal here.
+    def rows(self, source: Source) -> Iterable[JsonObject]:
+        """Return the lines of a source that is rendered: an object for each row or message, in
+        order, and last those that change (`content.CHANGING`). Equal rows are equal here.
 
         Raises:
             TranscriptError: the store cannot be read, or has no such session any more.
@@ -168,7 +161,7 @@ class RenderingReader(Reader):
     """
 
     @abstractmethod
-    def rows(self, source: Source) -> Iterable[JsonObject | None]:
+    def rows(self, source: Source) -> Iterable[JsonObject]:
         """Return the lines of a source."""
 
     def renders(self, source: Source) -> bool:

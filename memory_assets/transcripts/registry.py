@@ -50,6 +50,12 @@ def readers_by_agent(agent: str) -> Sequence[Reader]:
     return _BY_AGENT[agent]
 
 
+def write_alike(agent: str, other: str) -> bool:
+    """Return whether two agents' sessions can be moved from one's directory to the other's."""
+    own, others = (_BY_AGENT[name][0].format for name in (agent, other))
+    return bool(own) and own == others
+
+
 def reader_of(source: Source) -> Reader:
     """Return the reader of a source; raise `TranscriptError` if its agent has none."""
     readers = readers_by_agent(source.agent)

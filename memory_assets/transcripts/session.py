@@ -126,25 +126,6 @@ class Call:
         return cls(name, paths_in(arguments), command)
 
 
-class OpenCalls:
-    """Calls by id, each until it is answered; the oldest go when there are too many."""
-
-    def __init__(self) -> None:
-        self._calls: OrderedDict[str, Call] = OrderedDict()
-
-    def open(self, call_id: str, call: Call) -> None:
-        """Remember `call`."""
-        if not call_id:
-            return
-        self._calls[call_id] = call
-        if len(self._calls) > MAX_OPEN_CALLS:
-            self._calls.popitem(last=False)
-
-    def close(self, call_id: str) -> Call | None:
-        """Return the call that `call_id` answers and forget it; None if it is not known."""
-        return self._calls.pop(call_id, None)
-
-
 class Session(ABC):
     """The state of reading one file: makes and numbers its records, and keeps the report's
     counts."""
@@ -154,7 +135,8 @@ class Session(ABC):
         self._report = report
         self._seen: set[int] = set()
         self._objects: set[int] = set()
-        self._calls = OpenCalls()
+        self._calls: OrderedDict[str, Call] = OrderedDict()
+        """Calls by id, each until it is answered; the oldest go when there are too many."""
         self._cwd = self._git_branch = self._model = self._version = ""
         self._start: datetime | None = None
         self._branch = ""
@@ -290,14 +272,17 @@ class Session(ABC):
 
     def _called(self, frame: Frame, call_id: str, call: Call, text: str, **details: Any) -> Record:
         """Return the record of a tool call, which is open from now on."""
-        self._calls.open(call_id, call)
+        if call_id:
+            self._calls[call_id] = call
+        if len(self._calls) > MAX_OPEN_CALLS:
+            self._calls.popitem(last=False)
         return self._of_call(frame, "tool_use", text, call_id, call, **details)
 
     def _answered(
         self, frame: Frame, call_id: str, text: str, unknown: Call | None = None, **details: Any
     ) -> Record:
         """Return the record of a call's result; `unknown` replaces a call that was not read."""
-        call = self._calls.close(call_id) or unknown or Call("")
+        call = self._calls.pop(call_id, None) or unknown or Call("")
         return self._of_call(frame, "tool_result", text, call_id, call, **details)
 
     def _of_call(

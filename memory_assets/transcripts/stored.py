@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,10 +18,11 @@ from memory_assets.models import Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import ShapedSession
-from memory_assets.transcripts.databases import Database, open_database, token_of
+from memory_assets.transcripts.databases import LENGTH, Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     from_json,
+    nanoseconds,
     object_field,
     patch_paths,
     paths_in,
@@ -63,11 +64,10 @@ def call_of(name: str, arguments: Any) -> Call:
 
 
 class StoredSession(ShapedSession):
-    """The state of reading one rendered session: a row of type "session" has its facts, one of type
-    "session-state" its title, and all others what was said."""
+    """The state of reading one rendered session, whose rows are those of `session_rows`: its facts
+    in one of type "session", its title in one of type "session-state", and all others what was
+    said."""
 
-    header_type = "session"
-    """The type of the row that has the session's facts."""
     title_subtype = "ai-title"
     """How the title came about."""
 
@@ -79,15 +79,24 @@ class StoredSession(ShapedSession):
         """Return the `Record`s that a row gives."""
         name = type_name(row.get("type"))
         role = text_field(row, "role") or text_field(object_field(row, "info"), "role")
-        if name == self.header_type:
+        if name == SESSION:
             return self._resolve(self._opened(row))
         if name == STATE:
             return self._titled(row, start, end)
+        if name == BESIDE:
+            return self._resolve(STATE)
         return self._resolve(self._message(name, role, row, start, end))
 
     def _opened(self, row: JsonObject) -> str:
         """Note the session's facts; return why their row gives no record."""
-        raise NotImplementedError
+        self._report.see_parent(safe_id(row.get("parent")))
+        return self._begin(
+            session=row.get("id"),
+            cwd=text_field(row, "cwd"),
+            version=text_field(row, "version"),
+            start=row.get("start"),
+            model=text_field(row, "model"),
+        )
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         """Return what a row of another type gives."""
@@ -137,6 +146,10 @@ class StoredSession(ShapedSession):
         return self._called(frame, call_id, call, render_input(arguments), **details)
 
 
+SESSION = "session"
+"""The type of the row that has a session's facts."""
+BESIDE = "beside"
+"""The type of the row with all that a session's document has beside what is read of it."""
 _DELETED = "its agent has deleted the session"
 _NOTHING = "nothing; what is on record stays"
 _MOST_LISTINGS = 64
@@ -257,24 +270,67 @@ def deleted_error(path: Path) -> DamagedTranscript:
     return DamagedTranscript(f"{printable(path)}: {_DELETED}", _DELETED, _NOTHING)
 
 
+class Sessions(NamedTuple):
+    """The table of a database's sessions: its name, the columns that are read of one, and those
+    with the time of its last change, the session above it and its directory, "" for none."""
+
+    table: str
+    columns: str
+    updated: str
+    parent: str = ""
+    cwd: str = ""
+
+
+class Said(NamedTuple):
+    """A table with what was said: its name, the columns without which nothing can be read, those
+    with times, and the one that names the session."""
+
+    table: str
+    needed: str
+    times: str
+    session: str = "session_id"
+
+
 class DatabaseReader(ContainerReader):
     """A reader of databases. The text of a session at places that are not known is part of its
     state: it is read again when that grows, and when a later reader knows the place."""
 
     known: tuple[Columns, ...] = ()
     """The columns that are read, or left out on purpose."""
+    sessions: Sessions
+    said: tuple[Said, ...] = ()
+    """The tables with what was said; a session has rows in the first of them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.declared = f":{crc32(repr(self.known).encode()):08x}"
 
-    @abstractmethod
     def members(self, database: Database, path: Path) -> Iterable[Member]:
-        """Return the sessions of a database that have messages, by one grouped query."""
+        """Yield the sessions of a database that have messages, by a grouped query a table."""
+        for said in self.said:
+            database.require(said.table, f"{said.session} {said.needed}")
+        totals = [_totals(database, said) for said in self.said]
+        _, _, updated, parent, cwd = self.sessions
+        for row in database.select(
+            self.sessions.table, f"id {updated} {parent} {cwd}", "ORDER BY id"
+        ):
+            own = str(row["id"])
+            if own in totals[0]:
+                sizes, times = zip(*(total[own] for total in totals if own in total), strict=True)
+                newest = max(*times, nanoseconds(row[updated]))
+                directory, above = str(row.get(cwd) or ""), str(row.get(parent) or "")
+                yield Member(own, directory, sum(sizes), newest, above)
+
+    def facts(self, database: Database, source: Source) -> JsonObject | None:
+        """Return the facts of a whole session; None if the store has it no longer."""
+        table, names = self.sessions.table, self.sessions.columns
+        return next(database.select(table, names, "WHERE id = ?", source.member), None)
 
     @abstractmethod
-    def member_rows(self, database: Database, source: Source) -> Iterable[JsonObject | None]:
-        """Return a session's rows, as `rows` does."""
+    def member_rows(
+        self, database: Database, source: Source, facts: JsonObject
+    ) -> Iterable[JsonObject]:
+        """Return the rows of a session with these facts, as `rows` does."""
 
     def members_of(self, path: Path) -> list[Member]:
         """Return the sessions of a database, of one moment."""
@@ -289,15 +345,28 @@ class DatabaseReader(ContainerReader):
             for places in [unread.get(member.id, {})]
         ]
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a session, in one read transaction."""
         with open_database(source.path) as database:
-            empty = True
-            for row in self.member_rows(database, source):
-                empty = False
-                yield row
-        if empty:
-            raise deleted_error(source.path)
+            facts = self.facts(database, source)
+            if facts is None:
+                raise deleted_error(source.path)
+            yield from self.member_rows(database, source, facts)
+
+
+def _totals(database: Database, said: Said) -> dict[str, tuple[int, int]]:
+    """Return a number that changes with the rows of each session in a table, and the time of the
+    newest."""
+    columns = database.columns(said.table)
+    sizes = " + ".join(f"coalesce({LENGTH}({name}), 0)" for name in said.needed.split())
+    times = [f"max({name})" for name in said.times.split() if name in columns] or ["NULL"]
+    sql = f"""SELECT {said.session} AS id, sum({sizes}) + count(*) + max(rowid) AS size,
+            {", ".join(f"{time} AS time{at}" for at, time in enumerate(times))}
+        FROM {said.table} GROUP BY {said.session}"""
+    return {
+        str(own): (int(size), max(map(nanoseconds, newest)))
+        for own, size, *newest in (row.values() for row in database.rows(sql))
+    }
 
 
 def root_session(member: Member, members: Mapping[str, Member]) -> Member:
@@ -315,17 +384,17 @@ def root_session(member: Member, members: Mapping[str, Member]) -> Member:
     return current
 
 
-def unfinished_last(
-    rows: Sequence[JsonObject],
-    is_prompt: Callable[[JsonObject], bool],
-    is_finished: Callable[[JsonObject], bool],
-    *changing: JsonObject,
-) -> Iterator[JsonObject | None]:
-    """Yield rows that will stay as they are, None, what is `changing` besides, and the rows that
-    are still being written: the unfinished ones after the last prompt. Before it the talk went on
-    without them."""
-    last = max((place for place, row in enumerate(rows) if is_prompt(row)), default=-1)
-    yield from (row for place, row in enumerate(rows) if place <= last or is_finished(row))
-    yield None
-    yield from changing
-    yield from (row for place, row in enumerate(rows) if place > last and not is_finished(row))
+def session_rows(
+    facts: JsonObject,
+    title: JsonObject,
+    rows: Iterable[JsonObject],
+    beside: JsonObject | None = None,
+) -> Iterator[JsonObject]:
+    """Yield the rows of a session: its facts (`id`, and where they are known `cwd`, `start`,
+    `version`, `model`, `parent`, the session that it goes on from), what was said, what is `beside`
+    it in its document, and its title."""
+    yield {"type": SESSION, **facts}
+    yield from rows
+    if beside:
+        yield {"type": BESIDE, **beside}
+    yield {"type": STATE, "id": facts["id"], **title}

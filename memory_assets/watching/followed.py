@@ -27,7 +27,7 @@ from memory_assets.pipeline.workspace.files import look_at, walk_again
 from memory_assets.status.disk import stored_roots
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.partitions import is_agent_memory
-from memory_assets.stores.under_way.watcher import WORKSPACES, WatcherState, watching
+from memory_assets.stores.under_way import WORKSPACES, WatcherState, watching
 from memory_assets.stores.workspaces import Workspace, Workspaces
 from memory_assets.transcripts import Source, Unlisted, reader_of, readers_by_agent
 from memory_assets.watching.directories import STORES, Directories, is_transcript
@@ -113,7 +113,7 @@ class Transcripts:
         """Compare every project with its files; yield its name and the work that it has."""
         self._ignored.clear()
         transcripts = look_for_sources(self._components)
-        self._tell_unlisted(transcripts.unlisted)
+        self._report_unlisted(transcripts.unlisted)
         yield from plan.plan_each(self._components, transcripts.sources)
 
     def projects_of(self, paths: Iterable[str]) -> list[str]:
@@ -189,7 +189,7 @@ class Transcripts:
         state = sum(state.st_size for state in states), max(state.st_mtime_ns for state in states)
         return not self._known.is_present(paths[0], state)
 
-    def _tell_unlisted(self, unlisted: Sequence[Unlisted]) -> None:
+    def _report_unlisted(self, unlisted: Sequence[Unlisted]) -> None:
         """Report each file and directory that cannot be taken in, once."""
         for failure in set(unlisted) - self._unlisted:
             self._report(f"{failure.path}: {failure.reason}; to do: {failure.remedy}")
@@ -221,7 +221,7 @@ class Documents:
         self._workspaces: dict[str, Workspace] = {}
         self._presence = ExitStack()
         self._state: WatcherState | None = None
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
 
     def become_watcher(self) -> WatcherState:
         """Become the one process that follows the workspaces of this data directory, and return
@@ -249,10 +249,10 @@ class Documents:
             if workspaces:
                 self.become_watcher()
         except StoreBusy as error:
-            self._tell("watcher", str(error))
+            self._report_once("watcher", str(error))
             return False
         except StoreError as error:
-            self._tell("workspaces", str(error))
+            self._report_once("workspaces", str(error))
             return False
         self._workspaces = {workspace.partition: workspace for workspace in workspaces}
         self.directories.roots = tuple(workspace.root for workspace in workspaces)
@@ -265,9 +265,9 @@ class Documents:
                 walk_again(self._components, workspace)
                 work = plan_workspace(self._components, workspace)
             except ConfigurationError as error:  # its directory is gone
-                self._tell(workspace.name, str(error))
+                self._report_once(workspace.name, str(error))
                 continue
-            self._told.pop(workspace.name, None)
+            self._reported.pop(workspace.name, None)
             yield workspace.partition, work
 
     def projects_of(self, paths: Iterable[str]) -> list[str]:
@@ -283,7 +283,7 @@ class Documents:
                 if look_at(self._components, workspace, *inner_paths):
                     changed.append(workspace.partition)
             except ConfigurationError as error:
-                self._tell(workspace.name, str(error))
+                self._report_once(workspace.name, str(error))
         return changed
 
     def still_differ(self, project: str) -> bool:
@@ -313,10 +313,10 @@ class Documents:
     def _enters(self, directory: str) -> bool:
         return self._is_wanted(directory, True) or Path(directory) in self.directories.roots
 
-    def _tell(self, subject: str, line: str) -> None:
+    def _report_once(self, subject: str, line: str) -> None:
         """Report a line once."""
-        if self._told.get(subject) != line:
-            self._told[subject] = line
+        if self._reported.get(subject) != line:
+            self._reported[subject] = line
             self._report(line)
 
 

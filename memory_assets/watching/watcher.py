@@ -13,8 +13,7 @@ from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.connection import now
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.under_way import watcher as watcher_presence
-from memory_assets.stores.under_way.watcher import WatcherState
+from memory_assets.stores.under_way import WatcherState, publish_watcher
 from memory_assets.watching.followed import Followed, Report
 from memory_assets.watching.pending import Changes, Pace, Pending
 
@@ -113,7 +112,7 @@ class Watcher:
         state.mode = "polling" if any(tree.mode == "polling" for tree in watched) else "events"
         state.notes = {root: note for tree in watched for root, note in tree.notes.items()}
         state.waiting = len(self._pending)
-        watcher_presence.tell(self.components.data_dir, state)
+        publish_watcher(self.components.data_dir, state)
         warm = self.clock() - self._last_change < _KEEP_WARM_SECONDS
         settings = self.components.settings
         has_server = settings.keeps_collections and settings.vectors_url is None

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from memory_assets.errors import NotFound
 from memory_assets.paths import NO_VECTORS
-from memory_assets.pipeline.agent_memory.calls import AgentCalls
+from memory_assets.pipeline.agent_memory.gateway import AgentCalls
 from memory_assets.pipeline.agent_memory.history_summaries import windows
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes.collections import rebuild

@@ -120,7 +120,7 @@ def test_what_a_conversation_has_is_counted_in_its_own_words(run: Run, tmp_path:
     store = AgentMemory(load_settings(data_dir=tmp_path / "memory", embedder="none"))
     for at, role in enumerate(("user", "assistant")):
         given = {"conversation": "c1", "role": role, "text": "Hello.", "turn_index": at}
-        store.answer(AppendRequest.given("mcp", given))
+        store.answer(AppendRequest.from_values("mcp", given))
     run("remember", "We use pnpm.", "--conversation", "c1")
     listed = run("forget", "--conversation", "c1", "--dry-run")
     assert "To be forgotten: 1 conversation and 1 memory, 3 rows." in listed.stdout
@@ -134,7 +134,7 @@ def test_upkeep_needs_no_dagster(run: Run, tmp_path: Path) -> None:
     store = AgentMemory(load_settings(data_dir=tmp_path / "memory", embedder="none"))
     said = "From now on always run the linter."
     given = {"conversation": "c1", "role": "user", "text": said, "turn_index": 0}
-    store.answer(AppendRequest.given("mcp", given))
+    store.answer(AppendRequest.from_values("mcp", given))
     run("remember", "We use pnpm.")
     kept = json.loads(run("upkeep", "--json").stdout)
     assert (kept["work"], kept["memories"]) == ("nothing to do", 1)
@@ -198,10 +198,10 @@ def test_what_could_not_be_stored_later_does_not_wait(
 
 def test_what_waits_does_not_fill_the_disk(tmp_path: Path) -> None:
     """Where a directory is never writable: what is too much is refused, what is there stays."""
-    waiting = Waiting(tmp_path / "memory")
+    waiting = Waiting.of(tmp_path / "memory")
     with pytest.raises(StoreError, match="all that may wait"):
         for number in range(6):
-            waiting.keep({"text": seal("x" * 1_900_000), "number": number})
+            waiting.add({"text": seal("x" * 1_900_000), "number": number})
     assert len(waiting.entries()) == 5
     sent: list[dict[str, Any]] = []
     assert waiting.send(sent.append) == 5
@@ -213,9 +213,9 @@ def test_what_waits_for_another_store_is_forgotten_with_its_conversation(
 ) -> None:
     """Or with a text that it holds; lines of other conversations stay."""
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
-    waiting = Waiting(settings.data_dir, "chat of another server")
+    waiting = Waiting.of(settings.data_dir, "chat of another server")
     for name, text in (("c1", "We sail."), ("c2", "The code is heron-42."), ("c2", "We row.")):
-        waiting.keep({"conversation": name, "role": "user", "text": seal(text)})
+        waiting.add({"conversation": name, "role": "user", "text": seal(text)})
     agents = AgentMemory(settings)
     agents.answer(AppendRequest("c1", "user", "We sail.", 0))
     agents.answer(AppendRequest("c3", "user", "It was heron-42.", 0))
@@ -232,7 +232,7 @@ def test_a_locked_memory_lets_turns_wait(run: Run, tmp_path: Path) -> None:
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
     run("remember", "We use pnpm.")
     given = {"conversation": "c1", "role": "user", "text": f"Use {TOKEN}.", "turn_index": 0}
-    asked = AppendRequest.given("mcp", given)
+    asked = AppendRequest.from_values("mcp", given)
     lock = sqlite3.connect(settings.data_dir / FILE_NAME, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     waits = AgentMemory(settings, busy_seconds=0.1).answer(asked)

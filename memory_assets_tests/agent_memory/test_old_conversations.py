@@ -17,25 +17,33 @@ import pytest
 from memory_assets import status as overview
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline.agent_memory.calls import AgentCalls
+from memory_assets.pipeline.agent_memory.gateway import AgentCalls
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import value_hash
 from memory_assets.serving.agent_memory import keyed_framer
+from memory_assets.settings import Settings, load_settings
+from memory_assets.shards import derive
+from memory_assets.shards.push import push
 from memory_assets.status.status import RETENTION_FILE
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, CutTurns
 from memory_assets.stores.catalog.products import Products
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Batch, Lake
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
+from memory_assets.stores.shard.objects import DirectoryObjects
+from memory_assets.stores.shard.replicas import replicas_of
+from memory_assets.stores.shard.shard import Shard
 from memory_assets_tests.agent_memory.conftest import Agents, made_for_all
 from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest, rows
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.kills import killed_at
+from memory_assets_tests.loaded_engines import give
 from memory_assets_tests.own_files import altered
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -345,6 +353,30 @@ def test_summaries_that_0_3_0_kept_in_the_lake_are_taken_into_the_journal(old: A
     ingest(again)
     kept = again.components.journal.cut_turns.summaries("old")
     assert [row.text for row in kept] == summaries(again)["old"] == before
+
+
+def test_a_worker_that_derives_a_shard_has_no_journal_and_keeps_them(
+    old: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It makes summaries anew, as it does not know the secrets that the memory knows."""
+    old.components.catalog.known_secrets.add("elsewhere", {b"1" * 16: "generic-secret"})
+    retain(old.components)
+    ingest(old)
+    shard = Shard(DirectoryObjects(tmp_path / "objects"), "laptop")
+    push(old.components, shard, erase_traces=lambda names: 0)
+
+    def with_engines(settings: Settings) -> Components:
+        components = Components(settings)
+        give(components, old.engines)
+        return components
+
+    monkeypatch.setattr(derive, "Components", with_engines)
+    settings = load_settings(data_dir=tmp_path / "worker", embedder="none")
+    work = derive.Work(settings, str(tmp_path / "objects"), str(tmp_path / "made"), "laptop")
+    assert (done := derive.derive(work)).made == 1 and not done.failed
+    (replica,) = replicas_of(tmp_path / "worker")
+    made = Lake(replica.directory / "lake").read_partition(HISTORY_SUMMARIES, PLAIN)
+    assert made.to_pylist() == rows(old, HISTORY_SUMMARIES) != []
 
 
 def test_summaries_outlive_all_turns(old: Agents) -> None:

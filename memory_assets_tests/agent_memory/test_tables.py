@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
@@ -23,9 +24,11 @@ from memory_assets.redaction import value_hash
 from memory_assets.serving.layout import ENDLESS, Layout
 from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.views import Terminal, audit_view
+from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents
+from memory_assets_tests.kills import killed_at
 
 PLAIN = "agent-memory"
 
@@ -165,7 +168,8 @@ def test_a_turn_that_comes_late_takes_its_place(wordy: Agents) -> None:
 
 
 def test_a_secret_that_becomes_known_is_taken_out_everywhere(wordy: Agents) -> None:
-    """Of the journal, too, with no byte left."""
+    """Of the journal, too, with no byte left, though the process was killed before it rewrote the
+    file, and another process has it open."""
     value = "xk9-qpz4vrw2-mnt7731-bd6"
     gateway = wordy.gateway()
     gateway.append_history("c1", "user", f"I wrote {value} on the board.", 0, NOW)
@@ -175,6 +179,11 @@ def test_a_secret_that_becomes_known_is_taken_out_everywhere(wordy: Agents) -> N
     known = value_hash(value, wordy.components.install_key)
     assert known is not None
     wordy.components.catalog.known_secrets.add("elsewhere", {known: "generic-secret"})
+    wordy.close()
+    again = Agents(wordy.data_dir, wordy.engines, given=wordy.given)
+    assert killed_at(AgentJournal, "compact", 0, lambda: ingest(again)) == -signal.SIGKILL
+    assert list(plan_agent_memory(wordy.components))
+    assert value.encode() not in (wordy.data_dir / FILE_NAME).with_suffix(".db-wal").read_bytes()
     for _ in range(2):  # the journal's own change is taken in by the second
         for work in list(plan_agent_memory(wordy.components)):
             list(run_task(wordy.components, Task(work.project, WRITTEN.assets)))

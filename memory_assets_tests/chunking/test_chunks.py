@@ -22,6 +22,7 @@ from memory_assets.embedding import WordPieces, load_word_pieces
 from memory_assets.models import ABANDONED, Chunk, Turn
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets_tests.chunking.conftest import Script
+from memory_assets_tests.sweep import sweep
 
 PIECES = load_word_pieces()
 LONG = "The retry never fired because the client closed the socket first. " * 40
@@ -132,28 +133,21 @@ def test_digest_is_quiet_about_the_agents_own_trouble(script: Script) -> None:
     assert "approval" not in chunk.text
 
 
-def test_human_words_given_through_tools_are_kept(script: Script) -> None:
-    """Answers to the agent's questions and words typed on declining a call count as said."""
-    script.prompt("go")
-    script.add(
-        "tool_result",
-        'User has answered your questions: "Which?"="Keep the cask". You can now continue.',
-        tool="AskUserQuestion",
-    )
-    script.add(
-        "tool_result",
-        "The user doesn't want to proceed. To tell you how to proceed, the user said:\nuse uv",
-        tool="Bash",
-        is_error=True,
-    )
-    (chunk,) = _chunks(script)
-    assert chunk.text == 'go\n\n"Which?"="Keep the cask".\n\nuse uv'
-    assert chunk.role == "user"
-
-
 @pytest.mark.parametrize(
     ("tool", "answer", "said", "is_error"),
     [
+        (
+            "AskUserQuestion",
+            'User has answered your questions: "Which?"="Keep the cask". You can now continue.',
+            '"Which?"="Keep the cask".',
+            False,
+        ),
+        (
+            "Bash",
+            "The user doesn't want to proceed. To tell you how to proceed, the user said:\nuse uv",
+            "use uv",
+            True,
+        ),
         (
             "AskUserQuestion",
             'Your questions have been answered: "Which server?"="the one under the stairs". '
@@ -196,7 +190,8 @@ def test_answers_and_refusals_are_kept_in_each_agents_wording(
 ) -> None:
     """The words around them are the agent's, and fall away."""
     script.prompt("Plan the archive").add("tool_result", answer, tool=tool, is_error=is_error)
-    assert _text(script) == f"Plan the archive\n\n{said}"
+    (chunk,) = _chunks(script)
+    assert (chunk.text, chunk.role) == (f"Plan the archive\n\n{said}", "user")
 
 
 def test_plan_put_to_the_human_is_prose(script: Script) -> None:
@@ -402,45 +397,37 @@ def test_short_text_is_one_passage() -> None:
     assert _passages(" \n ") == []
 
 
-def test_cut_falls_between_blocks_first() -> None:
-    """An edge between blocks is preferred to a later line or sentence end."""
-    first = "The cache was stale. " * 4
-    text = first + "Then the build passed. " * 6
-    assert _passages(text, edges=(0, len(first)))[0] == first.strip()
+_STALE = "The cache was stale. " * 4
+_GREEK = "alpha beta gamma delta " * 3
+_FIX = "Here is the fix that worked for the flaky test in the suite."
+_FENCED = "```python\nalpha = 1\n\nbeta = 2\ngamma = 3\ndelta = 4\n```"
+_LINKER = "The linker could not find the library on the build machine. "
 
 
-def test_cut_falls_between_paragraphs_before_lines() -> None:
-    """A blank line is preferred to a later line end."""
-    text = "alpha beta gamma delta " * 3 + "\n\n" + "one two three\n" * 12
-    assert _passages(text)[0] == ("alpha beta gamma delta " * 3).strip()
+@sweep(
+    "text, edges, first",
+    [
+        # An edge between blocks is preferred to a later line or sentence end, ...
+        (_STALE + "Then the build passed. " * 6, (0, len(_STALE)), _STALE),
+        # ... a blank line to a later line end, unless it stands within a fence, ...
+        (_GREEK + "\n\n" + "one two three\n" * 12, (), _GREEK),
+        (f"{_FIX}\n{_FENCED}\nDone.", (), _FIX),
+        # ... and the end of a sentence to one of a word.
+        (_LINKER * 6, (), _LINKER * 2),
+    ],
+)
+def test_a_text_is_cut_where_it_is_best(text: str, edges: tuple[int, ...], first: str) -> None:
+    """Its first passage ends there."""
+    assert _passages(text, edges=edges)[0] == first.strip()
 
 
-def test_blank_line_inside_a_fence_is_not_a_paragraph() -> None:
-    """The cut falls before the fence, not at the blank line within it."""
-    prose = "Here is the fix that worked for the flaky test in the suite."
-    text = f"{prose}\n```python\nalpha = 1\n\nbeta = 2\ngamma = 3\ndelta = 4\n```\nDone."
-    assert _passages(text)[0] == prose
-
-
-def test_cut_falls_between_sentences_before_words() -> None:
-    """Where there is no line end, a sentence end is preferred."""
-    text = "The linker could not find the library on the build machine. " * 6
-    assert all(passage.endswith(".") for passage in _passages(text))
-
-
-def test_unbroken_string_is_cut_by_word_pieces() -> None:
-    """5,000 characters without a space come out whole, in passages within the limit."""
-    text = "aGVsbG8/d29ybGQ+" * 313
-    passages = _passages(text, 256)
-    assert "".join(passages) == text
-    assert all(PIECES.count_tokens(passage) <= 256 for passage in passages)
-
-
-def test_unknown_word_of_any_length_is_bounded() -> None:
-    """A run of letters that counts as one word piece still ends at the character cap."""
-    passages = _passages("x" * 10_000)
-    assert "".join(passages) == "x" * 10_000
-    assert max(map(len, passages)) <= MAX_CHARACTERS
+def test_a_run_of_letters_is_bounded() -> None:
+    """It comes out whole; what counts as one word piece ends at the character cap."""
+    for text, limit in (("aGVsbG8/d29ybGQ+" * 313, 256), ("x" * 10_000, LIMIT)):
+        passages = _passages(text, limit)
+        assert "".join(passages) == text
+        assert all(PIECES.count_tokens(passage) <= limit for passage in passages)
+        assert max(map(len, passages)) <= MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("limit", [8, 64, 256])

@@ -10,18 +10,10 @@ import pytest
 
 from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.cli.test_cli import Cli
+from memory_assets_tests.command_line import run_here
 
 QUERY = ("search", "lock_timeout", "migration", "--mode", "keyword", "-n", "5")
 _PAGING = ("PAGER", "LESS")
-
-
-@pytest.fixture(scope="module")
-def ingested(tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    """A memory of the sample without vectors."""
-    cli = Cli(tmp_path_factory.mktemp("browse"))
-    cli.own["MEMORY_EMBEDDER"] = "none"
-    assert cli.run("ingest").returncode == 0
-    return cli
 
 
 def _terminal(cli: Cli, *arguments: str, **more: str) -> Terminal:
@@ -38,11 +30,11 @@ def pager(tmp_path: Path) -> Iterator[str]:
     yield str(script)
 
 
-def test_keys_go_through_the_hits_and_open_them(ingested: Cli, pager: str) -> None:
+def test_keys_go_through_the_hits_and_open_them(by_words: Cli, pager: str) -> None:
     """The chosen one is marked, Enter opens it in the pager, q ends with the code of a search."""
-    listed = ingested.run(*QUERY).stdout
+    listed = by_words.run(*QUERY).stdout
     turns = re.findall(r"^\d+\. (session::[0-9a-f-]+::turn::\d+)", listed, re.M)
-    terminal = _terminal(ingested, *QUERY, "-i", PAGER=pager)
+    terminal = _terminal(by_words, *QUERY, "-i", PAGER=pager)
     assert f"1 of {len(turns)}" in terminal.until("> 1. ")
     terminal.press("n")
     terminal.until("2 of ")
@@ -55,7 +47,7 @@ def test_keys_go_through_the_hits_and_open_them(ingested: Cli, pager: str) -> No
     terminal.until("1 of ")
     terminal.press("q")
     code, _ = terminal.end()
-    assert code == ingested.run(*QUERY).returncode == 0
+    assert code == by_words.run(*QUERY).returncode == 0
 
 
 def _short(turn_id: str) -> str:
@@ -63,30 +55,29 @@ def _short(turn_id: str) -> str:
     return re.sub(r"session::([0-9a-f]{8})[0-9a-f-]+::turn", r"\1", turn_id).replace("::", ":")
 
 
-def test_interrupting_ends_it_too(ingested: Cli) -> None:
+def test_interrupting_ends_it_too(by_words: Cli) -> None:
     """Ctrl-C, and Escape alone."""
     for key in ("\x03", "\x1b"):
-        terminal = _terminal(ingested, *QUERY, "-i")
+        terminal = _terminal(by_words, *QUERY, "-i")
         terminal.until("q quit")
         terminal.press(key)
         assert terminal.end()[0] == 0
 
 
-def test_without_a_terminal_it_is_refused(ingested: Cli) -> None:
+def test_without_a_terminal_it_is_refused(by_words: Cli) -> None:
     """Instead of waiting for keys that nobody presses."""
-    done = ingested.run(*QUERY, "-i")
+    done = by_words.run(*QUERY, "-i")
     assert done.returncode == 2 and "needs a terminal" in done.stderr
 
 
-def test_answers_use_the_pager_on_a_terminal_alone(ingested: Cli, pager: str) -> None:
+def test_answers_use_the_pager_on_a_terminal_alone(by_words: Cli, pager: str) -> None:
     """Unless the user wants none; a pager that does not exist is none."""
-    hit = re.search(r"session::[0-9a-f-]+::turn::\d+", ingested.run(*QUERY).stdout)
+    hit = re.search(r"session::[0-9a-f-]+::turn::\d+", by_words.run(*QUERY).stdout)
     assert hit is not None
     for command in (("show", hit[0]), ("sessions",), ("timeline", hit[0])):
-        code, paged = _terminal(ingested, *command, PAGER=pager).end()
+        code, paged = _terminal(by_words, *command, PAGER=pager).end()
         assert code == 0 and "paged: " in paged and "end of pages" in paged
     for named, options in (("", ()), ("no-such-pager", ()), (pager, ("--no-pager",))):
-        code, plain = _terminal(ingested, "show", hit[0], *options, PAGER=named).end()
+        code, plain = _terminal(by_words, "show", hit[0], *options, PAGER=named).end()
         assert code == 0 and _short(hit[0]) in plain and "paged: " not in plain
-    ingested.own["PAGER"] = pager
-    assert "paged: " not in ingested.run("show", hit[0]).stdout
+    assert "paged: " not in run_here({**by_words.own, "PAGER": pager}, "show", hit[0]).stdout

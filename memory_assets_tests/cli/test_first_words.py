@@ -243,16 +243,24 @@ def test_the_earlier_names_are_in_no_help() -> None:
     }
 
 
-def test_a_shell_completes_commands_and_options_once_it_is_told_to(tmp_path: Path) -> None:
-    """`--install-completion` adds the line that `--show-completion` prints, and only once."""
+def test_a_shell_completes_what_is_typed_once_it_is_told_to(tmp_path: Path) -> None:
+    """`--install-completion` adds the line that `--show-completion` prints, and only once. Values
+    of options are completed as commands and options are."""
     home = {"HOME": str(tmp_path), "SHELL": "/bin/bash", "MEMORY_DATA_DIR": str(tmp_path / "data")}
     line = run_here(home, "--show-completion").stdout
     for _ in range(2):
         assert run_here(home, "--install-completion").returncode == 0
     assert (tmp_path / ".bashrc").read_text().count(line) == 1
     completing = {**home, "_MEMORY_COMPLETE": "bash_complete"}
-    for typed, word in {"memory sea": "search", "memory search --sess": "--session"}.items():
+    for typed, completed in {
+        "memory sea": "plain,search",
+        "memory search --sess": "plain,--session",
+        "memory search --mode key": "plain,keyword",
+        "memory ingest --agent gem": "plain,gemini",
+        "memory restore a": "file,a",
+        "memory sessions --project a": "",  # nothing is in memory
+    }.items():
         words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
-        assert run_here({**completing, **words}).stdout == f"plain,{word}\n"
+        assert run_here({**completing, **words}).stdout.strip() == completed
     refused = run_here({**home, "SHELL": "/bin/csh"}, "--show-completion")
     assert refused.returncode == 2 and "bash, zsh, fish" in refused.stderr

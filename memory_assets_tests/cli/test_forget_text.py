@@ -154,9 +154,9 @@ def test_what_waits_goes_with_a_text_in_any_form(machine: Cli) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in machine.own.items():
             patch.setenv(name, value)
-        waiting = Waiting(machine.data_dir, "other")
+        waiting = Waiting.of(machine.data_dir, "other")
         for text in ("paint the buoys", f"say {spelled}"):
-            waiting.keep({"text": seal("x"), "tags": [seal(text)]})
+            waiting.add({"text": seal("x"), "tags": [seal(text)]})
         done = _memory(machine, "forget", "--containing", "--yes", given='"a" & b: quartz')
         assert done.returncode == 0 and "1 line that waited" in done.stderr
         assert [entry["tags"] for entry in waiting.entries()] == [["paint the buoys"]]

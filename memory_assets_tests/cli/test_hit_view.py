@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
-from memory_assets.serving.layout import cells
+from memory_assets.serving.layout import Layout, cells
 from memory_assets.stores.lake.schemas import Table
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
@@ -60,13 +60,16 @@ def _lines(
     missing: Sequence[str] = (),
     done: Mapping[str, str] | None = None,
     asked: Mapping[str, str] | None = None,
+    width: int = 80,
+    colours: bool = False,
+    full: bool = False,
     **given: Any,
 ) -> list[str]:
     weak = bool(hits) and all(hit["weak"] for hit in hits)
     answer = {"query": query, "mode": mode, "weak": weak, "missing": missing, "hits": list(hits)}
-    shown: dict[str, Any] = {"width": 80, "colours": False, **given}
+    layout = Layout(width, colours, full)
     memory = _Memory(done or {}, asked or {})
-    return list(terminal_lines(memory, answer, **shown))  # type: ignore[arg-type]
+    return list(terminal_lines(memory, answer, layout, **given))  # type: ignore[arg-type]
 
 
 def test_title_age_and_a_short_id_come_first() -> None:
@@ -249,33 +252,24 @@ def test_weak_hits_are_marked_or_announced() -> None:
     assert _lines() == ["Nothing found."]
 
 
-@pytest.fixture(scope="module")
-def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
-    """A memory of the sample without vectors, which tests of the terminal do not need."""
-    cli = Cli(tmp_path_factory.mktemp("terminal"))
-    cli.own["MEMORY_EMBEDDER"] = "none"
-    assert cli.run("ingest").returncode == 0
-    yield cli
-
-
-def test_a_terminal_gets_titles_in_colour_and_its_own_width(ingested: Cli) -> None:
+def test_a_terminal_gets_titles_in_colour_and_its_own_width(by_words: Cli) -> None:
     """The id that is printed shows the hit."""
     asked = ("search", "lock_timeout", "migration", "-n", "3")
-    lines = on_terminal(ingested, *asked, columns=70)
+    lines = on_terminal(by_words, *asked, columns=70)
     plain = [STYLE.sub("", line) for line in lines]
     assert lines != plain and all(len(line) < 70 for line in plain)
-    assert on_terminal(ingested, *asked, columns=70, NO_COLOR="1") == plain
-    assert len(on_terminal(ingested, *asked, columns=110)) <= len(plain)
+    assert on_terminal(by_words, *asked, columns=70, NO_COLOR="1") == plain
+    assert len(on_terminal(by_words, *asked, columns=110)) <= len(plain)
     found = re.match(r"1\. .*  \d+ \w+ ago  ([0-9a-f]{8}:\d+)", plain[0])
     assert found is not None
-    assert ingested.run("show", found[1]).returncode == 0
+    assert by_words.run("show", found[1]).returncode == 0
 
 
-def test_a_pipe_gets_whole_ids_and_no_colour(ingested: Cli) -> None:
+def test_a_pipe_gets_whole_ids_and_no_colour(by_words: Cli) -> None:
     """For programs, and for `grep`; with --full the whole text."""
-    out = ingested.run("search", "lock_timeout", "migration", "-n", "1").stdout
+    out = by_words.run("search", "lock_timeout", "migration", "-n", "1").stdout
     mark, first = out.splitlines()[:2]
     assert re.match(r"<recalled-memory v1 [0-9a-f]{16}> ", mark) and "\x1b" not in out
     assert re.match(r"1\. session::[0-9a-f-]{36}::turn::", first)
-    full = ingested.run("search", "lock_timeout", "migration", "-n", "1", "--full").stdout
+    full = by_words.run("search", "lock_timeout", "migration", "-n", "1", "--full").stdout
     assert len(full) >= len(out)

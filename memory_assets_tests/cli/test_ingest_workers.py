@@ -39,7 +39,7 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.files import has_database
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets.stores.runs.ledger import FAILURE, KEPT, SUCCESS, ledger_of, this_process
-from memory_assets.stores.under_way.ingest import under_way
+from memory_assets.stores.under_way import ingest_under_way
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.conftest import copy_sample
 from memory_assets_tests.dagster.live_dagster import BIN
@@ -127,7 +127,7 @@ def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settin
     def note(event: Outcome | Pass) -> None:
         if isinstance(event, Pass):
             seen.append(f"{event.name} done")
-            told.append(str(under_way(settings.data_dir)))
+            told.append(str(ingest_under_way(settings.data_dir)))
         elif isinstance(event, Made) and event.report.rows_written:
             seen.append(event.asset)
 
@@ -146,7 +146,7 @@ def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settin
     first = seen.index("words done")
     assert "keyword_index" in seen[:first] and "session_summaries" not in seen[:first]
     assert seen.count("words done") == seen.count("vectors done") == 2
-    assert _plans(one) == [] and under_way(settings.data_dir) is None
+    assert _plans(one) == [] and ingest_under_way(settings.data_dir) is None
     assert told[-3].endswith("all 2 projects can be found by its words, in 0 by meaning")
     assert told[-1].endswith("in 2 by meaning")
     assert list(dict.fromkeys(line[:7] for line in lines)) == ["Reading", "Summari", "Finishi"]

@@ -253,4 +253,5 @@ def test_own_sessions_beside_the_sample_are_said(
         for line in run_here(environment, "status").stdout.splitlines()
         if "beside your own" in line
     ]
+    assert "lantern" in said and "-code-lantern" not in said
     assert gone not in said and OWN not in said

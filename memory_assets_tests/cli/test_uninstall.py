@@ -17,7 +17,7 @@ from memory_assets.cli import exit_codes
 from memory_assets.install_key import KEY_FILE
 from memory_assets.private_files import OURS
 from memory_assets.stores.files.shared import locked
-from memory_assets.stores.under_way.watcher import TRANSCRIPTS, WORKSPACES
+from memory_assets.stores.under_way import TRANSCRIPTS, WORKSPACES
 from memory_assets_tests.command_line import run_here
 
 Run = Callable[..., CompletedProcess[str]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from unittest.mock import MagicMock
@@ -16,6 +15,7 @@ from memory_assets.serving.views import Terminal, blame_view, session_view
 from memory_assets.serving.visible_text import without_tool_names
 from memory_assets_tests.cli.terminal import STYLE, on_terminal
 from memory_assets_tests.cli.test_cli import Cli
+from memory_assets_tests.command_line import run_here
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{FLAKY}::turn::2"
@@ -35,20 +35,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "a file": ("blame", "CHANGED"),
     "memories": ("memories",),
     "sessions": ("sessions",),
+    "upkeep": ("upkeep",),
 }
 _WITH_IDS = ("its origin", "its records")
 """Answers in which an id is looked up, or may be in a text."""
 _WHOLE_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-
-
-@pytest.fixture(scope="module")
-def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
-    """A memory of the sample without vectors, and a memory of an agent."""
-    cli = Cli(tmp_path_factory.mktemp("views"))
-    cli.own["MEMORY_EMBEDDER"] = "none"
-    assert cli.run("remember", "Deploys fail without a \x1b[31mlock file.").returncode == 0
-    assert cli.run("ingest").returncode == 0
-    yield cli
 
 
 def _json(cli: Cli, *arguments: str) -> Any:
@@ -56,9 +47,9 @@ def _json(cli: Cli, *arguments: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def meant(ingested: Cli) -> dict[str, str]:
+def meant(by_words: Cli) -> dict[str, str]:
     """The session's first observation, and a file that it changed."""
-    session = _json(ingested, "summarize", FLAKY)
+    session = _json(by_words, "summarize", FLAKY)
     return {
         "OBSERVATION": session["observations"][0]["id"],
         "CHANGED": session["summary"]["files_modified"][0],
@@ -73,58 +64,58 @@ def meant(ingested: Cli) -> dict[str, str]:
     ],
 )
 def test_no_line_is_wider_than_the_terminal_and_colours_are_its_own(
-    ingested: Cli, meant: dict[str, str], name: str, columns: int, lines: int
+    by_words: Cli, meant: dict[str, str], name: str, columns: int, lines: int
 ) -> None:
     """And none is wrapped by it; recalled escapes are gone; ids are short but in an audit, where
     they are looked up; times name their zone."""
     given = [meant.get(word, word) for word in COMMANDS[name]]
-    shown = on_terminal(ingested, *given, columns=columns, lines=lines, codes=(0, 3))
+    shown = on_terminal(by_words, *given, columns=columns, lines=lines, codes=(0, 3))
     plain = [STYLE.sub("", line) for line in shown]
     assert len(plain) > 0 and all(cells(line) < columns for line in plain), plain
     assert not any("\x1b" in line for line in plain)
     if columns == 120:
-        again = on_terminal(ingested, *given, columns=columns, codes=(0, 3), NO_COLOR="1")
+        again = on_terminal(by_words, *given, columns=columns, codes=(0, 3), NO_COLOR="1")
         assert again == plain
     text = "\n".join(plain)
     assert name in _WITH_IDS or not _WHOLE_ID.search(text)
     assert not re.search(r"\d-\d\d \d\d:\d\d(?: ·|, \d+ [a-z])", text)
 
 
-def test_what_was_verified_fits_the_terminal(ingested: Cli) -> None:
+def test_what_was_verified_fits_the_terminal(by_words: Cli) -> None:
     """A line for each check, behind the progress that was shown."""
-    shown = on_terminal(ingested, "verify", columns=80)
+    shown = on_terminal(by_words, "verify", columns=80)
     behind = max(at for at, line in enumerate(shown) if "\x1b" in line) + 1
     checks = [line for line in shown[behind:] if line.startswith("ok    ")]
     assert len(checks) > 50 and all(cells(line) < 80 for line in shown[behind:])
 
 
-def test_a_turn_is_what_was_asked_and_answered_without_loss(ingested: Cli) -> None:
+def test_a_turn_is_what_was_asked_and_answered_without_loss(by_words: Cli) -> None:
     """Every word of its passages is there, wrapped at blanks, without the marks of Markdown;
     commands stand in a list."""
     words = " ".join(
-        " ".join(STYLE.sub("", line) for line in on_terminal(ingested, "show", TURN, columns=80))
+        " ".join(STYLE.sub("", line) for line in on_terminal(by_words, "show", TURN, columns=80))
         .replace("Asked", " ")
         .replace("Answer", " ")
         .split()
     )
-    row = _json(ingested, "show", TURN)["rows"][0]
+    row = _json(by_words, "show", TURN)["rows"][0]
     said, _, digest = "\n".join(row["passages"]).rpartition("\n\n")
     assert "`day_bounds`" in said and " ".join(said.replace("`", "").split()) in words
     assert digest and all(command in words for command in row["commands"])
 
 
-def test_what_is_the_same_of_the_rows_of_a_turn_is_said_once(ingested: Cli) -> None:
+def test_what_is_the_same_of_the_rows_of_a_turn_is_said_once(by_words: Cli) -> None:
     """A turn of several passages, whose digest has a command of several lines."""
-    rows = _json(ingested, "audit", TURN)["rows"]
-    shown = "\n".join(on_terminal(ingested, "audit", TURN, columns=100))
+    rows = _json(by_words, "audit", TURN)["rows"]
+    shown = "\n".join(on_terminal(by_words, "audit", TURN, columns=100))
     assert shown.count("made by version") == 1
     assert (f"and {len(rows) - 1} more" in shown) == (len(rows) > 1)
 
 
-def test_a_session_is_asked_learned_done_and_changed(ingested: Cli) -> None:
+def test_a_session_is_asked_learned_done_and_changed(by_words: Cli) -> None:
     """Long lists are folded, and --full unfolds them."""
-    plain = [STYLE.sub("", line) for line in on_terminal(ingested, "summarize", FLAKY, columns=80)]
-    summary = _json(ingested, "summarize", FLAKY)["summary"]
+    plain = [STYLE.sub("", line) for line in on_terminal(by_words, "summarize", FLAKY, columns=80)]
+    summary = _json(by_words, "summarize", FLAKY)["summary"]
     assert plain[0] == summary["title"]
     assert [line.split()[0] for line in plain if line.startswith(("Asked", "Learned", "Done"))] == [
         name
@@ -133,13 +124,13 @@ def test_a_session_is_asked_learned_done_and_changed(ingested: Cli) -> None:
     ]
     assert any(line.startswith("Changed   ") for line in plain)
     assert any(FLAKY[:8] in line for line in plain)
-    full = on_terminal(ingested, "summarize", FLAKY, "--full", columns=80)
+    full = on_terminal(by_words, "summarize", FLAKY, "--full", columns=80)
     assert len(full) >= len(plain)
 
 
-def test_all_commits_of_a_session_are_listed_once(ingested: Cli) -> None:
+def test_all_commits_of_a_session_are_listed_once(by_words: Cli) -> None:
     """Those that its summary leaves out, too, with --full."""
-    answer = _json(ingested, "summarize", FLAKY)
+    answer = _json(by_words, "summarize", FLAKY)
     texts = [f"{number:07} Paint buoys" for number in range(60)]
     answer["commits"] = [{"id": f"commit::{text}", "text": text} for text in texts]
     answer["summary"]["commits"] = texts[:8]
@@ -170,12 +161,12 @@ def test_a_commit_is_told_with_its_proof_in_words() -> None:
         assert head == "1a2b3c4  Buoys" and line.endswith(told)
 
 
-def test_times_are_those_of_the_clock_on_the_wall(ingested: Cli) -> None:
+def test_times_are_those_of_the_clock_on_the_wall(by_words: Cli) -> None:
     """Of the zone that the terminal is in, which they name."""
-    row = _json(ingested, "show", TURN)["rows"][0]
+    row = _json(by_words, "show", TURN)["rows"][0]
     moment = datetime.fromisoformat(row["timestamp"])
     for zone, hours, said in (("UTC", 0, "Z"), ("Etc/GMT-5", 5, "+05:00")):
-        lines = on_terminal(ingested, "show", TURN, columns=80, TZ=zone)
+        lines = on_terminal(by_words, "show", TURN, columns=80, TZ=zone)
         hour = (moment.hour + hours) % 24
         assert any(f" {hour:02}:{moment.minute:02}{said} ·" in line for line in lines)
 
@@ -183,12 +174,12 @@ def test_times_are_those_of_the_clock_on_the_wall(ingested: Cli) -> None:
 def test_long_lists_are_folded_unless_all_is_wanted() -> None:
     """What is folded is counted in its own word; one item more than is shown is shown as well."""
     items = [f"step {number}" for number in range(30)]
-    folded = list(Layout(80).listed("Ran", items, "command"))
+    folded = list(Layout(80).labelled_list("Ran", items, "command"))
     assert folded[0] == "Ran       step 0" and len(folded) == 6
     assert folded[-1].strip() == "… 30 commands in all; --full lists them"
-    assert len(list(Layout(80, full=True).listed("Ran", items, "command"))) == 30
-    assert len(list(Layout(80).listed("Ran", items[:6], "command"))) == 6
-    assert list(Layout(80).listed("Ran", [], "command")) == []
+    assert len(list(Layout(80, full=True).labelled_list("Ran", items, "command"))) == 30
+    assert len(list(Layout(80).labelled_list("Ran", items[:6], "command"))) == 6
+    assert list(Layout(80).labelled_list("Ran", [], "command")) == []
 
 
 @pytest.mark.parametrize(
@@ -197,7 +188,7 @@ def test_long_lists_are_folded_unless_all_is_wanted() -> None:
 def test_any_text_keeps_its_characters_and_the_width(text: str) -> None:
     """Words are cut only where one is longer than a line."""
     for width in (40, 80, 300):
-        lines = list(Layout(width).said("Asked", text))
+        lines = list(Layout(width).labelled_text("Asked", text))
         assert all(cells(line) < width for line in lines)
         assert "".join(lines).replace("Asked", "").replace(" ", "") == "".join(text.split())
 
@@ -224,6 +215,13 @@ def test_lines_of_code_keep_their_indent() -> None:
     assert lines[3:] == ["", "swim"]
 
 
+def test_a_shell_completes_names_of_projects(by_words: Cli) -> None:
+    """As people use them."""
+    typed = {"COMP_WORDS": "memory sessions --project har", "COMP_CWORD": "3"}
+    done = run_here({**by_words.own, **typed, "_MEMORY_COMPLETE": "bash_complete"})
+    assert done.stdout == "plain,harbor-api\n"
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -234,9 +232,9 @@ def test_lines_of_code_keep_their_indent() -> None:
     ],
 )
 def test_people_read_names_of_projects_that_they_use(
-    ingested: Cli, command: tuple[str, ...]
+    by_words: Cli, command: tuple[str, ...]
 ) -> None:
     """On a terminal and in a pipe; the keys of partitions are for programs."""
-    piped = ingested.run(*command)
-    lines = [*on_terminal(ingested, *command, columns=80), piped.stdout, piped.stderr]
+    piped = by_words.run(*command)
+    lines = [*on_terminal(by_words, *command, columns=80), piped.stdout, piped.stderr]
     assert "harbor-api" in "".join(lines) and "-code-harbor-api" not in "".join(lines)

@@ -8,6 +8,7 @@ from memory_assets.documents.chunk import sections
 from memory_assets.documents.diagrams import plantuml
 from memory_assets.documents.document import Source
 from memory_assets.embedding import load_word_pieces
+from memory_assets_tests.sweep import sweep
 
 PARAGRAPH = "The gateway retries a request twice before it gives up and answers 503. " * 20
 
@@ -29,37 +30,56 @@ def test_named_entries_of_a_list_are_chunks_headed_by_key_and_name() -> None:
     assert chunks[1].text == _ticket("ABC-13", 2).rstrip("\n")
 
 
-def test_entries_of_a_list_in_json_are_found_alike() -> None:
-    """By id, name, key or title; entries that have none stay with their key."""
-    entry = '{"name": "pay", "owner": "team-a", "text": "' + "late order " * 40 + '"}'
-    text = '{"services": [\n' + f"{entry},\n{entry.replace('pay', 'ship')}" + '],\n"n": 1}'
-    assert _headings(sections("services.json", text)) == ["services[pay]", "services[ship] / n"]
-    nameless = "rules:\n" + "  - allow: a\n    deny: b\n    text: c\n" * 3
-    assert _headings(sections("rules.yaml", nameless)) == ["rules"]
+_LONG = "late order " * 60
+_ENTRY = f'{{"name": "pay", "owner": "team-a", "text": "{_LONG}"}}'
+_JOBS = "".join(f"  {name}:\n    steps: {_LONG}{_LONG}\n" for name in ("build", "test", "ship"))
+_DIAGRAM = "@startuml {}\nA -> B: hello\n@enduml\n"
 
 
-def test_a_long_mapping_is_cut_at_its_own_keys() -> None:
-    """Each headed by the way to it; a short one is one chunk as it was."""
-    job = "    steps: " + "checkout and test " * 60 + "\n"
-    text = "name: CI\njobs:\n" + "".join(f"  {name}:\n{job}" for name in ("build", "test", "ship"))
-    assert _headings(sections("ci.yaml", text)) == ["name / jobs.build", "jobs.test", "jobs.ship"]
-    assert _headings(sections("ci.yaml", "on: push\njobs:\n  a: {x: 1}\n  b: {x: 2}\n")) == [
-        "on / jobs"
-    ]
-
-
-def test_a_key_of_one_line_is_no_chunk_by_itself() -> None:
-    """It joins what follows; the last one what is before it."""
-    long = f"text: {'late order ' * 60}\n"
-    chunks = sections("a.yaml", f"name: pay\n{long}owner: team\n")
-    assert _headings(chunks) == ["name / text / owner"]
-    assert chunks[0].text.startswith("name: pay\n")
-
-
-def test_a_heading_alone_joins_the_section_after_it() -> None:
-    """Its own words stay in the heading of what follows."""
-    text = f"# Guide\n\n{PARAGRAPH}\n\n## Flows\n\n## Cancel\n\n{PARAGRAPH}\n"
-    assert _headings(sections("guide.md", text)) == ["Preamble", "Flows / Cancel"]
+@sweep(
+    "path, text, headings",
+    [
+        # Entries of a list have its key and their id, name, key or title; those that have none
+        # stay with the key.
+        (
+            "services.json",
+            f'{{"services": [\n{_ENTRY},\n{_ENTRY.replace("pay", "ship")}],\n"n": 1}}',
+            ["services[pay]", "services[ship] / n"],
+        ),
+        ("rules.yaml", "rules:\n" + "  - allow: a\n    deny: b\n    text: c\n" * 3, ["rules"]),
+        # A long mapping is cut at its own keys, a short one is one chunk.
+        ("ci.yaml", f"name: CI\njobs:\n{_JOBS}", ["name / jobs.build", "jobs.test", "jobs.ship"]),
+        ("ci.yaml", "on: push\njobs:\n  a: {x: 1}\n  b: {x: 2}\n", ["on / jobs"]),
+        # A key of one line joins what follows, the last one what is before it.
+        ("a.yaml", f"name: pay\ntext: {_LONG}\nowner: team\n", ["name / text / owner"]),
+        # So does a heading alone.
+        (
+            "guide.md",
+            f"# Guide\n\n{PARAGRAPH}\n\n## Flows\n\n## Cancel\n\n{PARAGRAPH}\n",
+            ["Preamble", "Flows / Cancel"],
+        ),
+        # A heading within a fence, HTML, a quotation or a list is none.
+        (
+            "a.md",
+            f"## Use\n{PARAGRAPH}\n```sh\n## not this\n```\n> ## nor this\n\n- ## nor this\n",
+            ["Use"],
+        ),
+        # It may be underlined; the closing dashes of front matter do not.
+        (
+            "a.md",
+            f"Title\n=====\n\n{PARAGRAPH}\n\nInstall\n-------\n\n{PARAGRAPH}\n",
+            ["Preamble", "Install"],
+        ),
+        ("a.md", f"---\ntitle: Guide\n## a comment\n---\n## Use\n\n{PARAGRAPH}\n", ["Use"]),
+        # Each diagram of a file is one, headed by its name or the file's.
+        ("both.puml", _DIAGRAM.format("first") + _DIAGRAM.format(""), ["first", "both"]),
+    ],
+)
+def test_a_file_is_cut_where_something_begins(path: str, text: str, headings: list[str]) -> None:
+    """And all of it is in its chunks, in order."""
+    chunks = sections(path, text)
+    assert _headings(chunks) == headings
+    assert "\n".join(chunk.text for chunk in chunks).split() == text.split()
 
 
 def test_a_diagram_is_one_chunk_with_its_title_and_participants_beside_it() -> None:
@@ -75,13 +95,6 @@ def test_a_diagram_is_one_chunk_with_its_title_and_participants_beside_it() -> N
     assert chunk.context == "Order Service, billing: Cancel an order"
     assert "skinparam" not in chunk.text and "include" not in chunk.text
     assert "step 59" in chunk.text and chunk.line_end == 69
-
-
-def test_each_diagram_of_a_file_is_a_chunk() -> None:
-    """Headed by its name; the file's name where it has none."""
-    one = "@startuml {}\nA -> B: hello\n@enduml\n"
-    chunks = sections("both.puml", one.format("first") + one.format(""))
-    assert _headings(chunks) == ["first", "both"]
 
 
 def test_a_hostile_diagram_takes_time_in_proportion() -> None:
@@ -168,28 +181,6 @@ def test_each_second_level_heading_begins_a_chunk() -> None:
     assert _headings(chunks) == ["Preamble", "Install", "Use"]
     assert [(chunk.line_start, chunk.line_end) for chunk in chunks] == [(1, 3), (5, 9), (11, 13)]
     assert chunks[1].text == install
-
-
-def test_a_heading_within_a_fence_begins_no_chunk() -> None:
-    """Nor does one in HTML, a quotation or a list."""
-    text = f"## Use\n{PARAGRAPH}\n```sh\n## not this\n```\n> ## nor this\n\n- ## nor this\n"
-    assert _headings(sections("a.md", text)) == ["Use"]
-
-
-def test_a_heading_may_be_underlined() -> None:
-    """The heading's text and its line of dashes stay together."""
-    text = f"Title\n=====\n\n{PARAGRAPH}\n\nInstall\n-------\n\n{PARAGRAPH}\n"
-    chunks = sections("a.md", text)
-    assert _headings(chunks) == ["Preamble", "Install"]
-    assert chunks[1].text.startswith("Install\n-------\n")
-
-
-def test_front_matter_stays_on_the_first_chunk() -> None:
-    """Its closing dashes are no heading."""
-    text = f"---\ntitle: Guide\n## a comment\n---\n## Use\n\n{PARAGRAPH}\n"
-    chunks = sections("a.md", text)
-    assert _headings(chunks) == ["Use"]
-    assert chunks[0].text.startswith("---\ntitle: Guide\n")
 
 
 def test_a_section_has_its_document_as_context() -> None:

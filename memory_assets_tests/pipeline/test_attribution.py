@@ -76,13 +76,6 @@ def test_a_fork_that_kept_the_session_id_names_the_original() -> None:
     assert _copied(original, fork) == {"fork": {"r1", "r2", "r3"}}
 
 
-def test_what_was_on_record_does_not_decide_between_two_files() -> None:
-    """Else the order in which they grew would: only what the files say does."""
-    original = _session("original", {**PREFIX, "o1": 10}, earlier_owners=[("p", "a-fork")])
-    fork = _session("a-fork", {**PREFIX, "f1": 20}, on_record=True)
-    assert _copied(original, fork) == {"a-fork": {"r1", "r2", "r3"}}
-
-
 def test_a_fork_that_says_where_it_came_from_gives_way() -> None:
     """Though it went on first, and most of its records name itself."""
     original = _session("original", {**PREFIX, "o1": 90})
@@ -105,17 +98,6 @@ def test_copies_need_not_stand_at_the_beginning() -> None:
     original = _session("original", {"r1": 1, "o1": 10})
     fork = _session("fork", {"f1": 0, "r1": 1, "f2": 20})
     assert _copied(original, fork) == {"fork": {"r1"}}
-
-
-def test_a_new_fork_of_a_known_fork_takes_nothing_from_it() -> None:
-    """The first fork gave way to the original, which says nothing of the second fork."""
-    original = _session("original", {**PREFIX, "o1": 4}, on_record=True)
-    fork = _session(
-        "fork", {**PREFIX, "f1": 10}, on_record=True, earlier_owners=[("p", "original")]
-    )
-    second = _session("a-second", {**PREFIX, "f1": 10, "g1": 20})
-    copied = _copied(original, fork, second)
-    assert copied == {"fork": {"r1", "r2", "r3"}, "a-second": {"r1", "r2", "r3", "f1"}}
 
 
 def test_the_owners_of_copies_are_named() -> None:

@@ -13,6 +13,7 @@ import pytest
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.checks.verify import keywords_match
 from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import differences
 from memory_assets.pipeline.ingest.passes import PASSES, Task, failed_asset, run_task
 from memory_assets.recall import open_memory
@@ -21,7 +22,7 @@ from memory_assets.stores.keyword_index.files import open_for_reading
 from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.kills import killed_at
-from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, INDEXES, STAGES, SampleMemory
 from memory_assets_tests.sweep import sweep
 
 
@@ -169,3 +170,25 @@ def test_killed_while_it_lets_go_of_a_session_that_comes_back_it_indexes_it(
     keywords.index_keywords(wordy.components, project)
     wordy.components.catalog.products.drop_notes(project)
     assert _all_match(wordy)
+
+
+@pytest.mark.parametrize("stage", [keywords.STAGE, SESSIONS_INDEX.stage])
+def test_killed_before_its_rows_are_noted_it_indexes_those_that_come_back(
+    memory: SampleMemory, stage: str
+) -> None:
+    """A file is edited, and edited back: as many rows under the same ids, with the former texts."""
+    path = memory.path(memory.flaky)
+    said = path.read_bytes()
+    assert b"datetime" in said
+    path.write_bytes(said.replace(b"datetime", b"daytimes"))
+    memory.run(BEFORE_CHROMA, [memory.harbor])
+    memory.close()
+    ended = killed_at(Products, "put", 0, lambda: STAGES[stage](memory.reopen(), memory.harbor))
+    assert ended == -signal.SIGKILL
+    path.write_bytes(said)
+    memory.reopen()
+    memory.run()
+    memory.assert_collections_equal_the_lake()
+    in_lake = {row["id"]: row["text"] for of in INDEXES for row in memory.rows(of.table.name)}
+    with closing(sqlite3.connect(memory.data_dir / "keywords.db")) as index:
+        assert dict(index.execute("SELECT id, text FROM rows")) == in_lake

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets import __version__
 from memory_assets.errors import RedactionFailed, TranscriptError
 from memory_assets.models import Record
 from memory_assets.pipeline.checks.verify import audit_matches_records
@@ -135,6 +136,18 @@ def test_a_new_session_that_fails_leaves_no_trace(memory: SampleMemory) -> None:
     assert not [key for key in memory.stamps() if new.stem in key]
     assert memory.reports["session_summaries", memory.harbor].sessions == 4
     assert memory.components.catalog.quarantine.entries()[0].session_id == new.stem
+
+
+def test_what_another_version_failed_at_is_tried_again(
+    memory: SampleMemory, failing: FailingRedactor
+) -> None:
+    """Its fault may be mended: nobody need know of `--full`."""
+    memory.run(LAKE_STAGES)
+    catalog = memory.components.catalog
+    (held,) = catalog.quarantine.entries()
+    older = held.remedy.replace(f" (version {__version__} failed)", "")
+    catalog.quarantine.hold(replace(held, remedy=older))
+    assert "to redact" in repr(memory.behind())
 
 
 def test_a_session_held_back_is_tried_again_when_the_rules_change(

@@ -380,7 +380,7 @@ def test_no_record_is_kept_after_redaction(fresh: SampleMemory) -> None:
     scan.scan_project(fresh.components, fresh.harbor)
     redact.redact_project(fresh.components, fresh.harbor)
     rows = fresh.components.catalog.sources.rows(fresh.harbor)
-    assert not any(fresh.components.read_records.take(row) for row in rows)
+    assert not any(fresh.components.read_records.pop(row) for row in rows)
 
 
 TOLD = ("and the zanzibar clock?", "It has no summer time.")

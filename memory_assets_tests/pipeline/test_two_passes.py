@@ -13,9 +13,11 @@ from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.redact import session_redaction
 from memory_assets.status.remembered import source_of
+from memory_assets.stores.catalog.known_secrets import KnownSecrets
 from memory_assets.stores.lake.partition import Partition
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, TURN_CHUNKS
 from memory_assets.transcripts import read_session
+from memory_assets_tests.kills import killed_at
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 REDACT = ("raw_sessions", "redacted_records")
@@ -262,14 +264,17 @@ def _as_unchecked(memory: SampleMemory) -> Any:
     )
 
 
-def test_what_is_known_outlives_the_catalogue(memory: SampleMemory) -> None:
+def test_what_is_known_outlives_the_catalogue(wordy: SampleMemory) -> None:
     """The audit files carry the keyed hashes; values are known again when they are adopted,
-    and nothing of them is plaintext."""
-    known = memory.components.catalog.known_secrets.rules()
+    and nothing of them is plaintext. A process that is killed meanwhile adopts nothing."""
+    known = wordy.components.catalog.known_secrets.rules()
     assert known
-    memory.lose_the_catalogue()
-    assert memory.behind()
-    assert memory.components.catalog.known_secrets.rules().keys() == known.keys()
+    wordy.lose_the_catalogue()
+    wordy.close()
+    assert killed_at(KnownSecrets, "add", 1, lambda: wordy.reopen() and wordy.behind()) < 0
+    wordy.reopen()
+    assert wordy.behind()
+    assert wordy.components.catalog.known_secrets.rules().keys() == known.keys()
 
 
 def test_a_known_value_goes_from_a_vanished_session_too(wordy: SampleMemory) -> None:

@@ -31,6 +31,10 @@ from memory_assets_tests.transcript_files import claude_line
 from memory_assets_tests.workspaces.conftest import Indexed, write
 
 HARBOR = "-home-mara-code-harbor-api"
+REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
+TURN = f"session::{REPORTS}::turn::2"
+TOKEN = "a-token-of-the-tests-alone"
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 RETRIEVING = "bbbbbbbb-0000-4000-8000-000000000001"
 LOCAL = "http://127.0.0.1:8765"

@@ -222,7 +222,7 @@ def test_of_vectors_as_long_as_ours_the_user_may_say_that_they_are_ours(
 
 def test_which_collection_is_meant_must_be_clear(asked: Asked, corpus: Callable[..., str]) -> None:
     """One that is not ours may be left out; of several one has to be named."""
-    with pytest.raises(ConfigurationError, match="none besides ours"):
+    with pytest.raises(ConfigurationError, match="only ours are there"):
         cross_query(asked.memory, QUESTION)
     for name in ("corpus-one", "corpus-two"):
         corpus(name)

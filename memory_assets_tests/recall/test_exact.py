@@ -85,9 +85,9 @@ def test_of_a_long_line_the_match_is_shown(memory: Memory) -> None:
 def test_a_long_query_is_found_by_its_beginning_and_its_end(memory: Memory) -> None:
     """More than 2,000 characters lose their middle, which then does not count."""
     pasted = LONG[3_000:7_000]
-    asked = SearchRequest.given("cli", {"query": pasted, "--exact": True})
+    asked = SearchRequest.from_values("cli", {"query": pasted, "--exact": True})
     assert [hit["turn_id"][:17] for hit in memory.ask(asked)["hits"]] == ["session::00000001"]
-    other = SearchRequest.given("cli", {"query": pasted[:-5] + "z" * 5, "--exact": True})
+    other = SearchRequest.from_values("cli", {"query": pasted[:-5] + "z" * 5, "--exact": True})
     assert memory.ask(other)["hits"] == []
 
 

@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
+from memory_assets.pipeline.indexes.keywords import index_keywords
+from memory_assets.recall import Memory
 from memory_assets.recall.search.later import SessionTurn as Turn
 from memory_assets.recall.search.later import later_of
+from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.answer_lines import search_lines
+from memory_assets.serving.layout import Layout
+from memory_assets.serving.tool_answers import answer_tool
+from memory_assets_tests.recall.conftest import components_of
+from memory_assets_tests.recall.worked import Call, Worked, shell
 from memory_assets_tests.sweep import sweep
 
 ASKED = "The damper sticks. Want me to replace the hinge?"
@@ -17,6 +26,13 @@ ASKED = "The damper sticks. Want me to replace the hinge?"
 def turn(number: int, prompt: str, reply: str, *edited: str, commands: str = "") -> Turn:
     """A turn of a session."""
     return Turn(f"session::a::turn::{number}", number, prompt, reply, frozenset(edited), commands)
+
+
+def _indexed(worked: Worked) -> Memory:
+    memory = worked.memory()
+    for project in memory.catalog.projects():
+        index_keywords(components_of(memory), project)
+    return memory
 
 
 @sweep(
@@ -89,18 +105,10 @@ def test_what_breaks_off_is_answered_where_it_is_gone_on_with(
 
 def test_a_hit_that_says_nothing_shows_the_report_of_its_task(tmp_path: Path) -> None:
     """As its text, with the turn that gives it, to which the next call leads."""
-    from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
-    from memory_assets.pipeline.indexes.keywords import index_keywords
-    from memory_assets.pipeline.stage.components import Components
-    from memory_assets.requests.search import SearchRequest
-    from memory_assets.serving.tool_answers import answer_tool
-    from memory_assets_tests.recall.worked import Call, Worked
-
     worked = Worked(tmp_path)
     calls = [Call(text=STICKS), Call(said="Let me see."), Call(text="try again"), Call(said=CAUSE)]
     session = worked.session("a", *calls, cwd="/home/mara/kiln")
-    memory = worked.memory()
-    index_keywords(Components(memory.settings), memory.catalog.projects().pop())
+    memory = _indexed(worked)
     asked = SearchRequest(STICKS, n=1)
     answer = memory.ask(asked)
     (hit,) = answer["hits"]
@@ -111,7 +119,7 @@ def test_a_hit_that_says_nothing_shows_the_report_of_its_task(tmp_path: Path) ->
     assert f'get(ids=["{short}:{number}", "{short}:{number + 1}"])' in told
     (typed,) = what_to_type(memory, answer)
     assert typed.startswith(f"memory show {short}:{number + 1}:")
-    shown = "\n".join(terminal_lines(memory, answer, width=100, colours=False))
+    shown = "\n".join(terminal_lines(memory, answer, Layout(100)))
     for text in (told, shown):
         assert "The cause is the hinge" in text.split("Answered in")[0]
 
@@ -186,19 +194,10 @@ def test_a_finding_is_fixed_by_an_edit_of_its_file(other: Turn, is_fixed: bool) 
 
 def test_every_surface_tells_it(tmp_path: Path) -> None:
     """JSON, lines, the tool and a terminal."""
-    from memory_assets.cli.printing.hit_view import terminal_lines
-    from memory_assets.pipeline.indexes.keywords import index_keywords
-    from memory_assets.pipeline.stage.components import Components
-    from memory_assets.requests.search import SearchRequest
-    from memory_assets.serving.answer_lines import search_lines
-    from memory_assets.serving.tool_answers import answer_tool
-    from memory_assets_tests.recall.worked import Call, Worked
-
     worked = Worked(tmp_path)
     calls = [Call(said=ASKED), Call(text="yes"), Call(said="Replaced the hinge of the damper.")]
     session = worked.session("a", *calls, cwd="/home/mara/kiln")
-    memory = worked.memory()
-    index_keywords(Components(memory.settings), memory.catalog.projects().pop())
+    memory = _indexed(worked)
     asked = SearchRequest("why does the damper stick", n=2)
     answer = memory.ask(asked)
     first = next(hit for hit in answer["hits"] if hit["turn_id"].endswith("::0"))
@@ -206,7 +205,7 @@ def test_every_surface_tells_it(tmp_path: Path) -> None:
     later = {"turn_id": f"session::{session}::turn::1", "how": "answered", "text": text}
     assert json.loads(json.dumps(first["later"])) == later
     line = f"Answered in turn 1: {text}"
-    shown = terminal_lines(memory, answer, width=100, colours=False)
+    shown = terminal_lines(memory, answer, Layout(100))
     for lines in (search_lines(answer), shown, answer_tool(memory, "recall", asked)[1].split("\n")):
         assert any(each.strip() == line for each in lines)
 
@@ -214,12 +213,6 @@ def test_every_surface_tells_it(tmp_path: Path) -> None:
 def test_a_commit_is_reverted_by_a_later_session(tmp_path: Path) -> None:
     """By a command that names it, or in words that do, and not where it is shown, where it might
     be, or where another one is; the hit that made it names the turn by its id."""
-    from memory_assets.pipeline.indexes.keywords import index_keywords
-    from memory_assets.pipeline.stage.components import Components
-    from memory_assets.requests.search import SearchRequest
-    from memory_assets.serving.answer_lines import search_lines
-    from memory_assets_tests.recall.worked import Call, Worked, shell
-
     worked, kiln = Worked(tmp_path), "/home/mara/kiln"
     made: dict[str, str] = {}
     for name, part, sha in (
@@ -240,8 +233,7 @@ def test_a_commit_is_reverted_by_a_later_session(tmp_path: Path) -> None:
         worked.session(f"e{place}", call, Call(said=said), cwd=kiln, days=days)
         for place, (call, said, days) in enumerate(later)
     ]
-    memory = worked.memory()
-    index_keywords(Components(memory.settings), memory.catalog.projects().pop())
+    memory = _indexed(worked)
     came = {}
     for part, session in made.items():
         answer = memory.ask(SearchRequest(f"new {part}", n=8))
@@ -265,9 +257,6 @@ def test_a_commit_is_reverted_by_a_later_session(tmp_path: Path) -> None:
 def test_what_a_later_session_supersedes_is_told(tmp_path: Path) -> None:
     """If it edits a file of the hit's and says that something which the hit names is gone or
     another, not what it might do, of another file, in another project, or before."""
-    from memory_assets.pipeline.indexes.keywords import index_keywords
-    from memory_assets.pipeline.stage.components import Components
-    from memory_assets_tests.recall.worked import Call, Worked
 
     def edits(file: str, said: str, cwd: str = "/home/mara/kiln", days: int = 0) -> str:
         edited = {"file_path": f"{cwd}/{file}", "old_string": "a", "new_string": "b"}
@@ -292,9 +281,7 @@ def test_what_a_later_session_supersedes_is_told(tmp_path: Path) -> None:
         part: edits(file, said, f"/home/mara/{place}", days)
         for part, said, file, days, place in pairs
     }
-    memory = worked.memory()
-    for project in memory.catalog.projects():
-        index_keywords(Components(memory.settings), project)
+    memory = _indexed(worked)
     came = {}
     for part, session in made.items():
         turn = f"session::{session}::turn::0"

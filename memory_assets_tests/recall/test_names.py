@@ -26,12 +26,10 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import project_notes, with_spoken_names
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
+from memory_assets_tests.recall.conftest import HARBOR, LOGIN, LONG, REPORTS, Asked
 from memory_assets_tests.recall.worked import Worked, shell
 from memory_assets_tests.sweep import sweep
 
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
 ROOTS = {
     "-home-ada-code-app": "~/code/app",
     "-home-ada-code-app-web": "~/code/app",

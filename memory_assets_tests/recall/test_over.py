@@ -136,7 +136,7 @@ def test_memories_are_named_by_address_or_its_end(
     named = over.replace("OBJECTS", str(team.data_dir.parent / "objects"))
     if over == "alice":
         named = str(team.data_dir.parent / "objects" / "alice")
-    answer = Memory(team).ask(SearchRequest.given("http", {"q": "page", "over": named}))
+    answer = Memory(team).ask(SearchRequest.from_values("http", {"q": "page", "over": named}))
     assert set(answer["filters"]["over"].split(", ")) == memories
     assert {hit["metadata"]["memory"] for hit in answer["hits"]} <= memories
 

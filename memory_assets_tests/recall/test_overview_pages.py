@@ -37,10 +37,8 @@ from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import REDACTION_AUDIT
 from memory_assets.stores.runs.ledger import CANCELED, FAILURE, SUCCESS, EndedRun, RunLedger
 from memory_assets.stores.runs.names import INGEST_BATCH
-from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked
+from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LOGIN, LONG, REPORTS, Asked
 
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
 DAGSTER = "https://dagster.example"
 """On another machine, so that nobody looks whether it answers."""
 

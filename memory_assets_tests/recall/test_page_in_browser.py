@@ -256,14 +256,19 @@ def test_the_page_is_used_with_keys_alone(shown: Shown) -> None:
     assert browser.evaluate("document.activeElement !== document.body")
 
 
+def _open_palette(shown: Shown) -> None:
+    """Press Ctrl-K on a page, and wait for the offers."""
+    shown.browser.open(f"{shown.url}/page/health")
+    shown.browser.evaluate(
+        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))"
+    )
+    shown.browser.wait_for("document.querySelectorAll('#palette-offers a').length > 3")
+
+
 def test_the_palette_goes_where_one_types(shown: Shown) -> None:
     """Ctrl-K opens it over any page; the first offer is followed by Enter."""
     browser = shown.browser
-    browser.open(f"{shown.url}/page/health")
-    browser.evaluate(
-        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))"
-    )
-    assert browser.wait_for("document.querySelectorAll('#palette-offers a').length > 3")
+    _open_palette(shown)
     for typed, offered in (("attempt", "attempt 0"), ("usage", "Usage")):
         browser.evaluate(
             f"document.querySelector('#palette-text').value = '{typed}';"
@@ -279,11 +284,7 @@ def test_the_palette_goes_where_one_types(shown: Shown) -> None:
 def test_the_palette_is_used_with_keys_alone(shown: Shown) -> None:
     """A letter is typed also when an offer has the focus; Escape closes it at once."""
     browser = shown.browser
-    browser.open(f"{shown.url}/page/health")
-    browser.evaluate(
-        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))"
-    )
-    browser.wait_for("document.querySelectorAll('#palette-offers a').length > 3")
+    _open_palette(shown)
     browser.press("ArrowDown", "u")
     assert browser.wait_for("document.querySelector('#palette-text').value") == "u"
     browser.press("Escape")
@@ -316,19 +317,23 @@ def test_a_new_turn_appears_and_is_listed(shown: Shown, monkeypatch: pytest.Monk
     browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
 
 
+def _may(browser: Browser, *permissions: str) -> None:
+    """Let the pages do this alone, as if the browser's window had the focus."""
+    browser.call("Emulation.setFocusEmulationEnabled", enabled=True)
+    browser.call("Browser.grantPermissions", permissions=list(permissions))
+
+
 def test_a_turn_is_copied_as_markdown(shown: Shown) -> None:
     """To the clipboard where the browser lets it; elsewhere the Markdown is opened."""
     browser = shown.browser
     browser.open(f"{shown.url}/page/session/{LONG}")
-    browser.call("Emulation.setFocusEmulationEnabled", enabled=True)
-    allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
-    browser.call("Browser.grantPermissions", permissions=allowed)
+    _may(browser, "clipboardReadWrite", "clipboardSanitizedWrite")
     pressed = "document.querySelector('#turn-1 [data-does=copy]').click()"
     browser.evaluate(pressed)
     browser.wait_for("document.querySelector('#turn-1 h2').textContent.includes('Copied')")
     copied = browser.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("## Turn 1,") and "Lantern answer 1." in copied
-    browser.call("Browser.grantPermissions", permissions=["geolocation"])  # and no other
+    _may(browser, "geolocation")  # and nothing else
     browser.evaluate(pressed)
     browser.wait_for("location.pathname.startsWith('/page/markdown/')")
     browser.call("Browser.resetPermissions")
@@ -339,9 +344,7 @@ def test_each_text_of_a_call_is_copied(shown: Shown) -> None:
     its redactions as tags; all of one whose beginning is shown, but of a diff what is shown."""
     browser = shown.browser
     browser.open(f"{shown.url}/page/session/{HOSTILE}?turn=0")
-    browser.call("Emulation.setFocusEmulationEnabled", enabled=True)
-    allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
-    browser.call("Browser.grantPermissions", permissions=allowed)
+    _may(browser, "clipboardReadWrite", "clipboardSanitizedWrite")
     texts = "[...document.querySelectorAll('.turn pre')]"
     assert browser.evaluate(f"{texts}.every((text) => text.nextElementSibling.matches('button'))")
     labels = f"{texts}.map((text) => text.nextElementSibling.getAttribute('aria-label'))"
@@ -350,27 +353,24 @@ def test_each_text_of_a_call_is_copied(shown: Shown) -> None:
     shown_text = browser.evaluate(f"{first}.textContent")
     tag = "<redacted:jwt:0123456789ab>"
     browser.evaluate(f"{first}.insertAdjacentHTML('beforeend', {json.dumps(with_tags(tag))})")
-    browser.evaluate(f"{first}.nextElementSibling.click()")
-    browser.wait_for(f"{first}.nextElementSibling.textContent === 'Copied'")
+
+    def copied() -> str:
+        """What is in the clipboard once the button beside the text is pressed."""
+        button = f"{first}.nextElementSibling"
+        browser.evaluate(f"{button}.textContent = 'Copy'; {button}.click()")
+        browser.wait_for(f"{button}.textContent === 'Copied'")
+        return str(browser.evaluate("navigator.clipboard.readText()"))
+
+    assert copied() == shown_text + tag and "echo" in shown_text
     assert browser.evaluate("document.querySelector('[role=status]').textContent") == "Copied"
-    copied = browser.evaluate("navigator.clipboard.readText()")
-    assert copied == shown_text + tag and "echo" in copied
     whole = f"/page/record/{HOSTILE}?seq=1"
     browser.evaluate(
         f"{first}.parentElement.insertAdjacentHTML("
-        f"'afterend', '<p><a href=\"{whole}\">All</a></p>');"
-        f"{first}.nextElementSibling.textContent = 'Copy';"
-        f"{first}.nextElementSibling.click()"
+        f"'afterend', '<p><a href=\"{whole}\">All</a></p>')"
     )
-    browser.wait_for(f"{first}.nextElementSibling.textContent === 'Copied'")
-    copied = browser.evaluate("navigator.clipboard.readText()")
-    assert copied == httpx.get(f"{shown.url}{whole}").text != ""
-    browser.evaluate(
-        f"{first}.className = 'diff'; {first}.nextElementSibling.textContent = 'Copy';"
-        f"{first}.nextElementSibling.click()"
-    )
-    browser.wait_for(f"{first}.nextElementSibling.textContent === 'Copied'")
-    assert browser.evaluate("navigator.clipboard.readText()") == shown_text + tag
+    assert copied() == httpx.get(f"{shown.url}{whole}").text != ""
+    browser.evaluate(f"{first}.className = 'diff'")
+    assert copied() == shown_text + tag
     browser.call("Browser.resetPermissions")
 
 
@@ -378,11 +378,10 @@ def test_a_text_that_cannot_be_copied_is_selected(shown: Shown) -> None:
     """Where the browser refuses, or the server has no such text: its answer is no text."""
     browser = shown.browser
     browser.open(f"{shown.url}/page/session/{HOSTILE}?turn=0")
-    browser.call("Emulation.setFocusEmulationEnabled", enabled=True)
     text = "document.querySelector('#turn-0 .call pre')"
     wrong = f"/page/record/{HOSTILE}?seq=x"
     assert httpx.get(f"{shown.url}{wrong}").status_code == 400
-    browser.call("Browser.grantPermissions", permissions=["clipboardSanitizedWrite"])
+    _may(browser, "clipboardSanitizedWrite")
     browser.evaluate(
         f"{text}.parentElement.insertAdjacentHTML("
         f"'afterend', '<p><a href=\"{wrong}\">All</a></p>');"

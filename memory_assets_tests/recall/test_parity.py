@@ -35,12 +35,21 @@ from memory_assets.serving.answer_lines import record_lines
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
+from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
-from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, WORKSPACE, Asked
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.recall.conftest import (
+    CORPUS,
+    DOCUMENTS,
+    HARBOR,
+    LOCAL,
+    REPORTS,
+    TURN,
+    WORKSPACE,
+    Asked,
+)
 from memory_assets_tests.sweep import sweep
 
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-TURN = f"session::{REPORTS}::turn::2"
 SEARCHES: list[dict[str, Any]] = [
     {"query": "why did the daily report test fail"},
     {"query": "login loop", "kinds": "prompts", "n": 5},
@@ -78,36 +87,40 @@ SEARCHES: list[dict[str, Any]] = [
     {"query": "redirect loop", "over": "all", "n": 3},
     {"query": "naïve Größe — ünïcode «quotes» & <tags> 你好"},
 ]
-NONSENSE: list[dict[str, Any]] = [
-    {"query": ""},
-    {"query": "x", "kinds": "dreams"},
-    {"query": "x", "mode": "psychic"},
-    {"query": "x", "project": "nowhere"},
-    {"query": "x", "project": "a" * 1_001},
-    {"query": "x", "project": "-"},
-    {"query": "x", "agent": "nobody"},
-    {"query": "x", "session": "0"},
-    {"query": "x", "sort": "size"},
-    {"query": "x", "since": "2026-05-02", "until": "2026-05-01"},
-    {"query": "x", "session": "no-such-session"},
-    {"query": "x", "session": "a" * 501},
-    {"query": "x", "since": "whenever"},
-    {"query": "x", "until": "2026-13-01"},
-    {"query": "x", "tool": "a" * 1_001},
-    {"query": "x", "tool": "Bash", "kinds": "prompts"},
-    {"query": "x", "file": "a" * 1_001},
-    {"query": "x", "file": "a.py", "kinds": "all"},
-    {"query": "x", "concept": "git"},
-    {"query": "x", "concept": "gotcha", "tool": "Bash"},
-    {"query": "x", "type": "poem"},
-    {"query": "x", "type": "bugfix", "mode": "keyword"},
-    {"query": "x", "n": 0},
-    {"query": " ", "mode": "exact"},
-    {"query": '"x"', "kinds": "summaries"},
-    {"query": "x", "mode": "exact", "file": "reports.py"},
-    {"query": "x", "n": 201},
-    {"query": "x", "n": "many"},
-    {"query": "x", "over": "nobody"},
+NONSENSE: list[tuple[dict[str, Any], str]] = [
+    ({"query": ""}, "query is empty"),
+    ({"query": "x", "kinds": "dreams"}, "cannot search in dreams; choose from sessions"),
+    ({"query": "x", "mode": "psychic"}, "there is no 'psychic'; choose from hybrid, sem"),
+    ({"query": "x", "project": "nowhere"}, "known are: "),
+    ({"query": "x", "project": "a" * 1_001}, "1001 characters are more than 1000"),
+    ({"query": "x", "project": "-"}, ""),
+    ({"query": "x", "agent": "nobody"}, "choose from"),
+    ({"query": "x", "session": "0"}, ""),
+    ({"query": "x", "sort": "size"}, "there is no 'size'; choose from"),
+    ({"query": "x", "since": "2026-05-02", "until": "2026-05-01"}, "is not before until"),
+    ({"query": "x", "session": "no-such-session"}, "no-such-session"),
+    ({"query": "x", "session": "a" * 501}, "501 characters are more than 500"),
+    ({"query": "x", "since": "whenever"}, "is not a time"),
+    ({"query": "x", "until": "2026-13-01"}, "is not a time"),
+    ({"query": "x", "tool": "a" * 1_001}, "1001 characters are more than 1000"),
+    ({"query": "x", "tool": "Bash", "kinds": "prompts"}, "filters sessions only"),
+    ({"query": "x", "tool": "Bash", "kinds": "observations"}, "filters sessions only"),
+    ({"query": "x", "file": "a" * 1_001}, "1001 characters are more than 1000"),
+    ({"query": "x", "file": "a.py", "kinds": "all"}, "sessions, observations and workspace"),
+    ({"query": "x", "concept": "git"}, "there is no 'git'; choose from how-it-works, why"),
+    (
+        {"query": "x", "concept": "gotcha", "tool": "Bash"},
+        "observations cannot be filtered by tool",
+    ),
+    ({"query": "x", "type": "poem"}, "there is no 'poem'; choose from bugfix, feature"),
+    ({"query": "x", "type": "bugfix", "mode": "keyword"}, "not by keywords"),
+    ({"query": "x", "n": 0}, "give a whole number from 1 to 200, not 0"),
+    ({"query": " ", "mode": "exact"}, "query is empty"),
+    ({"query": '"x"', "kinds": "summaries"}, ""),
+    ({"query": "x", "mode": "exact", "file": "reports.py"}, ""),
+    ({"query": "x", "n": 201}, "give a whole number from 1 to 200, not 201"),
+    ({"query": "x", "n": "many"}, "give a whole number from 1 to 200, not 'many'"),
+    ({"query": "x", "over": "nobody"}, "nobody"),
 ]
 CROSS_QUERIES: list[dict[str, Any]] = [
     {"query": "why does a migration hang on staging", "n": 3, "where": {"bucket": "ops"}},
@@ -261,7 +274,7 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
         *(*OF_DOCUMENTS, "workspace"),  # asked below
     }
     assert {name for case in SEARCHES for name in case} == names
-    assert {name for case in NONSENSE for name in case} == names - {
+    assert {name for case, _ in NONSENSE for name in case} == names - {
         *("recent", "full", "fallback", "machine", "hidden", "exact")
     }
 
@@ -364,13 +377,15 @@ def test_a_cross_query_finds_the_same_everywhere(
     assert everywhere.mcp("cross_query", **_named(given, "mcp", CrossQueryRequest)) == library
 
 
-@sweep("asked_for", NONSENSE)
+@sweep("asked_for, words", NONSENSE)
 def test_nonsense_is_refused_with_the_same_words_everywhere(
-    everywhere: _Everywhere, asked_for: dict[str, Any]
+    everywhere: _Everywhere, asked_for: dict[str, Any], words: str
 ) -> None:
-    """Library, command line, MCP and HTTP; before the colon is the argument's name there."""
+    """Library, command line, MCP and HTTP, which say what would be right; before the colon is the
+    argument's name there."""
     said = everywhere.refusals(asked_for).values()
     assert len({message.partition(": ")[2] or message for message in said}) == 1
+    assert all(words in message for message in said), said
 
 
 @pytest.mark.parametrize("asked_for", TIMELINES, ids=lambda case: str(case["anchor"])[-20:])
@@ -451,6 +466,26 @@ def test_the_state_of_the_memory_is_the_same_everywhere(everywhere: _Everywhere)
     for name in ("agents", "projects", "stages", "coverage", "quarantined"):
         assert all(each[name] == library[name] for each in told)
     assert everywhere.mcp("status")["coverage"] == library["coverage"]
+
+
+def test_a_damaged_file_is_told_with_the_name_of_its_project(
+    copied: Callable[..., Memory],
+) -> None:
+    """That readers use, in the command that mends it, too: by the command line, MCP, HTTP and the
+    page."""
+    memory = copied()
+    for path in (memory.data_dir / "lake" / "turn_chunks").rglob("*.parquet"):
+        path.write_bytes(b"damaged")
+    site = TestClient(build_site(memory.settings), base_url=LOCAL)
+    told = [
+        run_here({"MEMORY_DATA_DIR": str(memory.data_dir)}, "show", TURN).stderr,
+        str(call_tool(OpenedMemory(memory.settings), "get", {"ids": [TURN]}).content),
+        site.get(f"/turns/{quote(TURN)}").text,
+        site.get(f"/page/timeline?anchor={quote(TURN)}").text,
+    ]
+    for message in (" ".join(each.split()) for each in told):
+        assert "is damaged" in message and "--project=harbor-api" in message
+        assert f"--project={HARBOR}" not in message
 
 
 def test_many_ask_at_once_and_each_gets_its_own_answer(everywhere: _Everywhere) -> None:

@@ -18,12 +18,10 @@ from memory_assets.recall.show import turn_parts
 from memory_assets.requests.questions import GetRequest, ShowRequest
 from memory_assets.serving.answer_lines import page_note, record_lines
 from memory_assets.serving.tool_answers import answer_tool
-from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.conftest import LOGIN, REPORTS, Asked
 from memory_assets_tests.recall.worked import Call, Worked, shell
 from memory_assets_tests.sweep import sweep
 
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
 TURN = f"session::{REPORTS}::turn::0"
 SUBAGENT = "b41c07e"
 Place = tuple[str | None, int]

@@ -16,7 +16,7 @@ from memory_assets.recall.search.answer import Answer
 from memory_assets.recall.search.excerpts import lists_calls
 from memory_assets.requests.search import KINDS, SearchRequest
 from memory_assets.settings import load_settings
-from memory_assets.stores.under_way.ingest import IndexedProjects, ingesting
+from memory_assets.stores.under_way import IndexedProjects, ingesting
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.sweep import sweep

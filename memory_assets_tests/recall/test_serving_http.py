@@ -23,15 +23,11 @@ from memory_assets.recall import Memory
 from memory_assets.serving import http_api, timed_requests
 from memory_assets.serving.http_api import build_app, openapi_document
 from memory_assets.serving.http_server import MAX_TARGET, bind, server_of
+from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings, load_settings
 from memory_assets_tests.command_line import run_here
-from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.conftest import LOCAL, REPORTS, TOKEN, TURN, Asked
 from memory_assets_tests.sweep import sweep
-
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-TURN = f"session::{REPORTS}::turn::2"
-TOKEN = "a-token-of-the-tests-alone"
-LOCAL = "http://127.0.0.1:8765"
 
 
 def _client(settings: Settings, **given: Any) -> TestClient:
@@ -158,13 +154,17 @@ def test_nothing_can_be_changed(client: TestClient) -> None:
         ({"Origin": "http://127.0.0.1:3000"}, 403),
         ({"Origin": "https://example.org"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}, 403),
     ],
 )
 def test_only_our_own_names_and_pages_are_served(
-    client: TestClient, headers: dict[str, str], status: int
+    asked: Asked, client: TestClient, headers: dict[str, str], status: int
 ) -> None:
-    """A page elsewhere cannot reach us under a name of its own (DNS rebinding)."""
+    """A page elsewhere cannot reach us under a name of its own (DNS rebinding), neither the API nor
+    the pages."""
     assert client.get("/status", headers=headers).status_code == status
+    with TestClient(build_site(asked.settings), base_url=LOCAL) as pages:
+        assert pages.get("/page/health", headers=headers).status_code == status
 
 
 def test_with_a_token_nothing_is_told_without_it(asked: Asked) -> None:

@@ -35,11 +35,9 @@ from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.tool_answers import PAGE_CHARACTERS
 from memory_assets.settings import Settings, load_settings
 from memory_assets_tests.cli.terminal import Terminal
-from memory_assets_tests.recall.conftest import HARBOR, Asked
+from memory_assets_tests.recall.conftest import HARBOR, REPORTS, TURN, Asked
 from memory_assets_tests.sweep import sweep
 
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-TURN = f"session::{REPORTS}::turn::2"
 NAMES = (
     "recall",
     "timeline",
@@ -116,31 +114,24 @@ def test_the_tools_say_what_they_do_to_the_world() -> None:
         ("find_by_concept", "observations", {"concept": "what-changed"}),
         ("find_by_type", "observations", {"type": "change"}),
         ("find_by_file", "observations", {"file_path": "harbor/reports/"}),
+        ("get_context_timeline", "", {"anchor": "3d0f6a52:2", "depth_before": 1}),
     ],
 )
 def test_tools_of_older_designs_are_taken_and_not_listed(
     asked: Asked, older: str, kind: str, given: dict[str, Any]
 ) -> None:
-    """Each stands for `recall` of a kind."""
+    """Each stands for `recall` of a kind, or for `timeline`, with the older names of arguments."""
     told = ask(asked.settings, older, **given)
     assert older not in NAMES and not told.is_error, told.content
-    same = ask(asked.settings, "recall", kind=kind, **given).structured_content
-    assert told.structured_content["hits"] == same["hits"] and same["hits"]
-
-
-def test_the_timeline_has_an_older_name(asked: Asked) -> None:
-    """With the older names of its arguments."""
-    given = {"anchor": "3d0f6a52:2", "depth_before": 1, "depth_after": 0}
-    told = ask(asked.settings, "get_context_timeline", **given).structured_content
-    assert (
-        told["sessions"]
-        == (ask(asked.settings, "timeline", **given).structured_content["sessions"])
-    )
+    name, key, more = ("recall", "hits", {"kind": kind}) if kind else ("timeline", "sessions", {})
+    same = ask(asked.settings, name, **more, **given).structured_content
+    assert told.structured_content[key] == same[key] and same[key]
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> None:
-    """With the keys that the tool's output schema promises; recalled text in its frame."""
+    """With the keys that the tool's output schema promises; recalled text in its frame, and names
+    of projects that people use."""
     result = ask(asked.settings, name, **CALLS[name])
     (schema,) = [tool.output_schema for tool in tool_definitions() if tool.name == name]
     assert not result.is_error
@@ -149,21 +140,7 @@ def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> Non
     if name != "status":
         assert text.startswith(FRAME_OPENING) and text.count(FRAME_CLOSING) == 1
         assert result.structured_content["frame"].startswith(FRAME_OPENING)
-
-
-@sweep(
-    "name, given",
-    [
-        *CALLS.items(),
-        ("recall", {"query": "daily report", "project": "harbor-api"}),
-        *(("ask", {"verb": verb, "target": "gh"}) for verb in ("sessions", "how", "usage")),
-    ],
-)
-def test_an_agent_reads_names_of_projects_that_people_use(
-    asked: Asked, name: str, given: dict[str, Any]
-) -> None:
-    """The keys of partitions are for programs."""
-    assert HARBOR not in ask(asked.settings, name, **given).content[0].text
+    assert HARBOR not in text
 
 
 def test_hits_are_short_and_name_what_get_gives_in_full(asked: Asked) -> None:
@@ -190,12 +167,19 @@ def test_a_verb_is_answered_as_the_command_of_its_name(asked: Asked, verb: str) 
     assert not result.is_error, result.content[0].text
     answer, text = result.structured_content, result.content[0].text
     assert text.startswith(FRAME_OPENING) or "Nothing found" in text
+    assert HARBOR not in text, "the key of a partition is for programs"
     key = {"blame": "turns", "restore": "text", "friction": "errors", "how": "commands"}
     assert key.get(verb, {"sessions": "sessions", "usage": "groups"}.get(verb, "")) in answer
     if verb == "how":
         whole = ask(asked.settings, "get", ids=[answer["commands"][0]["turn_id"]])
         assert not whole.is_error and len(answer["commands"][0]["turn_id"]) < 20
         assert ask(asked.settings, "how", tool="gh").structured_content["commands"]
+
+
+def test_a_day_of_which_nothing_is_on_record_is_said(asked: Asked) -> None:
+    """Instead of an empty frame."""
+    text = ask(asked.settings, "timeline", anchor="2001-02-03").content[0].text
+    assert "Nothing on " in text and "the first day after is 2026-01-08" in " ".join(text.split())
 
 
 def test_prompts_and_sessions_are_offered(asked: Asked) -> None:

@@ -20,11 +20,8 @@ from memory_assets.serving.pages import session_page
 from memory_assets.serving.pages.prose import diff_lines, prose
 from memory_assets.serving.pages.site import build_site
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
-from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked
+from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LOGIN, LONG, REPORTS, Asked
 from memory_assets_tests.redacted_sessions import redacted
-
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
 
 
 def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
@@ -298,5 +295,5 @@ def test_a_session_without_a_summary_is_shown(copied: Callable[..., Memory]) -> 
         text = client.get(f"/page/session/{REPORTS}").text
         assert 'id="turn-0"' in text and "<dt>Changed</dt>" not in text
         assert 'id="turn-0"' in client.get(f"/page/export/{REPORTS}").text
-        AgentMemory(memory.settings).answer(PinRequest.given("http", {"id": REPORTS}))
+        AgentMemory(memory.settings).answer(PinRequest.from_values("http", {"id": REPORTS}))
         assert "<dt>Pinned</dt>" in client.get(f"/page/session/{REPORTS}").text

@@ -20,11 +20,8 @@ from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import OBSERVATIONS, SESSION_COMMITS, TABLES, TURN_CHUNKS
-from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.conftest import REPORTS, TURN, Asked
 from memory_assets_tests.sweep import sweep
-
-REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-TURN = f"session::{REPORTS}::turn::2"
 
 
 def _ids(found: Timeline) -> list[str]:
@@ -118,12 +115,12 @@ def test_without_an_anchor_it_is_the_newest_day_with_something(asked: Asked) -> 
 def test_before_without_an_anchor_counts_from_now(asked: Asked, count: int) -> None:
     """The last items of all, whatever the day, and also as many as are usual; an interface's own
     default is no wish."""
-    found = timeline(asked.memory, TimelineRequest.given("cli", {"--before": str(count)}))
+    found = timeline(asked.memory, TimelineRequest.from_values("cli", {"--before": str(count)}))
     assert _ids(found) == _everything(asked)[-count:]
-    assert TimelineRequest.given("mcp", {"before": None}, before=count).anchor is None
-    assert TimelineRequest.given("mcp", {"before": count}, before=count).anchor == "now"
-    assert TimelineRequest.given("mcp", {"depth_before": count}).anchor == "now"
-    none = timeline(asked.memory, TimelineRequest.given("http", {"before": "2h"}))
+    assert TimelineRequest.from_values("mcp", {"before": None}, before=count).anchor is None
+    assert TimelineRequest.from_values("mcp", {"before": count}, before=count).anchor == "now"
+    assert TimelineRequest.from_values("mcp", {"depth_before": count}).anchor == "now"
+    none = timeline(asked.memory, TimelineRequest.from_values("http", {"before": "2h"}))
     assert none.sessions == ()
 
 

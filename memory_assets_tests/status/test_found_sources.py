@@ -306,6 +306,30 @@ def test_a_session_is_of_one_agent(tmp_path: Path) -> None:
     assert (cline.agent, notes[-1].agent) == ("cline", "kilo")
 
 
+def test_a_session_moved_to_an_agent_that_writes_alike_stays_the_one_on_record(
+    tmp_path: Path,
+) -> None:
+    """OpenClaw writes Pi's lines: moved to its folder, or copied, it is the session that it was."""
+    pi, openclaw = tmp_path / "pi", tmp_path / "openclaw"
+    moved = openclaw / "agents" / "main" / "sessions" / f"{ONE}.jsonl"
+    header = {"type": "session", "version": 3, "id": ONE, "cwd": "/srv/one"}
+    path = pi / "sessions" / "--srv-one--" / f"2026-06-01T08-00-00-000Z_{ONE}.jsonl"
+    write_lines(path, [header | {"timestamp": "2026-06-01T08:00:00Z"}])
+    notes: list[Unlisted] = []
+    roots: Roots = {"pi": (pi,), "openclaw": (openclaw,)}
+    [before] = find_all([], roots, Remembered([], {}), notes.append)
+    ids = ("pi", before.project, ONE, "", str(path))
+    row = SourceRow(*ids, before.size, before.mtime_ns, "", "", None)
+    moved.parent.mkdir(parents=True)
+    shutil.copy(path, moved)
+    [both] = find_all([row], roots, Remembered([row], {}), notes.append)
+    path.unlink()
+    [after] = find_all([row], roots, Remembered([row], {}), notes.append)
+    assert set(both.files) == {path, moved}
+    assert (after.agent, after.project, after.path) == ("pi", before.project, moved)
+    assert notes == []
+
+
 FIRST, SECOND = (f"5b5b5b5b-0000-4000-8000-00000000000{number}" for number in (1, 2))
 THREAD = "019e7777-0000-7000-8000-0000000000a1"
 

@@ -59,20 +59,6 @@ def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(catalog
     assert family["p", "s"].records == SOURCE.records
 
 
-def test_a_gone_file_is_noted_once(catalog: Catalog) -> None:
-    """Its row stays, with the moment; only newly gone files count."""
-    catalog.sources.put(SOURCE)
-    catalog.sources.put(replace(SOURCE, project="q"))
-    assert catalog.sources.mark_gone("p", [SOURCE.path, "/t/unknown.jsonl"]) == 1
-    (gone,) = catalog.sources.rows("p")
-    assert gone.gone_at is not None
-    assert catalog.sources.mark_gone("p", [SOURCE.path]) == 0
-    assert catalog.sources.rows("p") == [gone]
-    assert catalog.sources.rows("q")[0].gone_at is None
-    catalog.sources.put(SOURCE)
-    assert catalog.sources.rows("p")[0].gone_at is None
-
-
 def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog) -> None:
     """Its entry at another stage, and other sessions, stay held back."""
     for entry in (HELD, replace(HELD, stage="raw_sessions"), replace(HELD, session_id="t")):
@@ -84,16 +70,6 @@ def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog)
     assert left == {("s", "raw_sessions"), ("t", "redacted_records")}
     assert all(entry.since for entry in catalog.quarantine.entries())
     assert catalog.quarantine.entries("q") == []
-
-
-def test_what_is_adopted_counts_as_gone_until_it_is_found(catalog: Catalog) -> None:
-    """Files and products, all or none."""
-    catalog.adopt([SOURCE], [PRODUCT])
-    assert catalog.sources.rows()[0].gone_at is not None
-    assert len(catalog.products.of_stage("redacted_records")) == 1
-    with pytest.raises(StoreError):
-        catalog.adopt([replace(SOURCE, project="q")], [replace(PRODUCT, rows=object())])  # type: ignore[arg-type]
-    assert catalog.projects() == {"p"}
 
 
 def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog) -> None:

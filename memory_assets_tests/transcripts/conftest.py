@@ -266,7 +266,7 @@ def read(write: Write) -> Read:
         report, path = ReadReport(), write(content, name)
         source = source_of(path, "claude-code" if isinstance(content, bytes) else content.agent)
         records: list[Record] = list(read_session(path, source=source, report=report))
-        assert report.conserved
+        assert report.records == report.kept + report.dropped.total()
         assert [record.seq for record in records] == list(range(len(records)))
         prompts = [record for record in records if record.kind == "prompt"]
         said = [record.text for record in prompts]

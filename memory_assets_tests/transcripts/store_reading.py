@@ -39,7 +39,7 @@ def read(source: Source, report: ReadReport | None = None) -> list[Record]:
     """Return the records of a source."""
     report = report or ReadReport()
     records = list(read_session(source.path, source=source, report=report, end=source.size))
-    assert report.conserved
+    assert report.records == report.kept + report.dropped.total()
     assert (report.bad_line_count, report.pending_bytes) == (0, 0)
     return records
 

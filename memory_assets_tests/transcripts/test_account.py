@@ -62,45 +62,6 @@ def _unexplained(balance: Balance) -> dict[str, int]:
     return {path: tally.bytes for path, tally in balance.unexplained.items()}
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        SENTENCE,
-        f"said: {SENTENCE}",
-        json.dumps({"inner": SENTENCE}),
-        f"{OTHER}\n   12\t{SENTENCE}\n",
-    ],
-    ids=["whole", "joined", "as JSON", "numbered"],
-)
-def test_a_text_is_found_however_the_reader_has_it(made: str) -> None:
-    """What a reader puts before, after or around a text makes no difference."""
-    assert not _balance({"type": "user", "text": SENTENCE}, made).unexplained
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        f"Error: {SENTENCE}",
-        json.dumps({"cmd": SENTENCE, "why": OTHER}),
-        f"<note>{SENTENCE}</note>",
-        f"{SENTENCE}\n\n  {OTHER}",
-    ],
-    ids=["prefixed", "JSON in a text", "between tags", "lines"],
-)
-def test_a_text_is_found_in_parts(written: str) -> None:
-    """A reader may take a text apart, as long as nothing of it is lost."""
-    assert not _balance({"text": written}, SENTENCE, OTHER).unexplained
-    assert _balance({"text": written}).unexplained
-
-
-def test_a_text_that_nobody_took_is_counted_by_its_path_and_version() -> None:
-    """The path has types and roles, and no list indexes."""
-    parsed = {"type": "attachment", "document": [{"role": "user", "source": {"data": SENTENCE}}]}
-    balance = _balance(parsed, OTHER, version="9.1.0")
-    assert _unexplained(balance) == {"attachment.document.user.source.data": len(SENTENCE)}
-    assert balance.unexplained["attachment.document.user.source.data"].versions == {"9.1.0"}
-
-
 @pytest.mark.parametrize("number", [2, 20, 200])
 def test_what_is_cut_off_is_counted_in_bytes(number: int) -> None:
     """A reader that takes half the lines has half the text, and letters are counted in UTF-8."""
@@ -108,37 +69,6 @@ def test_what_is_cut_off_is_counted_in_bytes(number: int) -> None:
     balance = _balance({"text": "\n".join(lines)}, "\n".join(lines[: number // 2]))
     missing = sum(len(line.encode()) + 1 for line in lines[number // 2 :])
     assert abs(balance.missing - missing) <= 1
-
-
-def test_a_short_text_counts_below_keys_that_readers_take_text_from() -> None:
-    """A prompt may be short; other short strings are no text."""
-    balance = _balance({"message": {"content": "Why?"}, "state": "ready", "list": ["a", "b"]})
-    assert _unexplained(balance) == {"message.content": 4}
-
-
-def test_a_declared_place_is_left_out_for_its_reason() -> None:
-    """A row holds for its path and all below, and for no other path that begins alike."""
-    row = LeftOut("x.*.data", "pixels")
-    parsed = {"type": "x", "image": {"data": {"raw": SENTENCE}, "database": OTHER}}
-    balance = _balance(parsed, rows=(row,))
-    assert balance.left_out == {"pixels": len(SENTENCE)}
-    assert _unexplained(balance) == {"x.image.database": len(OTHER)}
-
-
-def test_a_row_for_what_a_tag_encloses_leaves_the_rest() -> None:
-    """The name of a command is left out, and its arguments, which a person typed, are not."""
-    row = LeftOut("user.<command-name>", "the name of a command")
-    text = f"<command-name>/pounce</command-name>\n<command-args>{SENTENCE}</command-args>"
-    balance = _balance({"user": text}, rows=(row,))
-    assert _unexplained(balance) == {"user": len(SENTENCE)}
-    assert not _balance({"user": text}, f"/pounce {SENTENCE}", rows=(row,)).unexplained
-
-
-def test_a_row_may_hold_only_for_texts_that_begin_alike() -> None:
-    """Notices of a program are left out where prompts stand too."""
-    row = LeftOut("content", "a notice", "<notice>")
-    assert not _balance({"content": f"<notice>{OTHER}"}, rows=(row,)).unexplained
-    assert _balance({"content": SENTENCE}, rows=(row,)).unexplained
 
 
 def test_objects_that_another_source_has_are_left_out_by_the_readers_reason() -> None:
@@ -167,21 +97,86 @@ def test_a_text_that_stands_in_a_dropped_object_too_is_left_out_for_the_same_rea
     assert _unexplained(balance) == {"again": len(OTHER)}
 
 
-@sweep("key", ["/home/ann/secret.txt", "0b1e-77aa-99", "käse", "a b", "x.y", "<ann>"])
-def test_keys_that_are_data_are_not_in_a_path(key: str) -> None:
-    """An object with a key that is a file's path, an id or a phrase is a map: none is shown."""
-    changes = {"Makefile": SENTENCE, key: OTHER}
-    assert list(_balance({"changes": changes}).unexplained) == ["changes.*"]
+_DATA = LeftOut("x.*.data", "pixels")
+_NAME = LeftOut("user.<command-name>", "the name of a command")
+_NOTICE = LeftOut("content", "a notice", "<notice>")
+_COMMAND = {
+    "user": f"<command-name>/pounce</command-name>\n<command-args>{SENTENCE}</command-args>"
+}
 
 
-def test_keys_of_a_tools_data_are_shown_to_the_first_one() -> None:
-    """What a tool is given, or a text that is JSON, may have anything for keys below that."""
-    assert list(_balance({"input": {"query": {"salary": SENTENCE}}}).unexplained) == [
-        "input.query.*"
-    ]
-    assert list(_balance({"text": json.dumps({"a": {"salary": SENTENCE}})}).unexplained) == [
-        "text.(json).a.*"
-    ]
+@sweep(
+    "parsed, made, rows, unexplained",
+    [
+        # Whatever a reader puts before, after or around a text.
+        ({"text": SENTENCE}, [f"said: {SENTENCE}"], (), {}),
+        ({"text": SENTENCE}, [json.dumps({"inner": SENTENCE})], (), {}),
+        ({"text": SENTENCE}, [f"{OTHER}\n   12\t{SENTENCE}\n"], (), {}),
+        # A reader may take a text apart.
+        ({"text": f"Error: {SENTENCE}"}, [SENTENCE], (), {}),
+        ({"text": json.dumps({"cmd": SENTENCE, "why": OTHER})}, [SENTENCE, OTHER], (), {}),
+        ({"text": f"<note>{SENTENCE}</note>"}, [SENTENCE], (), {}),
+        ({"text": f"{SENTENCE}\n\n  {OTHER}"}, [SENTENCE, OTHER], (), {}),
+        ({"text": f"{SENTENCE}\n\n  {OTHER}"}, [], (), {"text": len(SENTENCE + OTHER) + 2}),
+        # A path has types and roles, and no list indexes.
+        (
+            {"type": "attachment", "document": [{"role": "user", "source": {"data": SENTENCE}}]},
+            [OTHER],
+            (),
+            {"attachment.document.user.source.data": len(SENTENCE)},
+        ),
+        # A prompt may be short; other short strings are no text.
+        (
+            {"message": {"content": "Why?"}, "state": "ready", "list": ["a", "b"]},
+            [],
+            (),
+            {"message.content": 4},
+        ),
+        # A row holds for its path and all below, for no other path that begins alike, ...
+        (
+            {"type": "x", "image": {"data": {"raw": SENTENCE}, "database": OTHER}},
+            [],
+            (_DATA,),
+            {"x.image.database": len(OTHER)},
+        ),
+        # ... for what a tag encloses alone, ...
+        (_COMMAND, [], (_NAME,), {"user": len(SENTENCE)}),
+        (_COMMAND, [f"/pounce {SENTENCE}"], (_NAME,), {}),
+        # ... or for texts that begin alike.
+        ({"content": f"<notice>{OTHER}"}, [], (_NOTICE,), {}),
+        ({"content": SENTENCE}, [], (_NOTICE,), {"content": len(SENTENCE)}),
+        # An object with a key that is a file's path, an id or a phrase is a map.
+        *(
+            ({"changes": {"Makefile": "x", key: OTHER}}, [], (), {"changes.*": len(OTHER)})
+            for key in ("/home/ann/secret.txt", "0b1e-77aa-99", "käse", "a b", "x.y", "<ann>")
+        ),
+        # What a tool is given, or a text that is JSON, may have anything for keys below the first.
+        (
+            {"input": {"query": {"salary": SENTENCE}}},
+            [],
+            (),
+            {"input.query.*": len(SENTENCE)},
+        ),
+        (
+            {"text": json.dumps({"a": {"salary": SENTENCE}})},
+            [],
+            (),
+            {"text.(json).a.*": len(SENTENCE)},
+        ),
+    ],
+)
+def test_text_is_on_record_or_told_by_its_place(
+    parsed: dict[str, Any],
+    made: list[str],
+    rows: tuple[LeftOut, ...],
+    unexplained: dict[str, int],
+) -> None:
+    """As bytes by path of keys, with the versions that wrote it, unless a row leaves it out."""
+    balance = _balance(parsed, *made, rows=rows, version="9.1.0")
+    assert _unexplained(balance) == unexplained
+    assert all(tally.versions == {"9.1.0"} for tally in balance.unexplained.values())
+    assert set(balance.left_out) <= {row.why for row in rows}
+    assert balance.total >= balance.missing + balance.left_out.total()
 
 
 def test_text_may_come_later_or_have_come_before() -> None:

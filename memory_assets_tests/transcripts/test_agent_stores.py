@@ -4,12 +4,14 @@ what does not stop them."""
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from memory_assets.errors import DamagedTranscript
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts import (
@@ -37,10 +39,20 @@ from memory_assets_tests.transcripts.agent_databases import (
     Kilo,
     OpenCode,
     Store,
+    Zed,
     insert,
 )
 from memory_assets_tests.transcripts.agent_files import (
+    FILES,
+    Aider,
+    Atif,
+    Cline,
+    ClineProgram,
+    GeminiDocument,
     KiloTasks,
+    OpenCodeTree,
+    Roo,
+    SpecStory,
     VsCode,
     VsCodeLog,
 )
@@ -144,6 +156,104 @@ def test_a_change_is_noticed_without_reading_the_session(tmp_path: Path, make: M
     assert found(store) == []
 
 
+@pytest.mark.parametrize("make", FILES, ids=lambda make: make.__name__)
+def test_a_file_is_the_same_however_it_was_saved(tmp_path: Path, make: Make) -> None:
+    """With a byte order mark, with the lines of Windows, and with NULs behind its JSON, which a
+    loss of power leaves."""
+    store = make(tmp_path)
+    store.say(ASKED, SAID)
+    said = told(read(found(store)[0]))
+    for path in (path for path in tmp_path.rglob("*.*") if path.is_file()):
+        content = BOM_UTF8 + path.read_bytes().replace(b"\n", b"\r\n")
+        path.write_bytes(content + b"\0" * 9 * path.suffix.startswith(".json"))
+    assert told(read(found(store)[0])) == said
+
+
+NEW = "The heron watches a lantern drift beneath seven quiet bridges."
+
+
+@sweep(
+    "make, table, old, new",
+    [
+        *((make, "", "[", f'["{NEW}", ') for make in (Cline, Roo, ClineProgram, GeminiDocument)),
+        *((make, "", "[", f'["{NEW}", ') for make in (Atif, VsCode)),
+        *((make, "", "{", f'{{"next": "{NEW}", ') for make in (VsCode, OpenCodeTree, Atif)),
+        *((make, "", "\n", f"\n{NEW}\n") for make in (Aider, SpecStory)),
+        (VsCodeLog, "", "\n", f'\n{{"kind": 9, "k": ["next"], "v": "{NEW}"}}\n'),
+        (Zed, "threads.data", "[", f'["{NEW}", '),
+        (Zed, "threads.data", "{", f'{{"next": "{NEW}", '),
+        (Goose, "messages.content_json", "[", f"{NEW} ["),
+        (Crush, "messages.parts", "[", f"{NEW} ["),
+        (Hermes, "messages.tool_calls", "[", f"{NEW} ["),
+        (OpenCode, "part.data", "{", f"{NEW} {{"),
+    ],
+)
+def test_what_a_newer_version_writes_otherwise_is_told(
+    tmp_path: Path, make: Make, table: str, old: str, new: str
+) -> None:
+    """A text in place of an object, a field or an operation that is not known, what is no JSON: the
+    rest is read, and that something is not is counted."""
+    store = make(tmp_path / f"{store_name(make)}-{len(list(tmp_path.iterdir()))}")
+    store.say(ASKED, SAID)
+    if table:
+        table, column = table.split(".")
+        with closing(store.open()) as database:
+            sql = f"SELECT rowid, CAST({column} AS TEXT) FROM {table}"
+            rows = database.execute(sql).fetchall()
+            rowid, text = next(row for row in reversed(rows) if old in (row[1] or ""))
+            changed = (text.replace(old, new, 1), rowid)
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed)
+            database.commit()
+    else:
+        store.path.write_text(store.path.read_text().replace(old, new, 1))
+    [source] = found(store)
+    report = ReadReport(account=Account(reader_of(source).left_out))
+    assert ("prompt", ASKED) in told(read(source, report))
+    assert report.account is not None
+    assert report.account.balance().unexplained or report.unknown_types
+
+
+def test_a_value_of_another_type_stops_no_other_session(tmp_path: Path) -> None:
+    """What cannot be read is said of its own session."""
+    store = Zed(tmp_path)
+    store.say(ASKED, SAID)
+    store.begin_another()
+    with closing(store.open()) as database:
+        other = database.execute(
+            "SELECT id FROM threads WHERE id != ?", (store.session,)
+        ).fetchone()
+        database.execute("UPDATE threads SET data = 5, data_type = 'zstd' WHERE id = ?", other)
+        database.commit()
+    whole, damaged = sorted(found(store), key=lambda source: source.member != store.session)
+    assert ("prompt", ASKED) in told(read(whole))
+    with pytest.raises(DamagedTranscript, match="cannot be unpacked"):
+        read(damaged)
+
+
+@sweep(
+    "make, table, columns",
+    [
+        (OpenCode, "session", "parent_id title version time_created time_updated revert"),
+        (Crush, "sessions", "parent_session_id title updated_at"),
+        (Goose, "sessions", "name description session_type parent_session_id model_config_json"),
+        (Hermes, "sessions", "model parent_session_id ended_at title input_tokens"),
+        (Zed, "threads", "parent_id folder_paths summary updated_at"),
+    ],
+)
+def test_columns_that_a_version_has_not_are_done_without(
+    tmp_path: Path, make: Make, table: str, columns: str
+) -> None:
+    """All but those with what was said, and the session that said it."""
+    store = make(tmp_path / store_name(make), wal=False)
+    store.say(ASKED, SAID)
+    with closing(store.open()) as database:
+        for column in columns.split():
+            database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        database.commit()
+    [source] = found(store)
+    assert {("prompt", ASKED), ("assistant_text", SAID)} <= set(told(read(source)))
+
+
 def test_a_subagents_run_belongs_to_the_session_above_all(tmp_path: Path) -> None:
     """Over generations; nobody typed what it was asked. Where parents go round in a circle, or are
     missing, nothing hangs."""
@@ -166,22 +276,6 @@ def test_a_subagents_run_belongs_to_the_session_above_all(tmp_path: Path) -> Non
     [child] = (source for source in found(store) if source.member == "ses_child")
     assert "prompt" not in dict(told(read(child)))
     assert [one.text for one in read(child) if one.subtype == "agent-prompt"] == ["Another one"]
-
-
-def test_a_message_that_is_being_written_comes_last(tmp_path: Path) -> None:
-    """As long as nothing was asked after it; then it was broken off."""
-    store = OpenCode(tmp_path)
-    store.say(ASKED, SAID)
-    with closing(store.open()) as database:
-        text = {"type": "text", "text": "It is"}
-        data = {"role": "assistant", "time": {"created": T0 + 90_000}}
-        store.add_message(database, store.session, "msg_zz", T0 + 90_000, data, text)
-        database.commit()
-    [source] = found(store)
-    assert [text for _, text in told(read(source))][-2:] == ["The shop", "It is"]
-    store.turns += 1
-    store.say("Go on", "Yes.")
-    assert [text for _, text in told(read(found(store)[0]))][-2:] == ["Yes.", "The shop"]
 
 
 def test_messages_taken_back_are_kept_with_a_mark(tmp_path: Path) -> None:
@@ -342,7 +436,9 @@ def test_only_rows_of_conversations_are_asked_for(tmp_path: Path) -> None:
             database._connection.set_trace_callback(asked.append)
             members = list(reader.members(database, store.path))
             [source] = found(store)
-            list(reader.member_rows(database, source))
+            facts = reader.facts(database, source)
+            assert facts is not None
+            list(reader.member_rows(database, source, facts))
         assert len(members) == 1
         assert not any(secret in sql for sql in asked)
     assert asked

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.conftest import ClaudeLines, Read, Write
 
 
@@ -179,108 +180,83 @@ def test_an_agents_message_in_flight_does_not_release_it(claude: ClaudeLines, re
     ]
 
 
-def test_a_dequeued_prompt_is_its_user_record(claude: ClaudeLines, read: Read) -> None:
-    """A text sent after the turn ended is told once, by the record with a uuid."""
+def play(steps: str) -> ClaudeLines:
+    """Return a transcript in which a tool is running and these things happen, one after another:
+    what the human does (`types`, `queues`, `takes back`), what becomes of the queue (`remove`,
+    `dequeue`, `attaches`), and `tool`, `result` and `says` of the agent."""
+    claude = ClaudeLines()
     working(claude)
-    claude.queue("enqueue", "and now test")
-    claude.queue("dequeue")
-    sent = claude.user("and now test")
-    found = read(claude)
-    assert found.said == ["start", "and now test"]
-    assert found.prompts[1].record_uuid == sent["uuid"]
-    assert found.report.dropped["queued-duplicate"] == 1
+    for step in steps.split("; "):
+        verb, _, text = step.partition(": ")
+        if verb == "types":
+            claude.user(text)
+        elif verb == "attaches":
+            claude.attachment("queued_command", prompt=text, commandMode="prompt")
+        elif verb == "tool":
+            claude.calls("Bash", "t2", command="ls")
+        elif verb == "result":
+            claude.result("t1", "ok")
+        elif verb == "says":
+            claude.says("as you say")
+        else:
+            operation = {"queues": "enqueue", "takes back": "popAll"}.get(verb, verb)
+            claude.queue(operation, text or None)
+    return claude
 
 
-def test_prompts_sent_together_are_told_once(claude: ClaudeLines, read: Read) -> None:
-    """Several dequeued texts may be joined into one record."""
-    claude.queue("enqueue", "one")
-    claude.queue("enqueue", "two")
-    claude.queue("dequeue")
-    claude.queue("dequeue")
-    claude.user("one\ntwo")
-    assert read(claude).said == ["one\ntwo"]
+@sweep(
+    "steps, said, dropped",
+    [
+        # A text sent after the turn ended is told by its record, several by their one record.
+        ("queues: test; dequeue; types: test", "test", 1),
+        ("queues: one; queues: two; dequeue; dequeue; types: one\ntwo", "one\ntwo", 2),
+        # Programs enqueue every prompt.
+        (
+            "queues: one; dequeue; types: one; says; queues: two; dequeue; types: two; says; "
+            "queues: one; dequeue; types: one; says",
+            "one|two|one",
+            3,
+        ),
+        # From 2.1.101 on an attachment is the queued prompt, also late, where tools run in
+        # parallel, or alone.
+        ("queues: again; remove; result; attaches: again; says", "again", 1),
+        ("queues: again; remove; tool; result; attaches: again", "again", 1),
+        ("attaches: again", "again", 0),
+        # The same text typed again, once the agent has answered, is another prompt.
+        ("queues: stop it; remove; result; says; types: stop it", "stop it|stop it", 0),
+        # What the human pulled back into the editor was never said.
+        ("queues: there?; takes back: there?; types: still there?", "still there?", 0),
+        # A removal means the human's text, though a machine's was queued before it.
+        (f"queues: {TASK}; queues: why?; remove; says; remove", "why?", 0),
+        # A record that names its text takes that one, also one that was never queued.
+        (
+            "queues: first; queues: second; remove: second; remove: of another file; says; "
+            "dequeue: first; types: first",
+            "second|of another file|first",
+            1,
+        ),
+        # What the agent has not taken yet is told last.
+        ("queues: later; queues: sooner; remove; result", "later|sooner", 0),
+        # Older versions write operations without a queue.
+        ("dequeue; remove; takes back: x; types: hello", "hello", 0),
+    ],
+)
+def test_what_was_queued_is_told_once(read: Read, steps: str, said: str, dropped: int) -> None:
+    """Whatever the queue does with it, and whichever other record has it."""
+    found = read(play(steps))
+    assert found.said == ["start", *said.split("|")]
+    assert found.report.dropped["queued-duplicate"] == dropped
 
 
-def test_sdk_sessions_enqueue_every_prompt_and_tell_it_once(
-    claude: ClaudeLines, read: Read
-) -> None:
-    """Enqueue, dequeue, user: one prompt each time."""
-    for text in ("one", "two", "one"):
-        claude.queue("enqueue", text)
-        claude.queue("dequeue")
-        claude.user(text)
-        claude.says("done")
-    assert read(claude).said == ["one", "two", "one"]
-
-
-def test_a_queued_command_attachment_stands_for_the_removed_prompt(
-    claude: ClaudeLines, read: Read
-) -> None:
-    """From 2.1.101 the attachment has the uuid; the queue's record is its double."""
-    working(claude)
-    claude.queue("enqueue", "try again")
-    claude.queue("remove")
-    claude.result("t1", "ok")
-    claude.attachment("queued_command", prompt="try again", commandMode="prompt")
-    claude.says("trying")
-    found = read(claude)
-    assert found.said == ["start", "try again"]
-    assert found.prompts[1].parent_uuid is not None
-
-
-def test_an_attachment_that_comes_late_is_the_double(claude: ClaudeLines, read: Read) -> None:
-    """With tools in parallel the agent's lines may come before the attachment."""
-    working(claude)
-    claude.queue("enqueue", "try again")
-    claude.queue("remove")
-    claude.calls("Bash", "t2", command="ls")
-    claude.result("t2", "ok")
-    claude.attachment("queued_command", prompt="try again", commandMode="prompt")
-    found = read(claude)
-    assert found.said == ["start", "try again"]
-    assert found.report.dropped["queued-duplicate"] == 1
-
-
-def test_an_attachment_alone_is_a_prompt(claude: ClaudeLines, read: Read) -> None:
-    """A queued command without any queue record is read."""
-    working(claude)
-    claude.attachment("queued_command", prompt="try again", commandMode="prompt")
-    assert read(claude).said == ["start", "try again"]
-
-
-def test_a_retyped_prompt_counts_again(claude: ClaudeLines, read: Read) -> None:
-    """Once the agent has answered, the same text typed again is another prompt."""
-    working(claude)
-    claude.queue("enqueue", "remove the server")
-    claude.queue("remove")
-    claude.result("t1", "ok")
-    claude.says("finishing the client first")
-    claude.user("remove the server")
-    assert read(claude).said == ["start", "remove the server", "remove the server"]
-
-
-def test_a_prompt_taken_back_is_none(claude: ClaudeLines, read: Read) -> None:
-    """What the human pulled back into the editor was never said."""
-    working(claude)
-    claude.queue("enqueue", "you good there?")
-    claude.queue("popAll", "you good there?")
-    claude.user("still there?")
-    found = read(claude)
-    assert found.said == ["start", "still there?"]
-    assert found.report.dropped["queued-withdrawn"] == 2
-
-
-def test_humans_go_before_machines(claude: ClaudeLines, read: Read) -> None:
-    """A removal means the human's text, though task notices were queued before it."""
-    working(claude)
-    claude.queue("enqueue", TASK)
-    claude.queue("enqueue", "why that migration?")
-    claude.queue("remove")
-    claude.says("because")
-    claude.queue("remove")
-    found = read(claude)
-    assert found.said == ["start", "why that migration?"]
-    assert found.kinds[-3:] == ["prompt", "assistant_text", "system"]
+def test_what_has_a_record_of_its_own_is_that_record(read: Read) -> None:
+    """With its id, or its place in the tree; what was taken back is counted."""
+    sent = play("queues: test; dequeue")
+    record = sent.user("test")
+    assert read(sent).prompts[1].record_uuid == record["uuid"]
+    attached = play("queues: again; remove; result; attaches: again; says")
+    assert read(attached).prompts[1].parent_uuid is not None
+    back = read(play("queues: there?; takes back: there?; types: still there?"))
+    assert back.report.dropped["queued-withdrawn"] == 2
 
 
 def test_machine_texts_in_the_queue_are_no_prompts(claude: ClaudeLines, read: Read) -> None:
@@ -297,40 +273,6 @@ def test_machine_texts_in_the_queue_are_no_prompts(claude: ClaudeLines, read: Re
     assert found.report.dropped["queued-machine-text"] == 2
     told = [record.subtype for record in found.records if record.kind == "system"]
     assert told == ["task-notification"] * 4
-
-
-def test_a_record_that_names_its_text_takes_that_one(claude: ClaudeLines, read: Read) -> None:
-    """Whichever is next; one that was never queued, as in a file cut short, is a prompt, too."""
-    working(claude)
-    claude.queue("enqueue", "first")
-    claude.queue("enqueue", "second")
-    claude.queue("remove", "second")
-    claude.queue("remove", "of another file")
-    claude.says("as you say")
-    claude.queue("dequeue", "first")
-    claude.user("first")
-    assert read(claude).said == ["start", "second", "of another file", "first"]
-
-
-def test_what_is_still_queued_at_the_end_is_told_last(claude: ClaudeLines, read: Read) -> None:
-    """A text that the agent has not taken yet is a prompt, after all others."""
-    working(claude)
-    claude.queue("enqueue", "later")
-    claude.queue("enqueue", "sooner")
-    claude.queue("remove")
-    claude.result("t1", "ok")
-    assert read(claude).said == ["start", "later", "sooner"]
-
-
-def test_queue_operations_without_a_queue_do_nothing(claude: ClaudeLines, read: Read) -> None:
-    """Older versions write dequeue without enqueue."""
-    claude.queue("dequeue")
-    claude.queue("remove")
-    claude.queue("popAll", "x")
-    claude.user("hello")
-    found = read(claude)
-    assert found.said == ["hello"]
-    assert found.report.dropped["queue-operation"] == 3
 
 
 def test_every_state_of_a_growing_file_gives_the_same_prompts(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.conftest import Builders, CodexLines, Read
 
 PATCH = (
@@ -26,88 +27,58 @@ def output(
     codex.item(kind, call_id=call_id, output=text)
 
 
-def test_each_message_is_told_once(codex: CodexLines, read: Read) -> None:
-    """Of an event and its item one is kept, whoever spoke."""
-    codex.prompt("fix it")
-    codex.says("on it")
-    codex.says("done")
-    codex.prompt("fix it")
-    codex.says("done")
-    found = read(codex)
-    assert [(record.kind, record.text) for record in found.records] == [
-        ("prompt", "fix it"),
-        ("assistant_text", "on it"),
-        ("assistant_text", "done"),
-        ("prompt", "fix it"),
-        ("assistant_text", "done"),
-    ]
-    assert found.report.dropped["doubled-message"] == 5
+def play(codex: CodexLines, steps: str) -> CodexLines:
+    """Write a message for each step: `event` and `item` are a user's, `prompt` both, `shown` and
+    `answer` an agent's, `says` both, `completed` the newer event."""
+    for step in steps.split("; "):
+        verb, _, text = step.partition(": ")
+        content = [{"type": "text", "text": text}]
+        if verb == "prompt":
+            codex.prompt(text)
+        elif verb == "says":
+            codex.says(text)
+        elif verb == "item":
+            codex.user_item(text)
+        elif verb == "answer":
+            codex.item("message", role="assistant", content=content)
+        elif verb == "completed":
+            codex.event("item_completed", item={"type": "UserMessage", "content": content})
+        else:
+            kind = {"event": "user_message", "shown": "agent_message"}.get(verb, verb)
+            codex.event(kind, message=text, info=None)
+    return codex
 
 
-def test_the_order_of_the_doubles_does_not_matter(codex: CodexLines, read: Read) -> None:
-    """Events after their items, with token counts between, are still doubles."""
-    codex.event("user_message", message="fix it")
-    codex.user_item("fix it")
-    codex.item("message", role="assistant", content=[{"type": "output_text", "text": "ok"}])
-    codex.event("token_count", info=None)
-    codex.event("agent_message", message="ok")
-    assert [record.text for record in read(codex).records] == ["fix it", "ok"]
-
-
-def test_the_same_prompt_sent_twice_in_a_row_counts_twice(codex: CodexLines, read: Read) -> None:
-    """A prompt repeated before the agent answered is no double."""
-    codex.prompt("go")
-    codex.event("turn_aborted", reason="interrupted")
-    codex.prompt("go")
-    assert read(codex).said == ["go", "go"]
-
-
-def test_a_message_whose_two_texts_differ_is_the_item(codex: CodexLines, read: Read) -> None:
-    """Plans and citations are wrapped in the item: the item stays."""
-    codex.prompt("plan it")
-    codex.event("agent_message", message="The plan")
-    text = "<proposed_plan>The plan</proposed_plan>"
-    codex.item("message", role="assistant", content=[{"type": "output_text", "text": text}])
-    assert [record.text for record in read(codex).records] == ["plan it", text]
-
-
-def test_an_event_without_item_is_kept(codex: CodexLines, read: Read) -> None:
-    """Text that only the UI was shown is not lost."""
-    codex.prompt("hello")
-    codex.event("agent_message", message="hi")
-    codex.event("task_complete")
-    codex.prompt("and?")
-    assert [record.text for record in read(codex).records] == ["hello", "hi", "and?"]
-
-
-def test_builds_without_user_events_are_read_from_items(codex: CodexLines, read: Read) -> None:
-    """Where no event is ever written, the filtered items are the prompts."""
-    codex.user_item("<environment_context>\n<cwd>/x</cwd>\n</environment_context>")
-    codex.user_item("fix it")
-    codex.item("message", role="assistant", content=[{"type": "output_text", "text": "ok"}])
-    codex.user_item("thanks")
-    found = read(codex)
-    assert found.kinds == ["system", "prompt", "assistant_text", "prompt"]
-    assert found.said == ["fix it", "thanks"]
-
-
-def test_completed_items_are_the_newer_events(codex: CodexLines, read: Read) -> None:
-    """From 2026-08 on `item_completed` carries what the human said."""
-    content = [{"type": "text", "text": "fix it"}]
-    codex.user_item("fix it")
-    codex.event("item_completed", item={"type": "UserMessage", "content": content})
-    codex.event("item_completed", item={"type": "Plan", "text": "1. do"})
-    found = read(codex)
-    assert found.said == ["fix it"]
+@sweep(
+    "steps, told",
+    [
+        # Of an event and its item one is kept, whoever spoke, in whichever order.
+        (
+            "prompt: fix; says: on it; says: done; prompt: fix; says: done",
+            ["fix", "< on it", "< done", "fix", "< done"],
+        ),
+        ("event: fix; item: fix; answer: ok; token_count; shown: ok", ["fix", "< ok"]),
+        # A prompt repeated before the agent answered is no double.
+        ("prompt: go; turn_aborted; prompt: go", ["go", "go"]),
+        # Plans and citations are wrapped in the item, which stays.
+        ("prompt: plan; shown: The plan; answer: <p>The plan</p>", ["plan", "< <p>The plan</p>"]),
+        # What only the UI was shown is not lost.
+        ("prompt: hello; shown: hi; task_complete; prompt: and?", ["hello", "< hi", "and?"]),
+        # Where no event is ever written, the items are the prompts.
+        ("item: fix; answer: ok; item: thanks", ["fix", "< ok", "thanks"]),
+        # From 2026-08 on `item_completed` has what the human said, with or without the older event.
+        ("item: fix; completed: fix", ["fix"]),
+        ("prompt: fix; completed: fix", ["fix"]),
+    ],
+)
+def test_each_message_is_told_once(read: Read, steps: str, told: list[str]) -> None:
+    """Whatever a build writes of it; `<` stands before what the agent said."""
+    codex = CodexLines()
+    codex.meta()
+    found = read(play(codex, steps))
+    marks = {"prompt": "", "assistant_text": "< "}
+    assert [f"{marks[record.kind]}{record.text}" for record in found.records] == told
     assert not found.report.unknown_types
-
-
-def test_both_kinds_of_event_are_one_prompt(codex: CodexLines, read: Read) -> None:
-    """A build that writes the old and the new event tells the prompt once."""
-    codex.prompt("fix it")
-    item = {"type": "UserMessage", "content": [{"type": "text", "text": "fix it"}]}
-    codex.event("item_completed", item=item)
-    assert read(codex).said == ["fix it"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -162,16 +161,6 @@ def test_the_order_is_always_the_same(tmp_path: Path) -> None:
         str(source.path.relative_to(tmp_path)) for source in discover({"claude-code": (tmp_path,)})
     ]
     assert names == sorted(names)
-
-
-def test_ten_thousand_files_are_found_without_being_read(tmp_path: Path) -> None:
-    """Discovery of Claude Code's files reads names, stats and heads only."""
-    for project in range(50):
-        folder = tmp_path / f"-p{project}"
-        folder.mkdir()
-        for session in range(200):
-            os.close(os.open(folder / f"{session}.jsonl", os.O_CREAT | os.O_WRONLY))
-    assert sum(1 for _ in discover({"claude-code": (tmp_path,)})) == 10_000
 
 
 def test_projects_that_a_user_names_are_looked_for_where_they_can_be(tmp_path: Path) -> None:

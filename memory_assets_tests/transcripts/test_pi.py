@@ -11,6 +11,7 @@ import pytest
 from memory_assets.models import ABANDONED, PROGRAM, Record
 from memory_assets.paths import transcript_roots
 from memory_assets.transcripts import Source, discover, read_session
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.conftest import Builders, PiLines, Read
 
 
@@ -294,54 +295,27 @@ def test_a_forked_subagent_does_not_repeat_the_conversation(tmp_path: Path) -> N
     assert [record.text for record in read(of_run)] == ["Task: review"]
 
 
-def branches(tmp_path: Path, *entries: tuple[str, str | None, str, str]) -> list[tuple[str, bool]]:
-    """Return the texts of a session with these entries, and whether each is abandoned."""
-    write(tmp_path / "sessions" / f"{STEM}.jsonl", *entries)
+@sweep(
+    "entries, abandoned",
+    [
+        # The last entry is the end of the branch that counts.
+        (
+            "a1<- SQLite?, a2<-a1 yes, a3<-a2 go on, a4<-a3 done, a5<-a2 no, a6<-a5 JSON",
+            "go on|done",
+        ),
+        # A branch may be taken up again; a first prompt may be said anew.
+        ("a1<- one, b1<- two, b2<-b1 three, b3<-b1 four, b4<-b2 five", "one|four"),
+        # An entry that was lost is no branch.
+        ("a1<- one, a2<-a1 two, a4<-a3 after the gap, a5<-a4 astray, a6<-a4 on", "astray"),
+    ],
+)
+def test_what_was_said_on_an_abandoned_branch_is_marked(
+    tmp_path: Path, entries: str, abandoned: str
+) -> None:
+    """`a2<-a1 yes` is an entry, the one above it, and its text."""
+    lines = [(*entry.partition(" ")[0].split("<-"), entry) for entry in entries.split(", ")]
+    tree = [(own, above or None, "user", entry.split(" ", 1)[1]) for own, above, entry in lines]
+    write(tmp_path / "sessions" / f"{STEM}.jsonl", *tree)
     (source,) = sources(tmp_path)
-    return [(record.text, record.subtype == ABANDONED) for record in read(source)]
-
-
-def test_what_was_said_on_an_abandoned_branch_is_marked(tmp_path: Path) -> None:
-    """The last entry is the end of the branch that counts."""
-    assert branches(
-        tmp_path,
-        ("a1", None, "user", "SQLite or JSON?"),
-        ("a2", "a1", "assistant", "SQLite"),
-        ("a3", "a2", "user", "go with SQLite"),
-        ("a4", "a3", "assistant", "decided on SQLite"),
-        ("a5", "a2", "user", "no, JSON"),
-        ("a6", "a5", "assistant", "decided on JSON"),
-    ) == [
-        ("SQLite or JSON?", False),
-        ("SQLite", False),
-        ("go with SQLite", True),
-        ("decided on SQLite", True),
-        ("no, JSON", False),
-        ("decided on JSON", False),
-    ]
-
-
-def test_a_branch_that_is_taken_up_again_counts(tmp_path: Path) -> None:
-    """Then the other one is abandoned; so is a first prompt that was said anew."""
-    marked = branches(
-        tmp_path,
-        ("a1", None, "user", "one"),
-        ("b1", None, "user", "two"),
-        ("b2", "b1", "user", "three"),
-        ("b3", "b1", "user", "four"),
-        ("b4", "b2", "user", "five"),
-    )
-    assert [text for text, abandoned in marked if abandoned] == ["one", "four"]
-
-
-def test_nothing_before_a_gap_counts_as_abandoned(tmp_path: Path) -> None:
-    """An entry that was lost is no branch."""
-    marked = branches(
-        tmp_path,
-        ("a1", None, "user", "one"),
-        ("a2", "a1", "user", "two"),
-        ("a4", "a3", "user", "after the gap"),
-        ("a5", "a4", "user", "astray"),
-        ("a6", "a4", "user", "on"),
-    )
-    assert [text for text, abandoned in marked if abandoned] == ["astray"]
+    marked = [record.text for record in read(source) if record.subtype == ABANDONED]
+    assert (len(read(source)), "|".join(marked)) == (len(tree), abandoned)

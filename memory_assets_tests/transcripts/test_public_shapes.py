@@ -13,6 +13,7 @@ import pytest
 from memory_assets.transcripts import Account, ReadReport, discover, read_session
 from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.registry import readers_by_agent
+from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcript_files import source_of
 from memory_assets_tests.transcripts.agent_databases import Cursor, OpenCode, insert
 from memory_assets_tests.transcripts.conftest import PiLines, Read
@@ -27,98 +28,80 @@ def _typed(text: str, end: str = "\n") -> str:
     return "".join(f"#### {line}  {end}" for line in text.split("\n")) + end
 
 
-def _asked_in_aider(root: Path, text: str) -> tuple[list[str], list[str]]:
-    """Return a person's prompts in a run of Aider, and what else was sent to the model."""
-    path = root / ".aider.chat.history.md"
-    path.write_text(f"\n# aider chat started at 2026-01-15 13:21:22\n\n{text}", newline="")
-    [source] = discover({"aider": (root,)})
-    records = list(read_session(path, source=source))
-    prompts = [each.text for each in records if each.kind == "prompt"]
-    return prompts, [each.text for each in records if each.subtype == "machine-prompt"]
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_plan_that_aider_hands_to_its_editor_is_nobodys_prompt(tmp_path: Path, end: str) -> None:
-    """Also where the answer has lines like the program's, and the program says something before."""
-    tries = "> The API provider has rate limited you.  \n> Retrying in 0.2 seconds...  \n\n"
-    text = (
-        f"{_typed('Retry the upload.')}{tries}{_ANSWER}\n\n> Tokens: 1k sent, 1k received.  \n\n"
-        f"{_typed(_ANSWER)}Done.\n\n{_typed('Thanks.')}"
-    )
-    prompts, handed = _asked_in_aider(tmp_path, text.replace("\n", end))
-    assert prompts == ["Retry the upload.", "Thanks."]
-    assert [text.split("\n")[0] for text in handed] == ["I will add a retry."]
-
-
-@pytest.mark.parametrize("command", ["/ask", "/architect", "/code"])
-def test_a_command_and_what_aider_repeats_of_it_are_one_prompt(
-    tmp_path: Path, command: str
-) -> None:
-    """A command without a repetition is the person's prompt as it was typed."""
-    repeated = _typed(f"{command} why two?") + _typed("why two?") + "Because.\n\n"
-    prompts, _ = _asked_in_aider(tmp_path, repeated + _typed(f"{command} and now?"))
-    assert prompts == ["why two?", f"{command} and now?"]
-
-
-def test_lines_without_the_programs_blanks_are_a_persons_too(tmp_path: Path) -> None:
-    """As editors and old versions leave them, whatever an answer's line ends in."""
-    text = "#### Retry.\n\nSee foo #### bar  \n\n#### Yes\n\nYes\n\n#### Yes\n\nDone.\n"
-    assert _asked_in_aider(tmp_path, text)[0] == ["Retry.", "Yes", "Yes"]
-
-
-def test_a_person_may_paste_a_part_of_an_answer(tmp_path: Path) -> None:
-    """Only what begins as an answer does is the program's."""
-    pasted = "First `retry.py`.\n\nThen the tests.\nWhy both?"
-    text = f"{_typed('Retry.')}{_ANSWER}\n\n{_typed(pasted)}"
-    assert _asked_in_aider(tmp_path, text)[0] == ["Retry.", pasted]
-
-
-@pytest.mark.parametrize(
-    "thought",
-    [
-        "<think>\nA retry?\n</think>\n\n",
-        "A retry?\n</think>\n\n",
-        "--------------\n► **THINKING**\n\nA retry?\n\n------------\n► **ANSWER**\n\n",
-    ],
+_TRIES = "> The API provider has rate limited you.  \n> Retrying in 0.2 seconds...  \n\n"
+_PASTED = "First `retry.py`.\n\nThen the tests.\nWhy both?"
+_HANDED_OVER = (
+    f"{_typed('Retry the upload.')}{_TRIES}{_ANSWER}\n\n> Tokens: 1k sent, 1k received.  \n\n"
+    f"{_typed(_ANSWER)}Done.\n\n{_typed('Thanks.')}"
 )
-def test_what_a_model_thought_is_no_part_of_its_answer_to_aider(
-    tmp_path: Path, thought: str
-) -> None:
-    """Nor of the plan that is handed on."""
-    text = f"{_typed('Retry the upload.')}{thought}{_ANSWER}\n\n{_typed(_ANSWER)}Done.\n"
-    prompts, handed = _asked_in_aider(tmp_path, text)
-    assert (prompts, len(handed)) == (["Retry the upload."], 1)
-    [source] = discover({"aider": (tmp_path,)})
-    records = read_session(source.path, source=source)
-    assert [each.text for each in records if each.kind == "thinking"] == ["A retry?"]
+_THOUGHTS = (
+    "<think>\nA retry?\n</think>\n\n",
+    "A retry?\n</think>\n\n",
+    "--------------\n► **THINKING**\n\nA retry?\n\n------------\n► **ANSWER**\n\n",
+)
+_MENTIONED = "The parser stops at `</think>` and shows the rest."
+_MARKED = (
+    'Find the "AI" comments below (marked with █) in the code files.\n'
+    "They contain your instructions.\n\npier.py:\n█# AI! Count the boats."
+)
 
 
-def test_an_answer_may_speak_of_the_marks_of_thoughts(tmp_path: Path) -> None:
-    """Only a line that is one ends a thought."""
-    said = "The parser stops at `</think>` and shows the rest."
-    _asked_in_aider(tmp_path, f"{_typed('Where?')}{said}\n")
-    [source] = discover({"aider": (tmp_path,)})
-    records = read_session(source.path, source=source)
-    assert [each.text for each in records if each.kind == "assistant_text"] == [said]
-
-
-@pytest.mark.parametrize(
-    ("typed", "prompts"),
+@sweep(
+    "text, prompts, others",
     [
-        ("Add file to the chat? (Y)es/(N)o/(A)ll/(S)kip all [Yes]: all", []),
-        ("<blank>", []),
+        # A plan that is handed to the editing model is nobody's prompt, also where the answer has
+        # lines like the program's, and the program says something before.
+        (_HANDED_OVER, ["Retry the upload.", "Thanks."], {"machine-prompt": [_ANSWER]}),
         (
-            'Find the "AI" comments below (marked with █) in the code files.\n'
-            "They contain your instructions.\n\npier.py:\n█# AI! Count the boats.",
-            ["pier.py:\n█# AI! Count the boats."],
+            _HANDED_OVER.replace("\n", "\r\n"),
+            ["Retry the upload.", "Thanks."],
+            {"machine-prompt": [_ANSWER]},
         ),
+        # A command and what the program repeats of it are one prompt; one without is as typed.
+        *(
+            (
+                _typed(f"/{name} why two?") + _typed("why two?") + "So.\n\n" + _typed(f"/{name} x"),
+                ["why two?", f"/{name} x"],
+                {},
+            )
+            for name in ("ask", "architect", "code")
+        ),
+        # Editors and old versions leave no blanks behind a line.
+        (
+            "#### Retry.\n\nSee foo #### bar  \n\n#### Yes\n\nYes\n\n#### Yes\n\nDone.\n",
+            ["Retry.", "Yes", "Yes"],
+            {},
+        ),
+        # A person may paste a part of an answer.
+        (f"{_typed('Retry.')}{_ANSWER}\n\n{_typed(_PASTED)}", ["Retry.", _PASTED], {}),
+        # What a model thought is no part of its answer, nor of the plan that is handed on.
+        *(
+            (
+                f"{_typed('Retry.')}{thought}{_ANSWER}\n\n{_typed(_ANSWER)}Done.\n",
+                ["Retry."],
+                {"machine-prompt": [_ANSWER], "thinking": ["A retry?"]},
+            )
+            for thought in _THOUGHTS
+        ),
+        # Only a line that is one ends a thought.
+        (f"{_typed('Where?')}{_MENTIONED}\n", ["Where?"], {"assistant_text": [_MENTIONED]}),
+        # Answers to the program's questions, empty lines, and what it asks where a comment says so.
+        (_typed("Add file to the chat? (Y)es/(N)o/(S)kip all [Yes]: all") + "Yes.\n", [], {}),
+        (_typed("<blank>") + "Yes.\n", [], {}),
+        (_typed(_MARKED) + "Yes.\n", ["pier.py:\n█# AI! Count the boats."], {}),
     ],
 )
-def test_aiders_own_words_are_not_the_persons(
-    tmp_path: Path, typed: str, prompts: list[str]
+def test_a_person_typed_what_aider_did_not(
+    tmp_path: Path, text: str, prompts: list[str], others: dict[str, list[str]]
 ) -> None:
-    """Answers to its questions, empty lines, and what it asks where a comment says `AI!`."""
-    assert _asked_in_aider(tmp_path, _typed(typed) + "Yes.\n")[0] == prompts
+    """`others` are texts by subtype or kind."""
+    path = tmp_path / ".aider.chat.history.md"
+    path.write_text(f"\n# aider chat started at 2026-01-15 13:21:22\n\n{text}", newline="")
+    [source] = discover({"aider": (tmp_path,)})
+    records = list(read_session(path, source=source))
+    assert [each.text for each in records if each.kind == "prompt"] == prompts
+    for name, texts in others.items():
+        assert [each.text for each in records if name in (each.subtype, each.kind)] == texts
 
 
 @pytest.mark.parametrize(

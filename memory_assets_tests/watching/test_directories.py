@@ -13,7 +13,7 @@ from watchdog.observers.inotify import InotifyObserver
 from memory_assets.cli import exit_codes
 from memory_assets.cli.ingesting.watch_command import watch_directories
 from memory_assets.settings import Settings
-from memory_assets.stores.under_way.watcher import present, watching
+from memory_assets.stores.under_way import present_watcher, watching
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.pending import Changes
 
@@ -106,8 +106,8 @@ def test_a_second_watcher_says_who_is_there(
 ) -> None:
     """One a data directory, and that is no error; the state is gone with its process's lock."""
     with watching(tmp_path) as state:
-        known = present(tmp_path)
+        known = present_watcher(tmp_path)
         assert known is not None and known.pid == state.pid
         assert watch_directories(Settings(data_dir=tmp_path)) == exit_codes.FINE
         assert f"process {state.pid}" in capsys.readouterr().out
-    assert present(tmp_path) is None
+    assert present_watcher(tmp_path) is None

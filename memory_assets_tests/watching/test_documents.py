@@ -22,7 +22,7 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.workspace.files import STAGE
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.stores.under_way.watcher import WORKSPACES, present
+from memory_assets.stores.under_way import WORKSPACES, present_watcher
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets.watching.followed import Documents
 from memory_assets.watching.pending import Changes
@@ -191,5 +191,5 @@ def test_a_second_window_says_who_runs_and_its_workspace_is_followed(
     followed.wait_for(lambda: followed.found("crane container") == {"cranes.md"})
     write(tmp_path / "quay", {"cranes.md": "# Cranes\n\nA straddle carrier.\n"})
     followed.wait_for(lambda: followed.found("straddle carrier") == {"cranes.md"})
-    state = present(followed.data_dir, WORKSPACES)
+    state = present_watcher(followed.data_dir, WORKSPACES)
     assert state is not None and state.pid == os.getpid()

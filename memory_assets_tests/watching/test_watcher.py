@@ -25,7 +25,7 @@ from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.under_way.watcher import WatcherState
+from memory_assets.stores.under_way import WatcherState
 from memory_assets.transcripts import readers_by_agent
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.followed import Transcripts

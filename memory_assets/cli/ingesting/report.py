@@ -99,7 +99,7 @@ def print_report(
     ):
         for line in lines:
             console.print(f"{label} {rendering.escaped(with_spoken_projects(line, spoken))}")
-    for line in overview.sample_note(current):
+    for line in overview.sample_note(current, spoken):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if not report["work"] and (current["quarantined"] or current["unlisted"]):
         console.print(f"Nothing changed but what is held back ({report['seconds']} s).")

@@ -31,10 +31,10 @@ from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.scan.on_disk import NO_DIRECTORY, require_directories
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
+from memory_assets.project_names import with_spoken_projects
 from memory_assets.settings import Settings
 from memory_assets.stores.agents.partitions import is_agent_memory
-from memory_assets.stores.under_way import watcher as watcher_presence
-from memory_assets.stores.under_way.watcher import WatcherState
+from memory_assets.stores.under_way import WatcherState, watching
 from memory_assets.stores.workspaces import Workspaces, is_workspace
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.followed import Documents, Followed, Journal, Transcripts
@@ -90,11 +90,12 @@ def watch_directories(settings: Settings) -> int:
     roots = require_directories(components_of(settings))
     with ExitStack() as presence:
         try:
-            state = presence.enter_context(watcher_presence.watching(settings.data_dir))
+            state = presence.enter_context(watching(settings.data_dir))
         except StoreBusy as error:
             console.print(rendering.escaped(f"{error}."))
             return exit_codes.FINE
-        changes, runs, report = Changes(), WatchRuns(settings), _report(console)
+        changes, runs = Changes(), WatchRuns(settings)
+        report = _report(console, runs.components)
         directories = Directories(chain.from_iterable(roots.values()), changes)
         transcripts = Transcripts(runs.components, directories, report)
         documents = Documents(runs.components, changes, report)
@@ -120,7 +121,8 @@ def watch_workspaces(settings: Settings) -> int:
     """Index changes of the workspaces on record until SIGTERM or SIGINT, and return the exit code.
     If another process does so, say which, and return at once: it follows new workspaces, too."""
     console = rendering.open_console()
-    changes, runs, report = Changes(), WatchRuns(settings), _report(console)
+    changes, runs = Changes(), WatchRuns(settings)
+    report = _report(console, runs.components)
     documents = Documents(runs.components, changes, report)
     try:
         state = documents.become_watcher()
@@ -136,8 +138,14 @@ def watch_workspaces(settings: Settings) -> int:
         documents.stop()
 
 
-def _report(console: Console) -> Callable[[str], None]:
-    return lambda line: console.print(rendering.escaped(line))
+def _report(console: Console, components: Components) -> Callable[[str], None]:
+    """Return what prints a line, in which projects have the names that readers are told."""
+
+    def report(line: str) -> None:
+        spoken = components.catalog.spoken_projects()
+        console.print(rendering.escaped(with_spoken_projects(line, spoken)))
+
+    return report
 
 
 def _watcher(

@@ -16,8 +16,9 @@ from shlex import quote
 
 import click
 
-from memory_assets.cli.commands import PATH, command, flag
+from memory_assets.cli.commands import PATH, command, completed, flag
 from memory_assets.cli.installing.other_programs import replace_file, shell_command
+from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.files.shared import locked, replace_text
@@ -36,6 +37,7 @@ _ANY_LINES = re.compile(rb"# >>> (memory [0-9a-f]{8}) >>>\n.*?# <<< \1 <<<\n", r
 @click.argument("root", type=PATH, default=Path(), help="A Git checkout in a workspace.")
 @click.option(
     "--agent",
+    shell_complete=completed(lambda: ("claude-code", "codex", "gemini", "qwen")),
     help="Instead, let this agent (claude, codex, gemini, qwen) begin sessions with "
     "`memory context`.",
 )
@@ -53,7 +55,8 @@ def install_hooks(root: Path, agent: str | None, user: bool, uninstall: bool) ->
     if agent is not None:
         from memory_assets.cli.installing.agent_hooks import change_hook
 
-        click.echo(change_hook(load_settings(), agent, None if user else directory, uninstall))
+        change = change_hook(load_settings(), agent, None if user else directory, uninstall)
+        print_lines([change])
         return
     if user:
         raise ConfigurationError("--user is for --agent; Git's hooks are those of a checkout")
@@ -67,7 +70,7 @@ def install_hooks(root: Path, agent: str | None, user: bool, uninstall: bool) ->
     for path, text in texts.items():
         replace_file(path, text, 0o755)
     done = "no longer indexed after" if uninstall else "indexed after"
-    click.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
+    print_lines([f"{checkout} is {done} a pull or a switch of branch ({hooks})"])
 
 
 def checkouts_with_hooks(data_dir: Path) -> list[Path]:

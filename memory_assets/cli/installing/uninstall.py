@@ -14,8 +14,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import click
-
 from memory_assets.cli.commands import command, flag
 from memory_assets.cli.completion import without_completion
 from memory_assets.cli.installing.agent_hooks import hooked_files, without_hook
@@ -23,6 +21,7 @@ from memory_assets.cli.installing.agent_plugin import is_plugin
 from memory_assets.cli.installing.git_hooks import checkouts_with_hooks, hooks_of
 from memory_assets.cli.installing.init_workspace import files_with_entries
 from memory_assets.cli.installing.other_programs import replace_file
+from memory_assets.cli.printing.rendering import print_lines
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, StoreBusy
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import (
@@ -46,6 +45,12 @@ _WORKING = (
     *("dagster/instance.lock", "rebuild.lock"),
 )
 """Locks of processes that write there."""
+
+
+_REMOVED = (
+    "Removed. The program itself: pip uninstall memory-assets, or delete its checkout.",
+    "Claude Code's plugin, if you installed it: claude plugin uninstall memory",
+)
 
 
 @dataclass
@@ -73,17 +78,14 @@ def uninstall(yes: bool, keep_data: bool) -> None:
     """
     settings = load_settings()
     plan = find_installed(settings, keep_data=keep_data)
-    for line in _lines(plan):
-        click.echo(line)
+    print_lines(_lines(plan))
     if not plan.edited and not plan.removed:
-        click.echo("Nothing is left to remove.")
-        return
-    if not yes:
-        click.echo("Nothing was changed. `memory uninstall --yes` removes all of this.")
-        return
-    remove_installed(settings, plan)
-    click.echo("Removed. The program itself: pip uninstall memory-assets, or delete its checkout.")
-    click.echo("Claude Code's plugin, if you installed it: claude plugin uninstall memory")
+        print_lines(["Nothing is left to remove."])
+    elif not yes:
+        print_lines(["Nothing was changed. `memory uninstall --yes` removes all of this."])
+    else:
+        remove_installed(settings, plan)
+        print_lines(_REMOVED)
 
 
 def find_installed(settings: Settings, *, keep_data: bool = False) -> Installed:
@@ -244,7 +246,8 @@ def _size(path: Path) -> int:
 def _lines(plan: Installed) -> Iterator[str]:
     """Yield what is there, in words."""
     if plan.edited:
-        yield f"{counted(len(plan.edited), 'file')} of other programs lose what was added:"
+        lose = "loses" if len(plan.edited) == 1 else "lose"
+        yield f"{counted(len(plan.edited), 'file')} of other programs {lose} what was added:"
         for path, text in plan.edited.items():
             yield f"  {path}" if text else f"  {path} (nothing else is in it)"
     if plan.removed:

@@ -51,19 +51,17 @@ Ranked = tuple[int, Mapping[str, Any]]
 def terminal_lines(
     memory: Memory,
     answer: Mapping[str, Any],
+    layout: Layout,
     *,
-    width: int,
-    colours: bool,
-    full: bool = False,
     by_time: bool = False,
     now: datetime | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of an answer, at most `width` cells wide, visible and in colour if `colours`;
-    with `full`, the whole text of each hit; ages as of `now`. Hits of one session stand together
-    below the best of them; `by_time`, only those that follow one another."""
+    """Yield the lines of an answer; in a `full` layout, the whole text of each hit; ages as of
+    `now`. Hits of one session stand together below the best of them; `by_time`, only those that
+    follow one another."""
     if answer["weak"]:
-        yield cut_to_width(unsure_note(answer["missing"]), width)
-    view = HitView(memory, answer, width, colours=colours, full=full, now=now)
+        yield cut_to_width(unsure_note(answer["missing"]), layout.width)
+    view = HitView(memory, answer, layout, now)
     for group in by_session(answer["hits"], by_time=by_time):
         for position, ranked in enumerate(group):
             yield from view.lines(ranked, again=position > 0)
@@ -104,23 +102,19 @@ def _session_of(hit: Mapping[str, Any]) -> str:
 
 
 class HitView:
-    """The lines of the hits of one answer, at most `width` cells wide."""
+    """The lines of the hits of one answer; ages as of `now`, by default the present."""
 
     def __init__(
         self,
         memory: Memory,
         answer: Mapping[str, Any],
-        width: int,
-        *,
-        colours: bool,
-        full: bool = False,
+        layout: Layout,
         now: datetime | None = None,
     ) -> None:
         self._now = now or datetime.now(UTC)
         self._answer = answer
-        self._width = Layout(width).room
-        self._colours = colours
-        self._full = full
+        self._layout = layout
+        self._width = layout.room
         self._lake = memory.lake
         rows = [hit["metadata"] for hit in answer["hits"]]
         sessions = [(row["project"], row["session_id"]) for row in rows]
@@ -156,12 +150,12 @@ class HitView:
             weak + self._title(hit, again),
             (age(hit["metadata"].get("timestamp"), self._now), "" if below else shown_id),
             self._place(hit) if not again else "",
-            width=self._width - len(indent),
-            colours=self._colours,
+            self._width - len(indent),
+            self._layout,
         )
         indent += _INDENT
         if below:
-            yield indent + (styled(shown_id, "cyan") if self._colours else shown_id)
+            yield indent + self._layout.styled(shown_id, "cyan")
         if copies := copies_note(hit["metadata"]):
             yield indent + cut_to_width(printable(copies), room)
         most = _FIRST_HITS_LINES[rank - 1] if rank <= len(_FIRST_HITS_LINES) else _LATER_HITS_LINES
@@ -186,17 +180,13 @@ class HitView:
         query = self._answer["query"]
         if self._answer["mode"] != "exact":
             title = self._title(hit, again=False)
-            yield from _body(hit, query, room, most, self._colours, self._full, title)
+            yield from _body(hit, query, room, most, self._layout, title)
             return
         if "record" in hit["metadata"]:
             yield cut_to_width(printable(f"{place_in_turn(hit['metadata'])}:"), room)
         literal = re.compile(r"\s+".join(map(re.escape, query.split())), re.IGNORECASE)
         for line in wrapped(" ".join(printable(hit["text"]).split()), room)[:_EXACT_LINES]:
-            yield (
-                literal.sub(lambda match: styled(match[0], "marked"), line)
-                if self._colours
-                else line
-            )
+            yield literal.sub(lambda match: self._layout.styled(match[0], "marked"), line)
 
     def _title(self, hit: Mapping[str, Any], again: bool) -> str:
         if "file_path" in (row := hit["metadata"]):
@@ -236,7 +226,7 @@ def _shown_id(hit: Mapping[str, Any], short: Mapping[str, str]) -> str:
 
 
 def _head(
-    rank: str, title: str, facts: tuple[str, str], place: str, *, width: int, colours: bool
+    rank: str, title: str, facts: tuple[str, str], place: str, width: int, layout: Layout
 ) -> str:
     """Return the first line of a hit; place and age are left out where they leave the title no
     room."""
@@ -246,10 +236,8 @@ def _head(
         room = width - len(rank) - cells(facts_text) - 2
         if room >= _LEAST_TITLE:
             break
-    title = cut_to_width(title, max(room, 1))
-    if not colours:
-        return f"{rank}{title}  {facts_text}"
-    return f"{rank}{styled(title, 'bold')}  {styled(facts_text, 'cyan')}"
+    title = layout.styled(cut_to_width(title, max(room, 1)), "bold")
+    return f"{rank}{title}  {layout.styled(facts_text, 'cyan')}"
 
 
 def _body(
@@ -257,8 +245,7 @@ def _body(
     query: str,
     room: int,
     most: int,
-    colours: bool,
-    full: bool,
+    layout: Layout,
     shown_title: str,
 ) -> Iterator[str]:
     """Yield the text that answers: whole, or the stretch of it that fits a few lines, nothing if it
@@ -274,12 +261,13 @@ def _body(
     if prompt_text is title:
         prompt += len(text[prompt:]) - len(text[prompt:].lstrip(".:;… \n"))
     answering = excerpt(text, query, most * (room - 8), prompt, printable(hit["beside"]))
+    full = layout.full
     paragraphs = without_markdown(text).splitlines() if full else [without_markdown(answering)]
     lines = [line for paragraph in paragraphs for line in wrapped(paragraph, room)]
     if not full and lines == [shown_title]:
         return
     for line in lines if full else lines[:most]:
-        yield _marked(line, query) if colours else line
+        yield _marked(line, query) if layout.colours else line
     if full:
         yield ""
 

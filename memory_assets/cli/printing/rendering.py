@@ -14,6 +14,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from shutil import get_terminal_size
 from threading import Timer
 from typing import TYPE_CHECKING, Any, TextIO
@@ -87,22 +88,28 @@ def write_json(value: object) -> None:
 
 
 def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
-    """Print lines without invisible characters; a terminal shows ids and warnings in colour, and
-    what is said beside an answer wrapped at words."""
+    """Print lines without invisible characters; a terminal shows them wrapped at words, with ids
+    and warnings in colour."""
     stream = sys.stderr if stderr else sys.stdout
-    if stderr and stream.isatty():
+    if stream.isatty():
         lines = _wrapped(lines)
     write_lines(displayed_lines(lines, stream), stream)
+
+
+def print_unwrapped(lines: Iterable[str]) -> None:
+    """Print lines that are copied, or are the text of a file, as `print_lines` does, unwrapped."""
+    write_lines(displayed_lines(lines, sys.stdout), sys.stdout)
 
 
 def _wrapped(lines: Iterable[str]) -> Iterator[str]:
     from textwrap import TextWrapper
 
     width = max(get_terminal_size().columns, _LEAST_WIDTH) - 1
-    wrapper = TextWrapper(width, subsequent_indent="  ", replace_whitespace=False)
+    wrapper = TextWrapper(width, replace_whitespace=False)
     wrapper.break_long_words = wrapper.break_on_hyphens = False
-    for line in lines:
-        yield from wrapper.wrap(printable(line)) or [""]
+    for line in chain.from_iterable(printable(text).split("\n") for text in lines):
+        wrapper.subsequent_indent = " " * (len(line) - len(line.lstrip()) + 2)
+        yield from wrapper.wrap(line) or [""]
 
 
 def displayed_lines(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
@@ -177,7 +184,7 @@ def print_recalled(
         shown = map(printable, lines)
         write_lines((frame.notice, *shown, frame.closing), sys.stdout)
     else:
-        write_lines(displayed_lines(lines, sys.stdout), sys.stdout)
+        print_unwrapped(lines)
     print_lines(notes, stderr=True)
 
 

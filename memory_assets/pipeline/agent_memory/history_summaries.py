@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.errors import NotFound
@@ -23,6 +24,7 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import SUMMARY_HEAD
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
@@ -57,16 +59,11 @@ SUMMARISED_HISTORY = DerivedTable(
 
 def summarise_history(components: Components, partition: str) -> StageReport:
     """Summarize the new windows of the conversations that changed, and return the report."""
+    make = partial(_summarize_conversation, components)
     with components.project_lock(partition):
-        replaced: list[HistorySummary] = []
-        report = derive_table(
-            components,
-            partition,
-            SUMMARISED_HISTORY,
-            make=lambda source: _summarize_conversation(components, source, replaced),
-        )
-        if replaced:
-            components.journal.compact()
+        report = derive_table(components, partition, SUMMARISED_HISTORY, make=make)
+        if has_journal(components.data_dir):
+            components.journal.erase_replaced_texts()
     return report
 
 
@@ -82,51 +79,51 @@ def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
         yield begin, len(times)
 
 
-def _summarize_conversation(
-    components: Components, source: Product, replaced: list[HistorySummary]
-) -> Made:
+def _summarize_conversation(components: Components, source: Product) -> Made:
     turns: list[AgentTurn] = []
     with suppress(NotFound):  # only the summaries of the conversation are left
         turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
     present_ids = {turn.id for turn in turns}
-    kept = _summaries_of_cut_turns(components, source, present_ids, replaced)
+    kept = _summaries_of_cut_turns(components, source, present_ids)
     counted = [replace(row, cut_turns=len({*row.message_ids} - present_ids)) for row in kept]
     return [*counted, *_new_summaries(components, _turns_after(turns, kept), kept)], {}
 
 
 def _summaries_of_cut_turns(
-    components: Components, source: Product, present_ids: Set[str], replaced: list[HistorySummary]
+    components: Components, source: Product, present_ids: Set[str]
 ) -> list[HistorySummary]:
-    """Return the summaries of a conversation that the journal keeps, redacted under the present
-    rules and with all known secrets; changed ones are stored there and added to `replaced`.
-    `present_ids`: the ids of the turns that were not cut."""
-    journal = components.journal
-    kept = journal.cut_turns.summaries(source.session_id)
-    if not kept and journal.cut_turns.count(source.session_id):
-        kept = _adopt_from_0_3_0(components, source, present_ids)
+    """Return the summaries of a conversation up to the last one that names a cut turn, redacted
+    under the present rules and with all known secrets; changed ones are stored in the journal.
+    `present_ids`: the ids of the turns that were not cut. They are in the lake alone where a worker
+    derives a shard, and where version 0.3.0 cut the turns; from there they go to the journal."""
+    cut = components.journal.cut_turns if has_journal(components.data_dir) else None
+    kept = cut.summaries(source.session_id) if cut is not None else []
+    if not kept and (cut is None or cut.count(source.session_id)):
+        kept = _in_lake(components, source, present_ids)
+        if cut is not None:
+            cut.keep(kept)
     if not kept:
         return []
     known = frozenset(components.catalog.known_secrets.rules())
     redactor = components.redactor.session(source.session_id, known)
     redacted = [redact_composed(redactor, row) for row in kept]
-    if changed := [row for row, old in zip(redacted, kept, strict=True) if row != old]:
-        journal.cut_turns.keep(changed)
-        replaced += changed
+    changed = [row for row, old in zip(redacted, kept, strict=True) if row != old]
+    if changed and cut is not None:
+        with components.journal.replacing_texts():
+            cut.keep(changed)
     return redacted
 
 
-def _adopt_from_0_3_0(
+def _in_lake(
     components: Components, source: Product, present_ids: Set[str]
 ) -> list[HistorySummary]:
-    """Copy the summaries of a conversation, up to the last one that names a cut turn, from the lake
-    to the journal, where version 0.3.0 did not keep them, and return them."""
+    """Return the summaries of a conversation in the lake, up to the last one that names a cut
+    turn."""
     rows: list[HistorySummary] = []
     with suppress(NotFound):
         rows = components.lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
     naming = [number for number, row in enumerate(rows, 1) if {*row.message_ids} - present_ids]
-    kept = rows[: max(naming, default=0)]
-    components.journal.cut_turns.keep(kept)
-    return kept
+    return rows[: max(naming, default=0)]
 
 
 def _turns_after(

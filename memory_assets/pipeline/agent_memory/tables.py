@@ -7,11 +7,10 @@ texts are redacted again and replaced there, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
 from memory_assets.agent_memory_models import MemoryChange
 from memory_assets.chunking import content_hash
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
@@ -52,7 +51,6 @@ def make_history(components: Components, partition: str) -> StageReport:
     journal, project = components.journal, project_in(partition)
     version, rules = made_with(components), components.ruleset_version
     before = components.catalog.products.of_project(AGENT_HISTORY.name, partition)
-    replaced: list[ConversationTurn] = []
 
     def make(source: Product) -> Made:
         turns = [turn for turn in journal.turns(source.session_id) if turn.project == project]
@@ -60,22 +58,22 @@ def make_history(components: Components, partition: str) -> StageReport:
             redact = redaction_for(components, source.session_id).redact
             redacted = [replace(turn, text=redact(turn.text)) for turn in turns]
             changed = [turn for turn, old in zip(redacted, turns, strict=True) if turn != old]
-            journal.replace_turns(changed)
-            replaced.extend(changed)
+            if changed:
+                with journal.replacing_texts():
+                    journal.replace_turns(changed)
             turns = redacted
         facts: ProductFacts = {"agent": AGENT, "journal": source.output_hash}
         if cut := journal.cut_turns.count(source.session_id):
             facts["retained_blocks"] = cut
         return (row_of_turn(turn, content_hash(turn.text), rules) for turn in turns), facts
 
-    return _export(components, partition, HISTORY, make, replaced)
+    return _export(components, partition, HISTORY, make)
 
 
 def make_memories(components: Components, partition: str) -> StageReport:
     """Export the memories that changed, and return the report."""
     journal, rules = components.journal, components.ruleset_version
     redact = redaction_for(components, EVERYWHERE).redact
-    replaced: list[StoredMemory] = []
 
     def make(source: Product) -> Made:
         (memory,) = journal.memories({"memory_id": f"{MEMORY_HEAD}{source.session_id}"})
@@ -87,12 +85,12 @@ def make_memories(components: Components, partition: str) -> StageReport:
             also=tuple(map(redact, memory.also)),
         )
         if redacted != memory:
-            journal.put_memories([redacted])
-            replaced.append(redacted)
+            with journal.replacing_texts():
+                journal.put_memories([redacted])
         row = row_of_memory(redacted, content_hash(redacted.text), rules)
         return [row], {"agent": AGENT, "memory_type": row.type}
 
-    return _export(components, partition, MEMORIES, make, replaced)
+    return _export(components, partition, MEMORIES, make)
 
 
 def make_trail(components: Components, partition: str) -> StageReport:
@@ -140,16 +138,13 @@ def _export(
     partition: str,
     derived: DerivedTable,
     make: Callable[[Product], Made],
-    replaced: Iterable[object] = (),
 ) -> StageReport:
-    """Copy the journal, bring a table up to date with it, and return the report. `make` adds rows
-    that it replaces in the journal to `replaced`."""
+    """Copy the journal, bring a table up to date with it, and return the report."""
     with components.project_lock(partition):
         sources = _journal_products(components, partition, derived)
         components.journal.keep_copy()
         report = derive_table(components, partition, derived, make=make, sources=sources)
-        if any(True for _ in replaced):
-            components.journal.compact()
+        components.journal.erase_replaced_texts()
     return report
 
 

@@ -58,7 +58,8 @@ def status_report(components: Components, current: Mapping[str, Any]) -> str:
     ]
     rules = overview.redactions_by_rule(components.catalog)
     checks = overview.last_checks(components.data_dir)
-    return overview.report({**current, "unlisted": unlisted}, rules, checks)
+    spoken = components.catalog.spoken_projects()
+    return overview.report({**current, "unlisted": unlisted}, rules, checks, spoken)
 
 
 def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[str, Verdict]:

@@ -124,6 +124,11 @@ class _CollectionWriter:
             or (known := products.get(session.session_id)) is None
             or known.input_hash != expected_input_hash(self._components, session)
         ]
+        vanished = sorted(products.keys() - {session.session_id for session in sessions})
+        # First: should this end in between, and the former rows come back, they count as not
+        # indexed.
+        stale = products.keys() & {*(session.session_id for session in changed), *vanished}
+        self._catalog.products.outdate(*((stage, project, name) for name in sorted(stale)))
         self._load_row_hashes(changed)
         for session in changed:
             product = products.get(session.session_id)
@@ -131,7 +136,7 @@ class _CollectionWriter:
                 self._remove(product)
             self._write(session)
         self._flush()
-        for session_id in sorted(products.keys() - {session.session_id for session in sessions}):
+        for session_id in vanished:
             self._remove(products[session_id])
             self._catalog.products.drop(stage, project, session_id)
             self._report.removed += 1
@@ -223,9 +228,7 @@ class _CollectionWriter:
             self._flush()
 
     def _remove(self, product: Product) -> None:
-        """Delete the rows of a session from the collection that they are in. Its product is
-        outdated before, as in the keyword index."""
-        self._catalog.products.outdate((self._index.stage, self._project, product.session_id))
+        """Delete the rows of a session from the collection that they are in."""
         collection = self._collection(product.facts["collection"])
         where = rows_of_session(self._project, product.session_id)
         collection.delete(sorted(collection.ids(where)))

@@ -227,8 +227,7 @@ def _remove(
     kinds: Sequence[str],
 ) -> int:
     """Remove the rows and the products of sessions; return the number of rows. The products are
-    outdated before: should this end in between, and the same rows be made again, they count as not
-    indexed."""
+    outdated before, as in `_Batch.write`."""
     catalog, sessions = components.catalog, sorted(selected)
     products = [(stage_of(kind), *session) for kind in kinds for session in sessions]
     catalog.products.outdate(*products)
@@ -303,17 +302,20 @@ class _Batch:
                 self.write()
 
     def write(self) -> None:
-        """Write the queued sessions, then note their products."""
+        """Write the queued sessions, then note their products. Those before are outdated first:
+        should this end in between, and the former rows come back, they count as not indexed."""
         if not self._queued:
             return
+        products = [product for *_, product in self._queued]
+        stored = self._components.catalog.products
+        stored.outdate(*((made.stage, made.project, made.session_id) for made in products))
         with self._index.one_transaction():
             for kind, agent, session, product in self._queued:
                 where = (kind, self._project, product.session_id, agent)
                 self._index.write(*where, session.kept, session.new, session.embedder_id)
                 self.changed.add(product.session_id)
                 self.rows_written += len(session.new)
-        products = [product for *_, product in self._queued]
-        self._components.catalog.products.put(*products, run_id=self._components.run_id)
+        stored.put(*products, run_id=self._components.run_id)
         self.products += products
         self._queued.clear()
         self._rows_queued = 0

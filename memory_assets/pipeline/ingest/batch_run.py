@@ -26,7 +26,7 @@ from memory_assets.stores.runs.events import (
     Materialization,
     Metadata,
 )
-from memory_assets.stores.under_way.ingest import IndexedProjects, ingesting
+from memory_assets.stores.under_way import IndexedProjects, ingesting
 from memory_assets.transcripts import Source
 
 _STORE_SECONDS = 1.0

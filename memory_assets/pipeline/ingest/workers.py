@@ -172,7 +172,7 @@ def _redact_and_cut(components: Components, session: SessionFiles) -> Results:
     """Redact a session and cut it into turns."""
     results = precompute_redaction(components, session)
     ((redaction, _),) = results.values()
-    if components.sessions.holds(redaction.records):
+    if components.sessions.has(redaction.records):
         results |= _derive_session(components, redaction.records, _TURN_TABLES)
     return results
 

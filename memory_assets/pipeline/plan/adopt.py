@@ -63,9 +63,10 @@ def adopt_archive(components: Components) -> int:
                 products.append(product)
                 removed = read_removed_records(footer.get(REMOVED_RECORDS, ""))
                 sources += _source_rows(components.identity, product, rows, removed)
-    catalog.adopt(sources, products)
-    for session_id, known_values in known:
-        catalog.known_secrets.add(session_id, known_values)
+    with catalog.transaction():  # else a catalogue with the sessions alone would stay so
+        catalog.adopt(sources, products)
+        for session_id, known_values in known:
+            catalog.known_secrets.add(session_id, known_values)
     return len(known)
 
 

@@ -40,7 +40,7 @@ from memory_assets.pipeline.redact.redacted_records import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, sessions_to_check
-from memory_assets.pipeline.stage.quarantine import held_sessions
+from memory_assets.pipeline.stage.quarantine import held_sessions, release_mended
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
 from memory_assets.pipeline.tables.derive import DueProducts, expected_input
@@ -107,6 +107,7 @@ def plan_each(
     discard_older_index(components)
     on_record = components.catalog.projects()
     forget_lost_rows(components, on_record)
+    release_mended(components.catalog)
     held_back: dict[str, list[Quarantined]] = {}
     for entry in components.catalog.quarantine.entries():
         held_back.setdefault(entry.project, []).append(entry)
@@ -375,9 +376,12 @@ def plan_outdated(components: Components) -> Iterator[ProjectPlan]:
 
 def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
     """Yield the partitions of agents' memory that have work to do, sorted. Without a journal
-    nothing is opened. A damaged journal is replaced by its copy."""
+    nothing is opened. A damaged journal is replaced by its copy; what a killed process left of
+    replaced texts is erased."""
     if recover_damaged(components.data_dir / FILE_NAME):
         components.opened.pop("journal", None)
+    if has_journal(components.data_dir):
+        components.journal.erase_replaced_texts()
     partitions = partitions_with_agent_memory(components)
     if partitions:
         forget_lost_store(components)

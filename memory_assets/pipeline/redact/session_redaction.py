@@ -28,10 +28,10 @@ from memory_assets.pipeline.ownership.repeated_prompts import asked_by
 from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
 from memory_assets.pipeline.redact.stored_rows import (
     ROW_DTYPE,
-    Kept,
     RecordHashes,
     SessionState,
     StoredRows,
+    UnchangedRow,
     hash_of_values,
 )
 from memory_assets.pipeline.stage.components import Components
@@ -63,7 +63,7 @@ class FirstPass:
     """A record after the first pass: redacted, or a stored row that is reused; its hash (0: it was
     not read from a file), and the audit entries of its earlier redactions."""
 
-    redacted: RecordRedaction | Kept
+    redacted: RecordRedaction | UnchangedRow
     record: int = 0
     traces: Traces = ()
 
@@ -100,7 +100,7 @@ class SessionRedaction:
         self._rules: Counter[str] = Counter()
         self._rows: list[tuple[int, int]] = []
         self._revealing: set[int] = set()
-        self._kept = 0
+        self._unchanged = 0
 
     def rewind(self) -> None:
         """Reset the counts, but keep the secrets found, before the files are read a second time."""
@@ -109,7 +109,7 @@ class SessionRedaction:
     def read(self, row: SourceRow) -> Iterator[FirstPass]:
         """Yield the records of a file after the first pass."""
         source = source_of(row)
-        read = self.components.read_records.take(row)
+        read = self.components.read_records.pop(row)
         report = read.report if read is not None else ReadReport()
         records: Iterable[Record] = (
             read.records
@@ -126,7 +126,7 @@ class SessionRedaction:
 
     def _redacted(self, record: Record) -> FirstPass:
         number, stored = self._hashes.of(record), self._stored
-        kept = stored.kept(number, record) if stored is not None else None
+        kept = stored.unchanged(number, record) if stored is not None else None
         if kept is None:
             return FirstPass(self._first(record, number, self._shown_anew), number)
         if stored is not None and stored.reveals(number):
@@ -170,29 +170,31 @@ class SessionRedaction:
         key = self.components.install_key
         if hash_of_values(key, self._shown_before.items()) != stored.state.shown:
             return False
-        return not (self._shown_anew and stored.hold(SessionValues(self._shown_anew)))
+        return not (self._shown_anew and stored.contain(SessionValues(self._shown_anew)))
 
     def _finished_records(
         self, first_pass: Iterable[FirstPass]
     ) -> Iterator[RedactedRecord | Stored]:
         """Yield the records after the second pass; reused rows in Arrow."""
-        for is_kept, run in groupby(first_pass, lambda record: isinstance(record.redacted, Kept)):
-            if not is_kept:
+        for is_unchanged, run in groupby(
+            first_pass, lambda record: isinstance(record.redacted, UnchangedRow)
+        ):
+            if not is_unchanged:
                 for first in run:
                     yield self._finished(first)
                 continue
-            rows: list[Kept] = []
+            rows: list[UnchangedRow] = []
             for first in run:
-                assert isinstance(first.redacted, Kept)
+                assert isinstance(first.redacted, UnchangedRow)
                 rows.append(first.redacted)
-                self._count_kept(first, first.redacted)
+                self._count_unchanged(first, first.redacted)
             assert self._stored is not None
             yield self._stored.rows(rows)
 
-    def _count_kept(self, first: FirstPass, kept: Kept) -> None:
+    def _count_unchanged(self, first: FirstPass, kept: UnchangedRow) -> None:
         assert self._stored is not None
         stored = self._stored
-        self._kept += 1
+        self._unchanged += 1
         self._count(first, stored.traces(kept), stored.personal(kept), stored.is_prompt(kept))
 
     def _count(self, first: FirstPass, traces: Traces, personal: int, is_prompt: bool) -> None:
@@ -251,7 +253,9 @@ class SessionRedaction:
             "known_values": json.dumps(dict(sorted(self._values.items()))),
         }
         audit = arrow_rows(REDACTION_AUDIT, self._audit, footer=audit_footer)
-        lineage = self._stored.lineage if self._stored and self._kept >= self._stored.count else ""
+        lineage = (
+            self._stored.lineage if self._stored and self._unchanged >= self._stored.count else ""
+        )
         facts: ProductFacts = {**self._facts(), "lineage": lineage or written.output_hash}
         redaction = Redaction(
             product_of(REDACTED_RECORDS, *key, written, about, facts, records.nbytes),
@@ -259,10 +263,10 @@ class SessionRedaction:
             0,
             secrets,
             self._state(written.output_hash, audit.facts.output_hash).to_json(),
-            self._kept,
+            self._unchanged,
         )
         if is_held:
-            self.components.sessions.hold(redaction.records, rows, records.nbytes)
+            self.components.sessions.add(redaction.records, rows, records.nbytes)
         return redaction, {
             REDACTED_RECORDS: replace(records, footer=footer),
             REDACTION_AUDIT: audit,

@@ -129,7 +129,7 @@ _PLACE = ("seq", "byte_start", "byte_end")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class UnchangedRow:
     """A stored row that is reused: its number, and the present place of its record."""
 
     row: int
@@ -193,33 +193,33 @@ class StoredRows:
         stored = cls(state, table, entries, records.facts.get("lineage") or "")
         return stored if stored._ends[-1] == len(entries) else None
 
-    def kept(self, number: int, record: Record) -> Kept | None:
+    def unchanged(self, number: int, record: Record) -> UnchangedRow | None:
         """Return the row of a record with this hash, if there is one."""
         row = self._row_of.get(number)
         if row is None:
             return None
-        return Kept(row, (record.seq, record.byte_start, record.byte_end))
+        return UnchangedRow(row, (record.seq, record.byte_start, record.byte_end))
 
     def reveals(self, number: int) -> bool:
         """Whether the record with this hash was the first to show a secret."""
         return number in self._revealing
 
-    def is_prompt(self, kept: Kept) -> bool:
+    def is_prompt(self, kept: UnchangedRow) -> bool:
         """Whether the row is that of a prompt."""
         return bool(self._prompts[kept.row])
 
-    def personal(self, kept: Kept) -> int:
+    def personal(self, kept: UnchangedRow) -> int:
         """Return the number of redactions of personal data in the row."""
         return int(self.state.rows["personal"][kept.row])
 
-    def traces(self, kept: Kept) -> tuple[AppliedRedaction, ...]:
+    def traces(self, kept: UnchangedRow) -> tuple[AppliedRedaction, ...]:
         """Return the audit entries of a record."""
         begin = self._ends[kept.row - 1] if kept.row else 0
         entries = self._audit[begin : self._ends[kept.row]]
         seq = kept.place[0]
         return tuple(entry if entry.seq == seq else replace(entry, seq=seq) for entry in entries)
 
-    def rows(self, kept: Sequence[Kept]) -> Stored:
+    def rows(self, kept: Sequence[UnchangedRow]) -> Stored:
         """Return rows that follow each other, in Arrow."""
         numbers = [kept_row.row for kept_row in kept]
         first, last = numbers[0], numbers[-1]
@@ -235,7 +235,7 @@ class StoredRows:
                 table = table.set_column(column, field, values.cast(field.type))
         return Stored(table)
 
-    def hold(self, values: SessionValues) -> bool:
+    def contain(self, values: SessionValues) -> bool:
         """Whether one of these secrets occurs in any of the rows."""
         if not values.are_sought():
             return False

@@ -259,7 +259,7 @@ def read_facts(components: Components, source: Source) -> SourceRow:
     )
     if reading.records is not None:
         report.passed_over.clear()
-        components.read_records.keep(row, FileRecords(reading.records, report))
+        components.read_records.add(row, FileRecords(reading.records, report))
     return row
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
+from memory_assets import __version__
 from memory_assets.errors import (
     BusyTranscript,
     DamagedFile,
@@ -29,6 +30,7 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT,
 from memory_assets.stores.workspaces import is_workspace
 
 _PERMANENT_REMEDY = "it is tried again when its file, the rules or the code change"
+_FAILED_IN = f"version {__version__} failed"
 
 
 def hold_back(
@@ -48,8 +50,15 @@ def hold_back(
     reason, remedy = safe_reason(error), remedy_for(error)
     if remedy == _PERMANENT_REMEDY:
         command = "index" if is_workspace(project) else "ingest"
-        remedy = f"{remedy}; `memory {command} --full` tries it now"
+        remedy = f"{remedy} ({_FAILED_IN}); `memory {command} --full` tries it now"
     catalog.quarantine.hold(Quarantined(project, session_id, stage, until, reason, remedy=remedy))
+
+
+def release_mended(catalog: Catalog) -> None:
+    """Release what failed for a fault of another version of this program: it may be mended."""
+    for entry in catalog.quarantine.entries():
+        if entry.remedy.startswith(_PERMANENT_REMEDY) and _FAILED_IN not in entry.remedy:
+            catalog.quarantine.release(entry.project, entry.session_id, entry.stage)
 
 
 def may_pass(error: Exception) -> bool:

@@ -4,7 +4,7 @@ once; and a cache of session records for the stages that follow redaction.
 These stages read the same sessions one after the other, so the records of one project are kept in
 memory, up to a limit, by the output hash of the session's product. Beyond the limit only the last
 used session is kept, so that one large growing session is not read by each stage. Redaction adds
-its new records (`hold`). Checks do not use the cache; they read the files.
+its new records (`add`). Checks do not use the cache; they read the files.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SessionCache:
         """Output hash of the session that is kept though the limit is reached."""
         self._bytes = 0
 
-    def hold(self, source: Product, rows: Iterable[RedactedRecord | Stored], size: int) -> None:
+    def add(self, source: Product, rows: Iterable[RedactedRecord | Stored], size: int) -> None:
         """Keep the records of a session that was just redacted, if there is room; `size` is that
         of their Arrow tables in bytes."""
         self._switch_project(source.project)
@@ -72,7 +72,7 @@ class SessionCache:
         )
         self._records[source.output_hash] = _cut_outputs(whole)
 
-    def holds(self, source: Product) -> bool:
+    def has(self, source: Product) -> bool:
         """Whether the records of a session are kept."""
         return source.output_hash in self._records
 
@@ -192,12 +192,12 @@ class ReadRecords:
         """Whether a file of `size` bytes may be kept."""
         return size <= self._left
 
-    def keep(self, row: SourceRow, file: FileRecords) -> None:
+    def add(self, row: SourceRow, file: FileRecords) -> None:
         """Keep the records of a file in the state that its row of the ledger describes."""
         self._left -= row.size
         self._files[_state(row)] = file
 
-    def take(self, row: SourceRow) -> FileRecords | None:
+    def pop(self, row: SourceRow) -> FileRecords | None:
         """Return the records of a file in the state of `row`, and keep them no longer; None if
         they were not kept."""
         file = self._files.pop(_state(row), None)

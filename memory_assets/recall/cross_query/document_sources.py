@@ -93,7 +93,7 @@ def document_source(memory: Searchable, request: CrossQueryRequest) -> DocumentS
             raise ConfigurationError(_NONE_TO_READ) from error
         raise
     names += [WORKSPACE] if indexed else []
-    none = "there is none besides ours; `memory index ROOT` makes documents one"
+    none = "only ours are there; `memory index ROOT` adds documents"
     there = f"there are: {', '.join(names)}" if names else none
     if not memory.vectors.holds_others:
         there += (

@@ -50,7 +50,7 @@ _FEWEST_DIGITS = 7
 _MOST_COMMITS = 40
 _MOST_LIVE = 12
 _MOST_TURNS = 20
-_AROUND = timedelta(days=14)
+_BEFORE = timedelta(days=14)
 UNPROVEN = "commits without a proven session"
 _UNCOMMITTED = "this line is not committed yet"
 _LINKED = {
@@ -183,7 +183,7 @@ def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> di
         notes.append(f"{UNPROVEN}: {len(unexplained)} of {len(commits)}")
     turns: list[dict[str, Any]] = []
     if not any(commit["sessions"] for commit in commits):
-        turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)
+        turns = _turns_that_changed(memory, inside, repository)
     if not turns and not commits and _UNCOMMITTED not in notes:
         raise NotFound(f"no turn in memory changed {target}, and git has no commit of it")
     return _blame_as_json(target, kind, repository, commits, turns, notes)
@@ -202,7 +202,7 @@ def _commits_with_sessions(
         known = repository.commit(sha) if repository is not None else None
         if not rows and known is not None and repository is not None and live < _MOST_LIVE:
             live += 1
-            rows = attribute_new_commit(memory, known, repository, _AROUND)
+            rows = _attributed_now(memory, known, repository)
         sessions = [_attributed(memory, row) for row in _uncontested_best(rows)]
         subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
         times = (row["committed_at"] for row in rows if row["committed_at"])
@@ -288,8 +288,8 @@ _MOST_FILES = 12
 _CLOCK = timedelta(minutes=5)
 
 
-def turns_that_changed(
-    memory: Stores, path: str, repository: Repository | None, most: int
+def _turns_that_changed(
+    memory: Stores, path: str, repository: Repository | None
 ) -> list[dict[str, Any]]:
     """Return the turns that wrote `path` (relative to the repository's root), newest first: turns
     of projects in this repository, or, if there are none, of other projects that wrote a path with
@@ -311,7 +311,7 @@ def turns_that_changed(
         if (written := _written_path(lake, row, path))
     ]
     changes.sort(key=lambda change: change["timestamp"] or "", reverse=True)
-    return changes[:most]
+    return changes[:_MOST_TURNS]
 
 
 def touching_turns(
@@ -362,13 +362,13 @@ def _written_path(lake: Lake, row: dict[str, Any], path: str) -> str:
     return ""
 
 
-def attribute_new_commit(
-    memory: Stores, commit: RepositoryCommit, repository: Repository, around: timedelta
+def _attributed_now(
+    memory: Stores, commit: RepositoryCommit, repository: Repository
 ) -> list[dict[str, Any]]:
     """Return the attributions of one commit, as rows of session_commits: to sessions that touched
-    its files at most `around` before it was written."""
+    its files at most `_BEFORE` before it was written."""
     attributions = []
-    for project, session_id in _sessions_of(memory, commit, repository, around):
+    for project, session_id in _sessions_of(memory, commit, repository):
         session = whole_session(memory, project, session_id)
         if session is None:
             continue
@@ -398,7 +398,7 @@ def attribute_new_commit(
 
 
 def _sessions_of(
-    memory: Stores, commit: RepositoryCommit, repository: Repository, around: timedelta
+    memory: Stores, commit: RepositoryCommit, repository: Repository
 ) -> list[tuple[str, str]]:
     """Return the sessions of this repository that touched the commit's files in time, latest
     first."""
@@ -406,7 +406,7 @@ def _sessions_of(
     projects = projects_in(memory.lake, repository)
     for row in touching_turns(memory.lake, projects, commit.files[:_MOST_FILES]):
         at: datetime | None = row["timestamp"]
-        if at and commit.authored_at - around <= at <= commit.authored_at + _CLOCK:
+        if at and commit.authored_at - _BEFORE <= at <= commit.authored_at + _CLOCK:
             key = (row["project"], row["session_id"])
             latest[key] = max(at, latest.get(key, at))
     return sorted(latest, key=lambda key: latest[key], reverse=True)[:_MOST_SESSIONS]

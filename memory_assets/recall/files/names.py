@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from memory_assets.chunking import file_matches
@@ -13,6 +13,7 @@ from memory_assets.recall.names import comma_list
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 
+_LISTED = 5
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 
 
@@ -47,8 +48,14 @@ def only_file(name: str, paths: Mapping[str, str]) -> str | None:
     """
     matching = sorted({full for path, full in paths.items() if file_matches(path, name)})
     if len(matching) > 1:
-        raise ConfigurationError(f"{name} can mean {comma_list(matching)}; give one of them")
+        raise several_files(name, matching)
     return matching[0] if matching else None
+
+
+def several_files(name: str, paths: Collection[str]) -> ConfigurationError:
+    """Return the error for a name that several files have."""
+    listed = comma_list(paths, _LISTED)
+    return ConfigurationError(f"{name} can mean {listed}; give more of its path")
 
 
 def touched_files(lake: Lake, projects: Sequence[str], name: str) -> dict[str, str]:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow.compute as pc
 
 from memory_assets.chunking import file_matches
-from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.errors import NotFound
 from memory_assets.models import RedactedRecord
 from memory_assets.path_spelling import as_compared, one_spelling
 from memory_assets.paths import on_this_machine
-from memory_assets.recall.files.names import is_absolute
-from memory_assets.recall.names import comma_list, resolve_session
+from memory_assets.recall.files.names import is_absolute, several_files
+from memory_assets.recall.names import resolve_session
 from memory_assets.recall.rows import UNTIMED
 from memory_assets.requests.questions import RestoreRequest
 from memory_assets.requests.times import spoken_time
@@ -45,7 +45,7 @@ def restore(memory: Stores, request: RestoreRequest, directory: Path) -> dict[st
     A relative path is one of `directory` if a session touched that, else the end of a path.
 
     Raises:
-        ConfigurationError: several files are called so; lists them.
+        ConfigurationError: several files are called so; lists some of them.
         NotFound: no session wrote or read it, or not by then.
     """
     by_file = _events_by_file(memory, _as_recorded(request.file))
@@ -107,9 +107,7 @@ def _only_match(name: str, files: Iterable[str], directory: Path) -> str:
     if here in matches:
         return matches[here]
     if len(matches) > 1:
-        raise ConfigurationError(
-            f"{name} can mean {comma_list(matches.values())}; give one of them"
-        )
+        raise several_files(name, matches.values())
     if not matches:
         raise NotFound(f"no session wrote or read a file {name}, as far as is on record")
     return next(iter(matches.values()))

@@ -26,7 +26,7 @@ from memory_assets.requests.search import EXACT_KINDS, SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.lake.rows import rows_from_arrow, texts_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
-from memory_assets.stores.under_way.ingest import under_way
+from memory_assets.stores.under_way import ingest_under_way
 
 if TYPE_CHECKING:
     from memory_assets.settings import Settings
@@ -100,7 +100,7 @@ def find_exact(
             break
     kinds = tuple(kind for kind in request.kinds if kind in EXACT_KINDS)
     coverage = coverages(memory.catalog, kinds)[0]
-    progress = under_way(memory.data_dir)
+    progress = ingest_under_way(memory.data_dir)
     coverage = replace(coverage, indexed=coverage.rows, ingest=str(progress) if progress else "")
     return Answer(
         str(request.literal),

@@ -35,7 +35,7 @@ from memory_assets.recall.search.later import with_later
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.keyword_index import files as keyword_files
-from memory_assets.stores.under_way.ingest import under_way
+from memory_assets.stores.under_way import ingest_under_way
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
@@ -76,7 +76,7 @@ class Searcher:
         answer = self._answer(request)
         if answer.weak or not answer.hits:
             answer = replace(answer, machine=self._count_left_out(request))
-        progress = under_way(self._stores.data_dir)
+        progress = ingest_under_way(self._stores.data_dir)
         if progress is None:
             return answer
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))

@@ -55,7 +55,7 @@ def activity(
     Raises:
         NotFound: there is no keyword index, from which times are read.
     """
-    corpus = memory.corpus("sessions")
+    corpus = memory.searcher.corpus("sessions")
     roots, hidden = memory.catalog.sources.project_roots(), memory.hidden.all()
     first, end = since.timestamp() if since else 0, until.timestamp() if until else math.inf
     activities: dict[str, ProjectActivity] = {}

@@ -30,7 +30,7 @@ from memory_assets.stores.lake.schemas import (
     TURN_CHUNKS,
     USER_PROMPTS,
 )
-from memory_assets.stores.under_way.ingest import under_way
+from memory_assets.stores.under_way import ingest_under_way
 
 if TYPE_CHECKING:
     from memory_assets.recall.searchable import Searchable
@@ -80,7 +80,7 @@ def list_sessions(memory: Searchable, request: SessionsRequest) -> dict[str, Any
         "machine": of_programs,
         "hidden": len(matching) - len(passing),
         "in_memory": asdict(SessionCounts.of(sessions)),
-        "ingest": str(under_way(memory.data_dir) or ""),
+        "ingest": str(ingest_under_way(memory.data_dir) or ""),
         "sessions": [
             {**_session_as_json(memory, row), "pinned": pinned.get(_pin_key(row), [])}
             for row in listed[: request.n]

@@ -41,7 +41,8 @@ def heat_map(
     there is of `noun`; with `address`, each day with something leads to one."""
     monday = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
     shown = {day: count for day, count in counts.items() if monday <= day <= last}
-    label = f"{sum(shown.values())} {noun} on {len(shown)} days, {monday} to {last}"
+    days = counted(len(shown), "day")
+    label = f"{_amount(sum(shown.values()), noun)} on {days}, {monday} to {last}"
     parts = [*_months(monday), *_names(), *_squares(shown, monday, last, noun, address)]
     parts += _scale(_TOP + 7 * _STEP + _SIDE // 2, max(shown.values(), default=0), f"{noun} a day")
     return _image(label, _TOP + 8 * _STEP + _SIDE // 2, parts, leads=address is not None)
@@ -51,12 +52,12 @@ def hours_of_week(counts: Counter[tuple[int, int]], noun: str) -> Markup:
     """Return counts by weekday (0: Monday) and hour as a table, a cell darker the more there is of
     `noun`: its number is read, and shown where the mouse is."""
     most = max(counts.values(), default=0) or 1
-    cell = Markup('<td class="heat-{}" title="{} {}, {} {}:00"><span class="unseen">{}</span></td>')
+    cell = Markup('<td class="heat-{}" title="{}, {} {}:00"><span class="unseen">{}</span></td>')
     rows = [
         Markup('<tr><th scope="row">{}</th>{}</tr>').format(
             day_abbr[day],
             Markup("").join(
-                cell.format(_level(count, most), count, noun, day_abbr[day], hour, count)
+                cell.format(_level(count, most), _amount(count, noun), day_abbr[day], hour, count)
                 for hour in range(24)
                 for count in [counts[day, hour]]
             ),
@@ -110,10 +111,10 @@ def stacked_weeks(counts: Mapping[str, Counter[date]], last: date, unit: str) ->
             parts.append(
                 Markup(
                     '<rect class="level-{}" x="{}" y="{:.1f}" width="{}" height="{:.1f}">'
-                    "<title>{}: {:,.0f} {}, week of {}</title></rect>"
+                    "<title>{}: {}, week of {}</title></rect>"
                 ).format(
                     *(level, _LEFT + number * _STEP, top, _SIDE, max(height, 0.5)),
-                    *(name or "(not said)", weeks[start], unit, start),
+                    *(name or "(not said)", _amount(round(weeks[start]), unit), start),
                 )
             )
     label = f"{in_all:,.0f} {unit} from the week of {monday} on, at most {most:,.0f} in one"
@@ -204,6 +205,11 @@ def _scale(y: int, most: int, unit: str) -> Iterator[Markup]:
     )
 
 
+def _amount(count: int, unit: str) -> str:
+    """Return a count of `unit`, which is a plural."""
+    return counted(count, unit.removesuffix("s"))
+
+
 def _label(x: int, y: int, text: str) -> Markup:
     return Markup('<text x="{}" y="{}">{}</text>').format(x, y, text)
 
@@ -225,7 +231,7 @@ def _squares(
         week, row = divmod((day - monday).days, 7)
         count = shown.get(day, 0)
         level = _level(count, most)
-        number = counted(count, noun.removesuffix("s"))
+        number = _amount(count, noun)
         square = Markup(
             '<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2">'
             "<title>{} on {}</title></rect>"

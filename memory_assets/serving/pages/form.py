@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from starlette.requests import Request
+
 from memory_assets.errors import ConfigurationError, MemoryAssetsError
 from memory_assets.requests.arguments import Argument, Arguments, declared
 from memory_assets.requests.times import parse_time
@@ -45,16 +47,28 @@ def given_arguments(query: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def form_errors(shown: dict[str, Any]) -> Iterator[None]:
-    """Catch errors of a form that was filled in wrongly, and put their message (`problem`, "" if
-    there was none) and the page's HTTP `status` into `shown`. Errors of the server are raised."""
-    shown |= {"problem": "", "status": 200}
+def filled_form(
+    memory: Memory, request: Request, question: type[Arguments]
+) -> Iterator[dict[str, Any]]:
+    """Yield what a page shows of its form, to which the block adds the `answer`: the `given`
+    arguments, the form's `fields`, and those that are `filtered` by.
+
+    An error of what was filled in becomes the `problem` and the page's HTTP `status`; errors of the
+    server are raised.
+    """
+    given = given_arguments(request.query_params)
+    shown: dict[str, Any] = {
+        "given": given,
+        "fields": fields(question, request.query_params, listed_values(memory)),
+        "filtered": [f"{name} {value}" for name, value in given.items() if name not in ("q", "n")],
+        **{"answer": None, "problem": "", "status": 200},
+    }
     try:
-        yield
+        yield shown
     except MemoryAssetsError as error:
         if (status := status_of(error)[0]) >= 500:
             raise
-        shown |= {"problem": str(error), "status": status}
+        shown.update(problem=str(error), status=status)
 
 
 def listed_values(memory: Memory) -> dict[str, list[tuple[str, str]]]:
@@ -79,12 +93,12 @@ def listed_values(memory: Memory) -> dict[str, list[tuple[str, str]]]:
 def fields(
     request: type[Arguments],
     query: Mapping[str, str],
-    listed: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+    listed: Mapping[str, Sequence[tuple[str, str]]],
 ) -> list[Field]:
     """Return the fields of a request's form with the values of a query, in order; `listed` are
     values to choose from by the argument's name."""
     return [
-        _field(argument, name, query.get(name, ""), (listed or {}).get(name, ()))
+        _field(argument, name, query.get(name, ""), listed.get(name, ()))
         for argument in declared(request)
         if (name := argument.name_at("http")) is not None
     ]

@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory_assets.http.access import token_of
-from memory_assets.serving.http_server import TOO_MANY, WrongTokens
+from memory_assets.serving.http_server import TOO_MANY, WrongTokens, body_of
 from memory_assets.serving.pages.rendering import page
 
 LOGIN_PATH = "/page/login"
@@ -78,11 +78,9 @@ class SignIn:
         return cookie
 
     async def _signed_in(self, request: Request, token: str) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > _MOST_BYTES:
-                return _form(request, 413, "That is too long to be a token.")
+        body = await body_of(request, _MOST_BYTES)
+        if body is None:
+            return _form(request, 413, "That is too long to be a token.")
         form = parse_qs(body.decode("utf-8", "replace"))
         if not _same("".join(form.get("token", [])).strip(), token):
             if await self._wrong.add():

@@ -26,9 +26,9 @@ from memory_assets.serving.pages.charts import (
     sparkline,
     stacked_weeks,
 )
-from memory_assets.serving.pages.form import fields, form_errors, given_arguments, listed_values
+from memory_assets.serving.pages.form import filled_form
 from memory_assets.serving.pages.project_pages import last_day
-from memory_assets.serving.pages.rendering import lineage_links, page
+from memory_assets.serving.pages.rendering import of_memory, page
 from memory_assets.serving.pages.search_page import newest_listed
 from memory_assets.status import (
     chroma_notes,
@@ -71,13 +71,14 @@ def overview_part(memory: Memory, request: Request) -> Response:
 
 def _overview(memory: Memory, request: Request) -> dict[str, Any]:
     """Return the values of the overview for the time in its form."""
-    arguments = given_arguments(request.query_params)
-    time_range = {name: value for name, value in arguments.items() if name in _TIME_FIELDS}
-    shown: dict[str, Any] = {"empty": False}
-    with form_errors(shown):
-        shown |= _overview_of_time(memory, UsageRequest.given("http", time_range), time_range)
-    all_fields = fields(UsageRequest, request.query_params)
-    return {**shown, "between": [field for field in all_fields if field.name in _TIME_FIELDS]}
+    with filled_form(memory, request, UsageRequest) as shown:
+        shown["empty"] = False
+        given = shown["given"]
+        time_range = {name: given[name] for name in _TIME_FIELDS if name in given}
+        usage_request = UsageRequest.from_values("http", time_range)
+        shown.update(_overview_of_time(memory, usage_request, time_range))
+    between = [field for field in shown["fields"] if field.name in _TIME_FIELDS]
+    return {**shown, "between": between}
 
 
 def _overview_of_time(
@@ -125,7 +126,7 @@ def _newest_of_type(
     memory: Memory, kind: str, time_range: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     arguments = {"in": "observations", "type": kind, "sort": "date", **time_range}
-    request = SearchRequest.given("http", arguments)
+    request = SearchRequest.from_values("http", arguments)
     hits = memory.search(request).to_dict()["hits"][:_NOTED]
     return [{**hit, "address": f"/page/session/{quote(hit['id'])}"} for hit in hits]
 
@@ -154,15 +155,11 @@ _MOST_OF_EACH = 10
 def usage_page(memory: Memory, request: Request) -> Response:
     """Return tokens, prices and time: of the days as a chart, and in a table for the group that is
     asked for, else by model, by project and by session."""
-    arguments = given_arguments(request.query_params)
-    most = _MOST if "by" in arguments else _MOST_OF_EACH
-    shown: dict[str, Any] = {"answer": None, "most": most}
-    with form_errors(shown):
-        usage_request = UsageRequest.given("http", arguments)
-        shown |= _answers(memory, usage_request, by_one_group="by" in arguments)
-    shown["fields"] = fields(UsageRequest, request.query_params, listed_values(memory))
-    shown["given"] = arguments
-    shown["filtered"] = [f"{name} {value}" for name, value in arguments.items()]
+    with filled_form(memory, request, UsageRequest) as shown:
+        by_one_group = "by" in shown["given"]
+        shown["most"] = _MOST if by_one_group else _MOST_OF_EACH
+        usage_request = UsageRequest.from_values("http", shown["given"])
+        shown.update(_answers(memory, usage_request, by_one_group=by_one_group))
     return page(request, "usage.html", **shown)
 
 
@@ -204,9 +201,8 @@ def health_page(memory: Memory, request: Request) -> Response:
             store: sparkline(days, store) for store, days in sizes_by_day(memory.data_dir).items()
         },
         "tables": {name: kind.table for name, kind in SEARCH_KINDS.items()},
-        "roots": memory.catalog.sources.project_roots(),
         "told": partial(with_spoken_projects, spoken=memory.catalog.spoken_projects()),
-        **lineage_links(memory),
+        **of_memory(memory),
     }
     return page(request, "health.html", found=current, **shown)
 
@@ -219,16 +215,11 @@ def audit_page(memory: Memory, request: Request) -> Response:
         for source in answer["sources"]
     ]
     runs = {run["run_id"]: run for run in answer["runs"] if run["run_id"]}
-    shown: dict[str, Any] = {
-        "bars": bars,
-        "distinct_runs": list(runs.values()),
-        "roots": memory.catalog.sources.project_roots(),
-        **lineage_links(memory),
-    }
+    shown = {"bars": bars, "distinct_runs": list(runs.values()), **of_memory(memory)}
     return page(request, "audit.html", answer=answer, **shown)
 
 
 def tag_page(memory: Memory, request: Request) -> Response:
     """Return the sessions that contained a redacted value."""
     answer = memory.ask(AuditRequest(request.path_params["tag"]))
-    return page(request, "tag.html", answer=answer, roots=memory.catalog.sources.project_roots())
+    return page(request, "tag.html", answer=answer, **of_memory(memory))

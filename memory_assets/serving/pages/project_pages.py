@@ -26,8 +26,8 @@ from memory_assets.requests.times import parse_reach
 from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.exports import export_pieces
 from memory_assets.serving.pages.charts import heat_map, stacked_weeks
-from memory_assets.serving.pages.form import fields, form_errors, given_arguments, listed_values
-from memory_assets.serving.pages.rendering import day_named, lineage_links, lineage_url, page
+from memory_assets.serving.pages.form import filled_form, given_arguments
+from memory_assets.serving.pages.rendering import day_named, lineage_url, of_memory, page
 from memory_assets.serving.pages.search_page import by_session, shown_hits, turn_address
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _FILES = 15
 _SESSIONS = 50
+_ALSO_EXPORTED = ("project", "agent", "since", "until")
+"""Filters of the list that a saved file has, too."""
 _REACH = "10"
 """Items on the side of a timeline that is followed, if none of that side were asked for."""
 _FILES_AS = {
@@ -82,32 +84,28 @@ def project_page(memory: Memory, request: Request) -> Response:
         ).image,
         "files": changed_files(memory, own_activity.project, _FILES),
         "hits": by_session(shown_hits(memory, memory.search(newest).to_dict())),
-        **lineage_links(memory),
+        **of_memory(memory),
     }
     return page(request, "project.html", project=project, **values)
 
 
 def sessions_page(memory: Memory, request: Request) -> Response:
     """Return the sessions that pass the filters of a form, the one that ended last first."""
-    arguments = given_arguments(request.query_params)
-    values: dict[str, Any] = {"answer": None, "more": ""}
-    with form_errors(values):
-        question = SessionsRequest.given("http", arguments, n=_SESSIONS)
-        values["answer"] = answer = memory.ask(question)
-        if answer["total"] > question.n < MAX_SESSIONS:
-            further = {**arguments, "n": min(4 * question.n, MAX_SESSIONS)}
-            values["more"] = f"/page/sessions?{urlencode(further)}"
-    values["fields"] = fields(SessionsRequest, request.query_params, listed_values(memory))
-    values["filtered"] = [f"{name} {value}" for name, value in arguments.items() if name != "n"]
-    also = ("project", "agent", "since", "until")
-    for_export: dict[str, str] = {name: value for name, value in arguments.items() if name in also}
-    values["saved"] = urlencode(for_export)
-    return page(request, "sessions.html", **values)
+    with filled_form(memory, request, SessionsRequest) as shown:
+        given = shown["given"]
+        question = SessionsRequest.from_values("http", given, n=_SESSIONS)
+        shown["answer"] = answer = memory.ask(question)
+        further = {**given, "n": min(4 * question.n, MAX_SESSIONS)}
+        has_more = answer["total"] > question.n < MAX_SESSIONS
+        shown["more"] = f"/page/sessions?{urlencode(further)}" if has_more else ""
+        for_export = {name: given[name] for name in _ALSO_EXPORTED if name in given}
+        shown["saved"] = urlencode(for_export)
+    return page(request, "sessions.html", **shown)
 
 
 def sessions_file(memory: Memory, request: Request) -> Response:
     """Return sessions as a file: what `memory export` writes."""
-    question = ExportRequest.given("http", given_arguments(request.query_params))
+    question = ExportRequest.from_values("http", given_arguments(request.query_params))
     media_type, ending = _FILES_AS[question.format]
     headers = {
         "cache-control": "no-store",
@@ -119,21 +117,19 @@ def sessions_file(memory: Memory, request: Request) -> Response:
 
 def timeline_page(memory: Memory, request: Request) -> Response:
     """Return what happened around an id, a session, a commit, a file or a time."""
-    arguments = given_arguments(request.query_params)
     days = _days(memory)
-    day = date_of(arguments["anchor"]) if "anchor" in arguments else max(days, default=None)
-    if not arguments and day is not None:
-        arguments = _day_query(day)
-    values: dict[str, Any] = {"answer": None, **_steps(days, day)}
-    with form_errors(values):
+    with filled_form(memory, request, TimelineRequest) as shown:
+        arguments = shown["given"]
+        day = date_of(arguments["anchor"]) if "anchor" in arguments else max(days, default=None)
+        shown.update(_steps(days, day))
+        if not arguments and day is not None:
+            arguments = _day_query(day)
         if arguments:
-            answer = memory.ask(TimelineRequest.given("http", arguments))
-            values["answer"] = answer
-            values["notes"] = list(timeline_notes(answer))
-            values["further"] = list(_neighbours_on_timeline(answer, arguments))
-    values["fields"] = fields(TimelineRequest, request.query_params, listed_values(memory))
-    values["roots"] = memory.catalog.sources.project_roots()
-    return page(request, "timeline.html", turn_address=turn_address, **values)
+            shown["answer"] = answer = memory.ask(TimelineRequest.from_values("http", arguments))
+            shown["notes"] = list(timeline_notes(answer))
+            shown["further"] = list(_neighbours_on_timeline(answer, arguments))
+    shown |= {"turn_address": turn_address, **of_memory(memory)}
+    return page(request, "timeline.html", **shown)
 
 
 def _days(memory: Memory) -> list[date]:
@@ -220,15 +216,10 @@ def memories_page(memory: Memory, request: Request) -> Response:
     """Return the memories of agents, to be filtered by type, conversation and project."""
     from memory_assets.recall.agent_rows import memories
 
-    arguments = given_arguments(request.query_params)
-    values = _memories_shown(memory, [])
-    with form_errors(values):
-        values |= _memories_shown(
-            memory, memories(memory, MemoriesRequest.given("http", arguments))
-        )
-    values["fields"] = fields(MemoriesRequest, request.query_params)
-    values["filtered"] = [f"{name} {value}" for name, value in arguments.items()]
-    return page(request, "memories.html", **values)
+    rows: list[dict[str, Any]] = []
+    with filled_form(memory, request, MemoriesRequest) as shown:
+        rows = memories(memory, MemoriesRequest.from_values("http", shown["given"]))
+    return page(request, "memories.html", **shown, **_memories_shown(memory, rows))
 
 
 def memory_page(memory: Memory, request: Request) -> Response:
@@ -259,4 +250,4 @@ def _memories_shown(memory: Memory, memories: list[dict[str, Any]]) -> dict[str,
         {**row, "lineage": lineage_url(memory, "agent_memory", partition_about(row["project"]))}
         for row in memories
     ]
-    return {"memories": shown, "roots": memory.catalog.sources.project_roots()}
+    return {"memories": shown, **of_memory(memory)}

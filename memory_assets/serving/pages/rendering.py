@@ -45,7 +45,7 @@ from memory_assets.serving.pages.prose import (
     without_dagster_links,
 )
 from memory_assets.serving.visible_text import Frame, visible, without_markdown, without_tool_names
-from memory_assets.status import duration_text
+from memory_assets.status import counted, duration_text
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -133,6 +133,7 @@ def _environment() -> Environment:
         "day": lambda time: day_named(datetime.fromisoformat(time)),
         "hour": lambda time: f"{datetime.fromisoformat(time).astimezone():%H:%M}",
         "in_words": lambda kind: ITEM_WORDS.get(kind, kind),
+        "counted": counted,
         "grouped": lambda number: f"{number:,}",
         "without_tool_names": without_tool_names,
         "without_markdown": without_markdown,
@@ -240,10 +241,14 @@ def lineage_url(memory: Memory, asset: str, partition: str = "") -> str:
     return f"{url}?view=partitions&partition={quote(partition, safe='')}" if partition else url
 
 
-def lineage_links(memory: Memory) -> dict[str, Any]:
-    """Return what templates make addresses of: that of Dagster's UI (`dagster`), without a slash at
-    its end, and `lineage_url(asset, partition)`."""
-    return {"dagster": _dagster_url(memory), "lineage_url": partial(lineage_url, memory)}
+def of_memory(memory: Memory) -> dict[str, Any]:
+    """Return what templates name projects by (`roots`), and make addresses of: that of Dagster's UI
+    (`dagster`), without a slash at its end, and `lineage_url(asset, partition)`."""
+    return {
+        "roots": memory.catalog.sources.project_roots(),
+        "dagster": _dagster_url(memory),
+        "lineage_url": partial(lineage_url, memory),
+    }
 
 
 def _dagster_url(memory: Memory) -> str:

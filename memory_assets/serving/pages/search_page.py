@@ -21,7 +21,7 @@ from memory_assets.serving.answer_lines import (
     search_notes,
     with_spoken_names,
 )
-from memory_assets.serving.pages.form import fields, form_errors, given_arguments, listed_values
+from memory_assets.serving.pages.form import filled_form, given_arguments
 from memory_assets.serving.pages.rendering import NAVIGATION, lineage_url, page
 
 if TYPE_CHECKING:
@@ -72,17 +72,12 @@ def _answered(
 ) -> dict[str, Any]:
     """Return what the templates show: the form, and the answer or why there is none. `defaults` are
     arguments that hold unless they are given."""
-    arguments = {**(defaults or {}), **given_arguments(request.query_params)}
-    values: dict[str, Any] = {
-        "fields": fields(SearchRequest, request.query_params, listed_values(memory)),
-        "given": arguments,
-        "filtered": [f"{name} {arguments[name]}" for name in arguments if name != "q"],
-        **{"notes": [], "answer": None, "hits": [], "older": ""},
-    }
-    if arguments and "q" not in arguments:  # filters alone: the newest that pass them
-        arguments = {**arguments, "sort": "date"}
-    with form_errors(values):
-        question = SearchRequest.given("http", arguments) if arguments else _NEWEST_SUMMARIES
+    with filled_form(memory, request, SearchRequest) as values:
+        values |= {"notes": [], "hits": [], "older": ""}
+        values["given"] = arguments = {**(defaults or {}), **values["given"]}
+        if arguments and "q" not in arguments:  # filters alone: the newest that pass them
+            arguments = {**arguments, "sort": "date"}
+        question = SearchRequest.from_values("http", arguments) if arguments else _NEWEST_SUMMARIES
         values["answer"] = memory.search(question).to_dict()
     del values["status"]  # the page is there, whatever is wrong with what was typed
     if (answer := values["answer"]) is None:
@@ -291,7 +286,7 @@ def _files(memory: Memory, typed: str) -> Iterator[Offer]:
     if not typed:
         return
     try:
-        paths = memory.files_beginning(typed)
+        paths = memory.searcher.files_beginning(typed)
     except NotFound:
         return
     for path in paths[:_OF_A_KIND]:

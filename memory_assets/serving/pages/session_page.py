@@ -16,9 +16,10 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from memory_assets.errors import BadArgument, MemoryAssetsError
 from memory_assets.requests.agent_memory import PinRequest
 from memory_assets.serving.agent_memory import AgentMemory
-from memory_assets.serving.exports import html_file, session_lines, session_title
+from memory_assets.serving.exports import html_file, markdown_lines, session_title
 from memory_assets.serving.http_api import status_of
-from memory_assets.serving.pages.rendering import lineage_links, page
+from memory_assets.serving.http_server import body_of
+from memory_assets.serving.pages.rendering import of_memory, page
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import Settings
 
@@ -137,7 +138,7 @@ def session_markdown(memory: Memory, request: Request) -> Response:
     """Return a session, or one turn of it, as Markdown."""
     conversation = _window(memory, request, _ALL, first=0)
     only = _number(request, "turn")
-    return _plain_text("\n".join(session_lines(conversation, session_title(conversation), only)))
+    return _plain_text("\n".join(markdown_lines(conversation, session_title(conversation), only)))
 
 
 def session_export(memory: Memory, request: Request) -> Response:
@@ -183,7 +184,7 @@ def _links(memory: Memory, conversation: Conversation) -> dict[str, Any]:
     took = usage_by_turn(memory.lake, conversation.project, conversation.session_id)
     pinned = pins_by_session(memory).get(pin_key(conversation.project, conversation.session_id), [])
     shown = {"most": WINDOW, "pinned": pinned, "took": took, "copy_of": memory.copy_of}
-    return {**lineage_links(memory), **shown}
+    return {**of_memory(memory), **shown}
 
 
 def _plain_text(text: str) -> Response:
@@ -204,18 +205,16 @@ def pinning(settings: Settings) -> Callable[[Request], Awaitable[Response]]:
     agents = AgentMemory(settings)
 
     async def pinned(request: Request) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > _MOST_BYTES:
-                return _problem(request, 413, f"the note has more than {_MOST_BYTES} bytes")
+        body = await body_of(request, _MOST_BYTES)
+        if body is None:
+            return _problem(request, 413, f"the note has more than {_MOST_BYTES} bytes")
         arguments = {
             name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()
         }
         session = arguments.pop("session", "")
         turn = arguments.pop("turn", "")
         try:
-            pin_request = PinRequest.given(
+            pin_request = PinRequest.from_values(
                 "http", {**arguments, "id": f"{session}:{turn}" if turn else session}
             )
             await run_in_threadpool(agents.answer, pin_request)

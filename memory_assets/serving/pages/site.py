@@ -204,7 +204,9 @@ def _handler(render: _Page, opened: OpenedMemory, turns: Semaphore) -> Callable[
                 return render(opened.get(), request)
             except MemoryAssetsError as error:
                 status = 503 if not opened.is_open else status_of(error)[0]
-                return _problem(request, status, str(error), lost=isinstance(error, NotFound))
+                return _problem(
+                    request, status, opened.told(error), lost=isinstance(error, NotFound)
+                )
             except HTTPException:
                 raise
             except Exception as error:  # noqa: BLE001 - a traceback may quote a transcript

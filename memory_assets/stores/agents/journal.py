@@ -474,11 +474,26 @@ class AgentJournal(SqliteStore):
         with self.transaction(), sqlite_errors(copy_of(self.path), _REMEDY):
             make_copy(self.path)
 
+    @contextmanager
+    def replacing_texts(self) -> Iterator[None]:
+        """Hold the write lock for a block that replaces texts, and note that the file may have the
+        former ones until `erase_replaced_texts`."""
+        with self.transaction() as connection:
+            connection.execute("PRAGMA user_version = 1")
+            yield
+
+    def erase_replaced_texts(self) -> None:
+        """Rewrite the file and its copy if texts were replaced, be it by a process that was killed
+        before it could do so."""
+        if self.value("PRAGMA user_version"):
+            self.compact()
+
     def compact(self) -> None:
         """Rewrite the file and its copy, so that no byte of what was deleted stays."""
         with self.transaction():
             remove_copies(self.path)
         compact(self.path)
+        self.write("PRAGMA user_version = 0")
         self.keep_copy()
 
     @contextmanager

@@ -36,28 +36,25 @@ def drop_waiting(data_dir: Path, is_meant: Callable[[dict[str, Any]], bool]) -> 
         StoreBusy, StoreError: a file cannot be used.
     """
     files = (path for path in waiting_files(data_dir) if path.suffix == ".jsonl")
-    return sum(Waiting.at(path).drop(is_meant) for path in files)
+    return sum(Waiting(path).drop(is_meant) for path in files)
 
 
 class Waiting:
-    """The entries that wait for the memory of a data directory, or for another `store` that its
-    chat uses, in order. Processes may share the file.
+    """The entries that wait in a file, in order. Processes may share the file.
 
     Raises:
-        StoreBusy, StoreError: by `keep` and `send`; the file cannot be used.
+        StoreBusy, StoreError: by `add` and `send`; the file cannot be used.
     """
 
-    def __init__(self, data_dir: Path, store: str = "") -> None:
-        hashed = blake2b(store.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        name = f"waiting-{name_of(data_dir)}{f'-{hashed}' if store else ''}.jsonl"
-        self._path = user_config_dir() / name
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
     @classmethod
-    def at(cls, path: Path) -> Waiting:
-        """Return the waiting entries of a file."""
-        waiting = cls.__new__(cls)
-        waiting._path = path
-        return waiting
+    def of(cls, data_dir: Path, store: str = "") -> Waiting:
+        """Return the entries that wait for a data directory, or for another store of its chat."""
+        hashed = blake2b(store.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        name = f"waiting-{name_of(data_dir)}{f'-{hashed}' if store else ''}.jsonl"
+        return cls(user_config_dir() / name)
 
     def drop(self, is_meant: Callable[[dict[str, Any]], bool]) -> int:
         """Delete entries, and return their number."""
@@ -79,7 +76,7 @@ class Waiting:
         except ValueError:
             raise self._damaged() from None
 
-    def keep(self, entry: Mapping[str, Any]) -> None:
+    def add(self, entry: Mapping[str, Any]) -> None:
         """Add an entry, unless it is there already.
 
         Raises:

@@ -119,10 +119,10 @@ class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, to
     turns: int
     asked: int
     typed: int
-    """Chunks and prompts: the numbers of a session's turns, of those that a human began, and of
-    those whose prompt a human typed."""
+    """Chunks: the numbers of a session's turns, of those that a human began, and of those whose
+    prompt a human typed."""
     turn_states: Sequence[tuple[str, int]]
-    """Chunks and prompts of long sessions: a hash of each turn, and the number of its rows."""
+    """Chunks of long sessions: a hash of each turn, and the number of its rows."""
     made_of: tuple[str | None, int, str]
     """Deferrable tables (`pipeline/tables/derive.py`): lineage and number of the records, and the
     version of the code."""

@@ -38,7 +38,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude.queue import WITHDRAWN
 from memory_assets.transcripts.claude.records import ClaudeSession
-from memory_assets.transcripts.discovery import SUFFIX, File, Identified, Walk
+from memory_assets.transcripts.discovery import SUFFIX, File, Identity, Walk
 from memory_assets.transcripts.fields import (
     clean_text,
     content_text,
@@ -170,10 +170,10 @@ class ClaudeCodeReader(Reader):
     agent = "claude-code"
     version = "8"
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+    def identify(self, path: Path, head: bytes) -> Identity:
         """Return the ids from the file's name; inside are the id of a file that somebody named, and
         the parent of a flat subagent file."""
-        return _identify(path, lambda: head)
+        return Identity(*_identify(path, lambda: head))
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield sessions and subagents of each project, from `~/.claude` or its `projects`,
@@ -230,12 +230,12 @@ def _is_transcript(name: str) -> bool:
     return name not in _NOT_TRANSCRIPTS and not name.startswith(_IDLE_AGENTS)
 
 
-def _identified(folder: str, path: Path) -> Identified:
+def _identified(folder: str, path: Path) -> Identity:
     try:
         head = read_head(path)
     except TranscriptError:  # its reading says why, and is tried again
-        return folder, *_identify(path, partial(read_head, path)), ""
-    return folder, *_identify(path, lambda: head), _directory(folder, head)
+        return Identity(*_identify(path, partial(read_head, path)), project=folder)
+    return Identity(*_identify(path, lambda: head), _directory(folder, head), folder)
 
 
 def _directory(folder: str, head: bytes) -> str:

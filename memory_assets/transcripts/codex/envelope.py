@@ -23,7 +23,7 @@ from memory_assets.transcripts.fields import (
     text_field,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Frame
+from memory_assets.transcripts.session import Frame, Session
 
 PAUSE = timedelta(milliseconds=300)
 
@@ -55,18 +55,16 @@ class CopiedHistory:
         return self.goes_on
 
 
-class Envelopes:
-    """Follows one file, and makes the frames of its lines."""
+class EnvelopeSession(Session):
+    """The state of reading one file, as far as the envelopes of its lines say it."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
-        self._source = source
-        self._report = report
-        self.thread = source.agent_id or source.session_id
-        self.history = CopiedHistory()
-        self._cwd = self._branch = self._model = self._version = ""
+        super().__init__(source, report)
+        self._thread = source.agent_id or source.session_id
+        self._history = CopiedHistory()
         self._has_meta = False
 
-    def frame(self, line: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, line: JsonObject, start: int, end: int) -> Frame:
         """Return the fields that the blocks of a line share."""
         kind, payload = unwrap(line)
         name = line_name(kind, payload)
@@ -77,10 +75,10 @@ class Envelopes:
         return Frame(
             byte_start=start,
             byte_end=end,
-            record_uuid=derived_id("codex", "" if own_id else self.thread, name, kind, text),
+            record_uuid=derived_id("codex", "" if own_id else self._thread, name, kind, text),
             timestamp=parse_time(line.get("timestamp")),
             cwd=self._cwd,
-            git_branch=self._branch,
+            git_branch=self._git_branch,
             model=self._model,
             agent_version=self._version,
             is_sidechain=self._source.agent_id is not None,
@@ -88,32 +86,27 @@ class Envelopes:
             content=payload,
         )
 
-    def session_meta(self, meta: JsonObject, timestamp: datetime | None) -> None:
+    def _see_meta(self, meta: JsonObject, timestamp: datetime | None) -> None:
         """Note the fields of a `session_meta`, if it is the first."""
         report = self._report
         own = safe_id(meta.get("id"))
         report.see_session(own)
         if self._has_meta:
-            if own and own != self.thread and not report.kept:
-                self.history.begin(timestamp)
+            if own and own != self._thread and not report.kept:
+                self._history.begin(timestamp)
                 report.see_parent(own)
             return
         self._has_meta = True
         if own and self._source.agent_id is None:
-            self.thread = own
-        self._see_cwd(text_field(meta, "cwd"))
-        self._branch = text_field(object_field(meta, "git"), "branch")
+            self._thread = own
+        self._see_context(meta)
+        self._git_branch = text_field(object_field(meta, "git"), "branch")
         self._version = safe_name(text_field(meta, "cli_version"))
         report.see_version(self._version)
         report.see_parent(safe_id(meta.get("forked_from_id")))
 
-    def turn_context(self, context: JsonObject) -> None:
+    def _see_context(self, context: JsonObject) -> None:
         """Note the directory and the model of a turn."""
-        self._see_cwd(text_field(context, "cwd"))
-        if model := safe_name(text_field(context, "model")):
-            self._model = model
-
-    def _see_cwd(self, cwd: str) -> None:
-        if cwd:
-            self._cwd = cwd
-            self._report.see_cwd(cwd)
+        self._cwd = text_field(context, "cwd") or self._cwd
+        self._report.see_cwd(self._cwd)
+        self._model = safe_name(text_field(context, "model")) or self._model

@@ -90,8 +90,7 @@ def parts_of(pattern: Node) -> Iterator[tuple[str, Node | None]]:
         if child.type == "pair_pattern":
             yield key_of(named_child(child, "key")), named_child(child, "value")
         elif child.is_named:
-            key = name_of(named_child(child, "left") or child)
-            yield str(place) if pattern.type == "array_pattern" else key, child
+            yield str(place) if pattern.type == "array_pattern" else name_of(child), child
 
 
 def key_of(node: Node | None) -> str:

@@ -17,12 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
-from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.codex.records import CodexSession
 from memory_assets.transcripts.content import is_compressed, plain_name
-from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identified, Walk
+from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identity, Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
@@ -103,12 +102,13 @@ class CodexReader(Reader):
 
     left_out = LEFT_OUT
     agent = "codex"
-    version = "12"
+    version = "13"
     session = CodexSession
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return (thread id, None), or for a subagent (its parent's, its own)."""
-        return _identify(path, _first_meta(head))
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the thread's id, for a subagent its parent's and its own, and the directory."""
+        meta = _first_meta(head)
+        return Identity(*_identify(path, meta), text_field(meta, "cwd"))
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield rollouts under `~/.codex` or one of its two folders.
@@ -142,14 +142,12 @@ class CodexReader(Reader):
     def _walk(self, walk: Walk, folder: Path, known: Known, unread: set[str]) -> Iterator[Source]:
         """Yield the rollouts in a folder; add the threads of those that cannot be read."""
 
-        def identify(path: Path) -> Identified:
+        def identify(path: Path) -> Identity:
             try:
-                meta = _first_meta(read_head(path, _HEAD_BYTES))
+                return self.identify(path, read_head(path, _HEAD_BYTES))
             except TranscriptError:
                 unread.add(_identify(path, {})[0])
                 raise
-            directory = text_field(meta, "cwd")
-            return project_of(directory), *_identify(path, meta), directory
 
         files = walk.transcripts(folder, _DEPTH, ENDINGS)
         rollouts = (file for file in files if file[0].name.startswith("rollout-"))

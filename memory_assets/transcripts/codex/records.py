@@ -28,7 +28,7 @@ from memory_assets.transcripts.codex.code_mode import (
     script_in,
 )
 from memory_assets.transcripts.codex.doubles import Doubles, RecentTexts
-from memory_assets.transcripts.codex.envelope import Envelopes
+from memory_assets.transcripts.codex.envelope import EnvelopeSession
 from memory_assets.transcripts.codex.lines import (
     CALLS,
     DOUBLED_EVENTS,
@@ -71,21 +71,19 @@ from memory_assets.transcripts.session import (
     Frame,
     HeldText,
     Outcome,
-    Session,
 )
 
 _NO_FILES: tuple[str, list[str]] = "", []
 DOUBLED = "doubled-message"
 
 
-class CodexSession(Session):
+class CodexSession(EnvelopeSession):
     """The state of reading one rollout."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
         self._doubles = Doubles()
         self._thoughts = RecentTexts()
-        self._envelopes = Envelopes(source, report)
         self._title = text_hash("")
         self._total = Tokens()
         self._failed_calls: set[str] = set()
@@ -102,16 +100,16 @@ class CodexSession(Session):
         name = line_name(kind, payload)
         timestamp = parse_time(line.get("timestamp"))
         self._report.see_time(timestamp)
-        if self._envelopes.history.covers(payload, timestamp, self._envelopes.thread):
+        if self._history.covers(payload, timestamp, self._thread):
             return self._resolve(COPIED)
         if kind == "event_msg" and payload.get("type") == "token_count":
-            frame = self._envelopes.frame(line, start, end)
+            frame = self._frame_of(line, start, end)
             return self._resolve(self._counted(object_field(payload, "info"), frame))
         if reason := self._reason_to_drop(kind, payload):
             return self._resolve(reason)
-        frame = self._envelopes.frame(line, start, end)
+        frame = self._frame_of(line, start, end)
         if kind == "session_meta":
-            self._envelopes.session_meta(payload, timestamp)
+            self._see_meta(payload, timestamp)
             return self._resolve("session-meta")
         if kind == "response_item":
             return self._item(text_field(payload, "type"), payload, frame, name)
@@ -119,7 +117,7 @@ class CodexSession(Session):
             return self._event(payload, frame, name)
         released = self._release()
         if kind == "turn_context":
-            self._envelopes.turn_context(payload)
+            self._see_context(payload)
             return released + self._resolve(STATE)
         if kind == "compacted":
             text = text_field(payload, "message")
@@ -241,7 +239,7 @@ class CodexSession(Session):
     def _script_ended(self, script: Script, output: Output, frame: Frame) -> list[Record]:
         """Return the results of a script's patches and commands."""
         records = self._patched(script, output)
-        unknown = self._calls.close(script.call_id) or script.call
+        unknown = self._calls.pop(script.call_id, None) or script.call
         for command, text, failed in ends_by_command(script, output):
             call = replace(unknown, command=command)
             records.append(self._answered(frame, script.call_id, text, call, is_error=failed))
@@ -386,7 +384,7 @@ class CodexSession(Session):
             return super()._text_record(frame, classified)
         if classified.kind == "prompt" and not frame.is_sidechain:
             number = str(self._report.prompts)
-            frame.record_uuid = derived_id("codex", self._envelopes.thread, number, classified.text)
+            frame.record_uuid = derived_id("codex", self._thread, number, classified.text)
         records = super()._text_record(frame, classified)
         (listed, paths), self._named = self._named, _NO_FILES
         if listed and classified.kind == "prompt":

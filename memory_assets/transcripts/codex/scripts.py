@@ -4,6 +4,7 @@ tree-sitter parses the script, and `_Reading` goes through it once in the order 
 run, as far as that can be told: what it knows are literals (strings, templates, arrays, objects,
 `...`, `+`, `join`), the names they were given, lists that are looped over and local functions.
 Conditions are not decided: both branches are read, and a loop of an unknown number of passes once.
+What a function assigns stays in it.
 Whatever else stands in a text remains as `${...}`. Code that is not understood, lies deeper than
 `_DEEPEST`, or comes after `_MOST_WORK`, gives no call, and never an error.
 """
@@ -11,7 +12,6 @@ Whatever else stands in a text remains as `${...}`. Code that is not understood,
 from __future__ import annotations
 
 import re
-from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,7 +37,6 @@ _CALLS_TOOLS = re.compile(r"\btools\s*(?:\.|\[|\?\.)|\}\s*=\s*tools\b")
 _OF_EACH = word_set("map forEach flatMap filter some every")
 _KEEPS_TEXT = word_set("trim trimStart trimEnd toString")
 _WRAPPERS = word_set("await_expression parenthesized_expression")
-_DEFAULTS = word_set("assignment_pattern object_assignment_pattern")
 
 
 class Opaque(NamedTuple):
@@ -58,7 +57,7 @@ class _Function:
     """A function of the script, and the names that are known where it stands."""
 
     node: Node
-    names: ChainMap[str, Value]
+    names: dict[str, Value]
 
 
 _MISSING = Opaque("undefined")
@@ -105,7 +104,7 @@ class _Reading:
     def __init__(self, source: bytes) -> None:
         self._source = source
         self.calls: list[ToolCall] = []
-        self._names: ChainMap[str, Value] = ChainMap()
+        self._names: dict[str, Value] = {}
         self._functions: list[_Function] = []
         """Functions that were met."""
         self._entered = set[int]()
@@ -173,16 +172,15 @@ class _Reading:
             self._functions.append(_Function(node, self._names))
             return self._functions[-1]
         if kind == "variable_declarator":
-            self._assign(js.named_child(node, "name"), js.named_child(node, "value"), declares=True)
+            self._bind(js.named_child(node, "name"), self._value(js.named_child(node, "value")))
         elif kind == "assignment_expression":
-            self._assign(
-                js.named_child(node, "left"), js.named_child(node, "right"), declares=False
-            )
+            target, value = js.named_child(node, "left"), self._value(js.named_child(node, "right"))
+            if not isinstance(value, Opaque) or js.name_of(target) not in self._names:
+                self._bind(target, value)
         elif kind == "for_in_statement" and js.text(js.named_child(node, "operator")) == "of":
             values = self._value(js.named_child(node, "right"))
-            declares = js.named_child(node, "kind") is not None
             for value in values if isinstance(values, list) else [_MISSING]:
-                self._bind(js.named_child(node, "left"), value, declares=declares)
+                self._bind(js.named_child(node, "left"), value)
                 self._value(js.named_child(node, "body"))
         else:
             for child in js.items(node):
@@ -195,29 +193,16 @@ class _Reading:
 
     # --- names -------------------------------------------------------------------------
 
-    def _assign(self, target: Node | None, code: Node | None, *, declares: bool) -> None:
-        value, name = self._value(code), js.name_of(target)
-        known = self._names.maps[0] if declares else self._names
-        if not isinstance(value, Opaque) or name not in known:
-            self._bind(target, value, declares=declares)
-
-    def _bind(self, target: Node | None, value: Value, *, declares: bool = True) -> None:
-        """Let a name stand for a value, or the names in a pattern for its parts: the name of this
-        function, or without `declares` of the one around it that has it."""
+    def _bind(self, target: Node | None, value: Value) -> None:
+        """Let a name stand for a value, or the names in a pattern for its parts."""
         if target is None or self._depth > _DEEPEST:
             return
         self._spend()
         self._depth += 1
-        if target.type in _DEFAULTS:
-            if value == _MISSING and (default := js.named_child(target, "right")) is not None:
-                value = self._value(default)
-            self._bind(js.named_child(target, "left"), value, declares=declares)
-        elif name := js.name_of(target):
-            scopes = self._names.maps
-            having = scopes[:1] if declares else [*filter(lambda s: name in s, scopes), scopes[-1]]
-            having[0][name] = value
+        if name := js.name_of(target):
+            self._names[name] = value
         for key, part in js.parts_of(target):
-            self._bind(part, _member(value, key), declares=declares)
+            self._bind(part, _member(value, key))
         self._depth -= 1
 
     def _enter(self, function: _Function, given: Sequence[Value]) -> None:
@@ -228,7 +213,7 @@ class _Reading:
             return
         self._entered.add(start)
         self._inside.add(start)
-        around, self._names = self._names, function.names.new_child()
+        around, self._names = self._names, dict(function.names)
         for place, parameter in enumerate(js.parameters_of(function.node)):
             self._bind(parameter, given[place] if place < len(given) else _MISSING)
         self._value(js.named_child(function.node, "body"))

@@ -9,7 +9,7 @@ Two of the user's blocks are the program's: `/ask X`, `/code X` and `/architect 
 as a block of its own, and in architect mode the answer is handed to the editing model as one
 (`base_coder.py` and `architect_coder.py` of aider 0.86).
 
-A run renders to its start, and a line for each block of such lines; the last may still grow.
+A run renders to its start, and a line for each block of such lines.
 """
 
 from __future__ import annotations
@@ -26,16 +26,23 @@ from memory_assets.transcripts.authorship import PERSON, Origin, classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import text_field
+from memory_assets.transcripts.fields import nanoseconds, text_field
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Outcome
-from memory_assets.transcripts.stored import ContainerReader, Member, StoredSession, deleted_error
+from memory_assets.transcripts.stored import (
+    BESIDE,
+    SESSION,
+    ContainerReader,
+    Member,
+    StoredSession,
+    deleted_error,
+)
 
 _FILE = ".aider.chat.history.md"
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)
 _USER, _OUTPUT = re.compile(r"####(?: |$)"), re.compile(r">(?: |$)")
-_TYPED = re.compile(r"^####(?: [^\n]*)?  \r?$", re.M)
+_TYPED = re.compile(r"^####(?: [^\n]*)?  $", re.M)
 """A line of the user as the program writes it, which tells it from a heading in an answer."""
 _ASKING = re.compile(r"/(?:ask|code|architect)\s+(?=\S)")
 """Commands behind which a person asks for something."""
@@ -62,23 +69,18 @@ _Block = tuple[str, str]
 
 
 class _Run(NamedTuple):
-    """A run of the program: its id, when it began (local time), its text, whether it is the last
-    of its file."""
+    """A run of the program: its id, when it began (local time), its text, what stands before the
+    first of its file, whether it is the last."""
 
     id: str
     start: str
     text: str
+    before: str
     is_last: bool
 
 
 class AiderSession(StoredSession):
     """The state of reading one run."""
-
-    header_type = "run"
-
-    def _opened(self, row: JsonObject) -> str:
-        began = _moment(text_field(row, "start"))
-        return self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=began)
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         place = f"{self._source.session_id}/{row.get('place')}"
@@ -129,7 +131,7 @@ class AiderReader(ContainerReader):
     """Reads Aider's histories."""
 
     agent = "aider"
-    version = "2"
+    version = "3"
     session = AiderSession
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
@@ -141,34 +143,32 @@ class AiderReader(ContainerReader):
         written = int(token_of(path).split(":")[1])
         for run in _runs(path):
             if any(kind == "user" for kind, _ in _blocks_of(run.text)):
-                mtime_ns = written if run.is_last else _nanoseconds(run.start)
-                yield Member(run.id, str(path.parent), len(run.text), mtime_ns)
+                mtime_ns = written if run.is_last else nanoseconds(_moment(run.start))
+                yield Member(run.id, str(path.parent), len(run.before + run.text), mtime_ns)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield a run."""
         run = next((run for run in _runs(source.path) if run.id == source.member), None)
         if run is None:
             raise deleted_error(source.path)
-        yield {"type": "run", "id": run.id, "start": run.start, "cwd": str(source.path.parent)}
-        blocks = [
-            {"type": kind, "place": place, "text": text}
-            for place, (kind, text) in enumerate(_with_the_programs_own(_blocks_of(run.text)))
-        ]
-        yield from blocks[:-1]
-        yield None
-        yield from blocks[-1:]
+        facts = {"id": run.id, "start": _moment(run.start), "cwd": str(source.path.parent)}
+        yield {"type": SESSION, **facts}
+        for place, (kind, text) in enumerate(_with_the_programs_own(_blocks_of(run.text))):
+            yield {"type": kind, "place": place, "text": text}
+        if run.before:
+            yield {"type": BESIDE, "text": run.before}
 
 
 def _runs(path: Path) -> list[_Run]:
     """Return the runs in a history. An id is made of the directory's name, the start, and the
     number among runs of one second."""
-    pieces = _START.split(text_of(path))[1:]
+    before, *pieces = _START.split(text_of(path))
     runs: list[_Run] = []
     met: dict[str, int] = {}
     for start, body in zip(pieces[::2], pieces[1::2], strict=True):
         met[start] = met.get(start, 0) + 1
         own = uuid5(NAMESPACE_URL, f"aider:{path.parent.name}:{start}:{met[start]}")
-        runs.append(_Run(str(own), start, body, False))
+        runs.append(_Run(str(own), start, body, "" if runs else before.strip(), False))
     return [*runs[:-1], *(run._replace(is_last=True) for run in runs[-1:])]
 
 
@@ -238,17 +238,12 @@ def _lines(text: str) -> list[str]:
     return [line for part in text.split("\n") if (line := part.lstrip("> ").strip())] or [text]
 
 
-def _moment(start: str) -> datetime | None:
+def _moment(start: str) -> str:
     """Return when a run began: its time is this machine's."""
     try:
-        return datetime.fromisoformat(start).astimezone(UTC)
+        return datetime.fromisoformat(start).astimezone(UTC).isoformat()
     except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _nanoseconds(start: str) -> int:
-    at = _moment(start)
-    return int(at.timestamp() * 1e9) if at else 0
+        return ""
 
 
 def _count(shown: str) -> int:

@@ -15,7 +15,7 @@ from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
-from memory_assets.transcripts.discovery import File, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     content_text,
     count_field,
@@ -97,7 +97,7 @@ class AtifReader(RenderingReader):
     """Reads documents in ATIF."""
 
     agent = "atif"
-    version = "3"
+    version = "4"
     session = AtifSession
     left_out = (
         LeftOut("", "steps that repeat others after a compaction", dropped=COPIED),
@@ -106,9 +106,12 @@ class AtifReader(RenderingReader):
         LeftOut("notes", "notes on the document"),
     )
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the session's id, or the file's name."""
-        return safe_id(field_in_head(head, "session_id")) or safe_id(path.stem), None
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the session's id, or the file's name, and the directory that a document names,
+        else the one that it is in."""
+        own = safe_id(field_in_head(head, "session_id")) or safe_id(path.stem)
+        named = (field_in_head(head, name) for name in _DIRECTORIES)
+        return Identity(own, directory=next(filter(None, named), "") or str(path.parent))
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the documents below a directory."""
@@ -119,11 +122,6 @@ class AtifReader(RenderingReader):
             for file, head in heads
             if field_in_head(head, "schema_version").startswith(_SCHEMA)
         )
-
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the directory that a document names, else the one that it is in."""
-        named = (field_in_head(head, name) for name in _DIRECTORIES)
-        return next(filter(None, named), "") or str(path.parent)
 
     def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the document without its steps, and each step."""

@@ -38,11 +38,12 @@ from memory_assets.transcripts.fields import (
     parse_time,
     render_value,
     replace_enclosed,
+    rows_of,
     safe_id,
     text_field,
     type_name,
 )
-from memory_assets.transcripts.json_documents import json_beside, object_beside, text_of
+from memory_assets.transcripts.json_documents import bytes_of, json_beside, object_beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import (
@@ -55,7 +56,7 @@ from memory_assets.transcripts.session import (
     Outcome,
     tokens_in,
 )
-from memory_assets.transcripts.stored import StoredSession, unfinished_last
+from memory_assets.transcripts.stored import StoredSession, session_rows
 from memory_assets.word_lists import word_set
 
 _FOLDERS = ("tasks", "sessions")
@@ -131,12 +132,6 @@ class TaskSession(StoredSession):
         if row.get("type") == "row":
             return self._on_screen(row, start, end)
         return super().take(row, start, end)
-
-    def _opened(self, row: JsonObject) -> str:
-        origin = safe_id(object_field(row, "fork").get("forkedFromSessionId"))
-        self._report.see_parent(origin or None)
-        cwd, model = text_field(row, "cwd"), text_field(row, "model")
-        return self._begin(session=row.get("id"), cwd=cwd, start=row.get("started_at"), model=model)
 
     # --- the screen --------------------------------------------------------------------
 
@@ -297,7 +292,7 @@ class ClineReader(RenderingReader):
     """Reads the tasks of Cline."""
 
     agent = "cline"
-    version = "4"
+    version = "5"
     session = TaskSession
     left_out = (
         LeftOut("", "a request to the model, which repeats the talk", dropped=USAGE),
@@ -357,18 +352,16 @@ class ClineReader(RenderingReader):
         name = source.path.name
         return name in (*_SCREEN, _HISTORY) or name.endswith(_MESSAGES)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a task."""
         cwd, title, more = _facts(source.path)
-        own = source.agent_id or source.session_id
-        yield {"type": "session", "id": own, "cwd": cwd, **more}
+        facts = {"id": source.agent_id or source.session_id, "cwd": cwd, **more}
         messages = _messages(source.path)
         if source.path.name in _SCREEN:
-            yield from _screen_rows(messages)
+            rows = _screen_rows(messages)
         else:
-            yield from ({"type": "message", **message} for message in messages)
-            yield None
-        yield {"type": STATE, "id": own, "title": title}
+            rows = ({"type": "message", **message} for message in messages)
+        yield from session_rows(facts, {"title": title}, rows)
 
 
 class RooReader(ClineReader):
@@ -383,10 +376,8 @@ class KiloTaskReader(ClineReader):
     agent = "kilo"
 
 
-def _screen_rows(messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
-    """Yield the rows of the screen; those that a later one replaced are marked, and those that are
-    being written come last."""
-    rows: list[JsonObject] = []
+def _screen_rows(messages: Sequence[JsonObject]) -> Iterator[JsonObject]:
+    """Yield the rows of the screen; those that a later one replaced are marked."""
     for place, message in enumerate(messages):
         row: JsonObject = {"type": "row", "row": message}
         if message.get("partial") and message.get("say") != "reasoning":
@@ -395,21 +386,16 @@ def _screen_rows(messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
             calls = message.get("say") == "tool" or message.get("ask") in ("tool", "command")
             if calls or any(text.startswith(opening) for text in later):
                 row[SUPERSEDED] = True
-        rows.append(row)
-    yield from unfinished_last(rows, _is_prompt, lambda row: not row["row"].get("partial"))
-
-
-def _is_prompt(row: JsonObject) -> bool:
-    return row["row"].get("say") in ("task", "user_feedback")
+        yield row
 
 
 def _messages(path: Path) -> list[JsonObject]:
-    parsed = from_json(text_of(path))
-    if isinstance(parsed, dict):
-        parsed = parsed.get("messages")
-    if not isinstance(parsed, list):
+    document = from_json(bytes_of(path))
+    if isinstance(document, dict):
+        document = document.get("messages")
+    if not isinstance(document, list):
         raise DamagedTranscript(f"{printable(path)}: {_NO_TASK}", _NO_TASK, _RESTORE)
-    return objects_in(parsed)
+    return rows_of(document)
 
 
 def _facts(path: Path) -> tuple[str, str, JsonObject]:
@@ -418,8 +404,9 @@ def _facts(path: Path) -> tuple[str, str, JsonObject]:
     if path.name.endswith(_MESSAGES):
         about = object_beside(path.with_name(f"{path.name.removesuffix(_MESSAGES)}.json"))
         metadata = object_field(about, "metadata")
-        more = {"started_at": about.get("started_at") or about.get("created_at")}
-        more |= {"model": about.get("model"), "fork": metadata.get("fork")}
+        more = {"start": about.get("started_at") or about.get("created_at")}
+        more |= {"model": about.get("model")}
+        more["parent"] = object_field(metadata, "fork").get("forkedFromSessionId")
         return text_field(about, "cwd"), text_field(metadata, "title"), more
     folder = path.parent
     about = object_beside(folder / _ITEM)

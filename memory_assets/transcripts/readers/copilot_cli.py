@@ -19,7 +19,7 @@ from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.discovery import File, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     from_json,
@@ -227,11 +227,14 @@ class CopilotCliReader(Reader):
         LeftOut("*.data.source", "what inserted a text"),
     )
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the name of the session's directory, or of its file."""
-        own = path.parent.name if path.name == _EVENTS else path.name.removesuffix(".jsonl")
-        started = first_object(head, _is_start)
-        return safe_id(object_field(started, "data").get("sessionId")) or safe_id(own), None
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the session's id, else the name of its directory or file, and the directory of its
+        start, or of the window of VS Code that it is of."""
+        started = object_field(first_object(head, _is_start), "data")
+        named = path.parent.name if path.name == _EVENTS else path.name.removesuffix(".jsonl")
+        directory = text_field(object_field(started, "context"), "cwd")
+        directory = directory or directory_of(path.parent.parent.parent / "workspace.json")
+        return Identity(safe_id(started.get("sessionId")) or safe_id(named), directory=directory)
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the sessions below `~/.copilot`, or a directory of sessions."""
@@ -251,12 +254,6 @@ class CopilotCliReader(Reader):
             if source.session_id not in seen:
                 seen.add(source.session_id)
                 yield source
-
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the directory of a session's start, or of the window of VS Code that it is of."""
-        started = object_field(first_object(head, _is_start), "data")
-        named = text_field(object_field(started, "context"), "cwd")
-        return named or directory_of(path.parent.parent.parent / "workspace.json")
 
 
 def _is_start(event: JsonObject) -> bool:

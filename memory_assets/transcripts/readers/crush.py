@@ -16,34 +16,33 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, TextBlock
-from memory_assets.transcripts.databases import LENGTH, Database
+from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
-    from_json,
-    nanoseconds,
     object_field,
     objects_in,
     parse_time,
+    parsed,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.json_documents import json_beside
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import STATE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
+from memory_assets.transcripts.session import Frame, Outcome
+from memory_assets.transcripts.stored import (
+    DatabaseReader,
+    Member,
+    Said,
+    Sessions,
+    StoredSession,
+    session_rows,
+)
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "crush.db"
 _FOLDER = ".crush"
 _PROJECTS = "projects.json"
-_MEMBERS = f"""
-SELECT sessions.id AS id, sessions.parent_session_id AS parent, sessions.updated_at AS updated,
-    count(*) AS number, sum({LENGTH}(messages.parts)) AS bytes,
-    max(max(messages.updated_at), max(messages.created_at)) AS newest
-FROM sessions JOIN messages ON messages.session_id = sessions.id
-GROUP BY sessions.id ORDER BY sessions.id
-"""
 _INIT = "Please analyze this codebase and create a **"
 _TITLE_MAKER = "title-"
 
@@ -58,10 +57,6 @@ class CrushSession(StoredSession):
         "tool_result": ResultBlock("tool_call_id", "content", "is_error"),
     }
     blocks_are = "part"
-
-    def _opened(self, row: JsonObject) -> str:
-        cwd, created = text_field(row, "cwd"), row.get("created_at")
-        return self._begin(session=row.get("id"), cwd=cwd, start=created)
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         if name == "file-version":
@@ -123,7 +118,7 @@ class CrushReader(DatabaseReader):
     """Reads the sessions of Crush."""
 
     agent = "crush"
-    version = "3"
+    version = "4"
     session = CrushSession
     left_out = (
         LeftOut("message.*.parts.tool_result.data.metadata", "a result as it is shown"),
@@ -131,6 +126,8 @@ class CrushReader(DatabaseReader):
         LeftOut("message.*.parts.binary", "a file that was attached; its name is kept"),
         LeftOut("file-version.path", "a file that was changed; the call names it"),
     )
+    sessions = Sessions("sessions", "id title created_at", "updated_at", "parent_session_id")
+    said = (Said("messages", "role parts", "updated_at created_at"),)
     known = (
         Columns("sessions", "id parent_session_id title created_at updated_at"),
         Columns("sessions", "message_count prompt_tokens completion_tokens cost", "figures"),
@@ -157,42 +154,30 @@ class CrushReader(DatabaseReader):
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the sessions with messages, without those that make titles."""
-        database.require("sessions", "id parent_session_id title created_at updated_at")
-        database.require("messages", "id session_id role parts model created_at updated_at")
-        cwd = str(path.parent.parent if path.parent.name == _FOLDER else path.parent)
-        for row in database.rows(_MEMBERS):
-            own = str(row["id"])
-            if not own.startswith(_TITLE_MAKER):
-                newest = max(nanoseconds(row["newest"]), nanoseconds(row["updated"]))
-                size = (row["bytes"] or 0) + row["number"]
-                yield Member(own, cwd, size, newest, str(row["parent"] or ""))
+        for member in super().members(database, path):
+            if not member.id.startswith(_TITLE_MAKER):
+                yield member._replace(cwd=_project_of(path))
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+    def member_rows(
+        self, database: Database, source: Source, facts: JsonObject
+    ) -> Iterator[JsonObject]:
         """Yield a session."""
-        sql = "SELECT id, parent_session_id, title, created_at FROM sessions WHERE id = ?"
-        session = next(database.rows(sql, source.member), None)
-        if session is None:
-            return
-        title = session.pop("title")
-        folder = source.path.parent
-        cwd = folder.parent if folder.name == _FOLDER else folder
-        yield {"type": "session", **session, "cwd": str(cwd)}
-        columns = database.columns("messages") & {"provider", "finished_at", "is_summary_message"}
-        names = ", ".join(("id", "role", "parts", "model", "created_at", *sorted(columns)))
-        sql = f"SELECT {names} FROM messages WHERE session_id = ? ORDER BY created_at, rowid"
-        rows: list[JsonObject] = []
-        for row in database.rows(sql, source.member):
-            parts = from_json(row["parts"])
-            rows.append(
-                {"type": "message", **row, "parts": row["parts"] if parts is None else parts}
-            )
-        changing: list[JsonObject] = []
-        if {"path", "version", "session_id"} <= database.columns("files"):
-            sql = "SELECT path, version FROM files WHERE session_id = ? ORDER BY created_at, rowid"
-            versions = database.rows(sql, source.member)
-            changing += ({"type": "file-version", **row} for row in versions)
-        changing.append({"type": STATE, "id": session["id"], "title": title})
-        yield from unfinished_last(rows, lambda row: row["role"] == "user", _is_finished, *changing)
+        order = "WHERE session_id = ? ORDER BY created_at, rowid"
+        names = "id role parts model created_at is_summary_message"
+        rows = [
+            {"type": "message", **row, "parts": parsed(row["parts"])}
+            for row in database.select("messages", names, order, source.member)
+        ]
+        if database.columns("files").issuperset(("path", "version", "session_id", "created_at")):
+            files = database.select("files", "path version", order, source.member)
+            rows += ({"type": "file-version", **row} for row in files)
+        known = {"id": facts["id"], "cwd": _project_of(source.path), "start": facts["created_at"]}
+        yield from session_rows(known, {"title": facts["title"]}, rows)
+
+
+def _project_of(path: Path) -> str:
+    """Return the project's directory, which the database is in, or its own folder there."""
+    return str(path.parent.parent if path.parent.name == _FOLDER else path.parent)
 
 
 def _listed(path: Path) -> Iterator[Path]:
@@ -204,10 +189,6 @@ def _listed(path: Path) -> Iterator[Path]:
     for entry in projects if isinstance(projects, list) else []:
         if isinstance(entry, dict) and (project := text_field(entry, "path")):
             yield Path(project) / (text_field(entry, "data_dir") or _FOLDER)
-
-
-def _is_finished(row: JsonObject) -> bool:
-    return row["role"] != "assistant" or any(part["type"] == "finish" for part in _parts(row))
 
 
 def _parts(row: JsonObject) -> list[JsonObject]:

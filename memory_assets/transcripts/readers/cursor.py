@@ -28,15 +28,17 @@ from memory_assets.transcripts.fields import (
     object_field,
     objects_in,
     parse_time,
+    parsed,
     render_value,
+    rows_of,
     safe_id,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.json_documents import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import STATE, Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
+from memory_assets.transcripts.session import Frame, Outcome, tokens_in
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.vscdb"
@@ -78,16 +80,6 @@ _ANSWERS = ("output", "contents", "content")
 
 class CursorSession(StoredSession):
     """The state of reading one conversation."""
-
-    def _opened(self, row: JsonObject) -> str:
-        version = row.get("version")
-        return self._begin(
-            session=row.get("id"),
-            cwd=text_field(row, "cwd"),
-            version=f"v{version}" if isinstance(version, int) else "",
-            start=row.get("createdAt"),
-            model=text_field(row, "model"),
-        )
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         bubble = object_field(row, "bubble")
@@ -132,7 +124,7 @@ class CursorReader(DatabaseReader):
     """Reads the conversations of Cursor's editor."""
 
     agent = "cursor"
-    version = "4"
+    version = "5"
     session = CursorSession
     left_out = (
         LeftOut("bubble.bubble.*.richText", _SHOWN),
@@ -196,24 +188,28 @@ class CursorReader(DatabaseReader):
             updated = nanoseconds(_updated(data))
             yield Member(str(row["id"]), cwd, size, updated, parent, stand_in=window)
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
-        """Yield a conversation."""
+    def facts(self, database: Database, source: Source) -> JsonObject | None:
+        """Return a conversation without its messages, or an old one with them."""
         if source.path.parent.name != "globalStorage":
-            conversation = self._old(database, source.path).get(source.member)
-            if conversation is not None:
-                messages = objects_in(conversation.get("bubbles")) or _inline(conversation)
-                yield from _rendered(conversation, messages, _folder_of(source.path))
-            return
+            return self._old(database, source.path).get(source.member)
         sql = "SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?"
         row = next(database.rows(sql, f"composerData:{source.member}"), None)
         data = from_json(row["value"]) if row else None
-        if not isinstance(data, dict):
+        return data if isinstance(data, dict) else None
+
+    def member_rows(
+        self, database: Database, source: Source, facts: JsonObject
+    ) -> Iterator[JsonObject]:
+        """Yield a conversation."""
+        if source.path.parent.name != "globalStorage":
+            messages = rows_of(facts.get("bubbles")) or _inline(facts)
+            yield from _rendered(facts, messages, _folder_of(source.path))
             return
         bounds = (f"bubbleId:{source.member}:", f"bubbleId:{source.member};")
-        by_id = {row["id"]: from_json(row["value"]) for row in database.rows(_BUBBLE, *bounds)}
-        bubbles = [by_id.get(text_field(header, "bubbleId")) for header in _headers(data)]
-        found_bubbles = [bubble for bubble in bubbles if isinstance(bubble, dict)] or _inline(data)
-        yield from _rendered(data, found_bubbles, _directory(data, source.path))
+        by_id = {row["id"]: parsed(row["value"]) for row in database.rows(_BUBBLE, *bounds)}
+        bubbles = [by_id.get(text_field(header, "bubbleId")) for header in _headers(facts)]
+        found_bubbles = rows_of([bubble for bubble in bubbles if bubble is not None])
+        yield from _rendered(facts, found_bubbles or _inline(facts), _directory(facts, source.path))
 
     def _old(self, database: Database, path: Path) -> dict[str, JsonObject]:
         """Return a workspace's conversations, which are in one value: of the last one that was
@@ -304,20 +300,17 @@ def _old_members(database: Database, path: Path) -> Iterator[Member]:
         yield Member(own, cwd, size, updated, stand_in=named_by_hash(path.parent.name))
 
 
-def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject | None]:
-    own = data.get("composerId") or data.get("tabId")
-    created = data.get("createdAt") or data.get("lastSendTime")
-    model = text_field(object_field(data, "modelConfig"), "modelName")
-    facts = {"id": own, "createdAt": created, "cwd": cwd, "version": data.get("_v")}
-    yield {"type": "session", **facts, "model": model}
-    rows = [{"type": "bubble", "bubble": bubble} for bubble in bubbles]
-    generating = data.get("status") == "generating"
-    title = {"type": STATE, "id": own, "title": data.get("name") or data.get("chatTitle")}
-    yield from unfinished_last(rows, _is_prompt, lambda row: not generating, title)
-
-
-def _is_prompt(row: JsonObject) -> bool:
-    return object_field(row, "bubble").get("type") in _PERSON
+def _rendered(data: JsonObject, bubbles: list[JsonObject], cwd: str) -> Iterator[JsonObject]:
+    version = data.get("_v")
+    facts = {
+        "id": data.get("composerId") or data.get("tabId"),
+        "cwd": cwd,
+        "version": f"v{version}" if isinstance(version, int) else "",
+        "start": data.get("createdAt") or data.get("lastSendTime"),
+        "model": text_field(object_field(data, "modelConfig"), "modelName"),
+    }
+    rows = ({"type": "bubble", "bubble": bubble} for bubble in bubbles)
+    yield from session_rows(facts, {"title": data.get("name") or data.get("chatTitle")}, rows)
 
 
 def _result(result: Any) -> str:

@@ -39,7 +39,7 @@ from memory_assets.transcripts.blocks import (
     blocks_of,
 )
 from memory_assets.transcripts.databases import LENGTH, Database, wal_of
-from memory_assets.transcripts.discovery import File, Identified, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
@@ -55,7 +55,7 @@ from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import STATE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
 from memory_assets.transcripts.unread import Columns
 
 _FOLDER = "agent-transcripts"
@@ -112,25 +112,22 @@ class CursorAgentReader(Reader):
     """Reads the transcripts of Cursor's agent."""
 
     agent = "cursor"
-    version = "1"
+    version = "2"
     session = CursorSession
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the name of the file; of a subagent's the session above it, and its own."""
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the name of the file; of a subagent's the session above it, and its own. The
+        project is named after the folder."""
         own = safe_id(path.stem)
         folder = path.parent
         is_subagent = folder.name == _SUBAGENTS
-        return (safe_id(folder.parent.name), own) if is_subagent else (own, None)
+        session = safe_id(folder.parent.name) if is_subagent else own
+        return Identity(session, own if is_subagent else None, "", _project(path))
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the transcripts of each project below `~/.cursor` or its `projects`."""
         for folder in walk.in_projects(walk.root(root / "projects", root), _FOLDER):
             yield from walk.transcripts(folder, _DEPTH, (".jsonl", _TEXT))
-
-    def identified(self, path: Path) -> Identified:
-        """Return what is known of a transcript, whose project its folder is named after."""
-        _, session_id, agent_id, directory = super().identified(path)
-        return _project(path), session_id, agent_id, directory
 
     def holds(self, source: Source) -> bool:
         """Return whether a source is a transcript, by its file's name."""
@@ -216,14 +213,6 @@ class CursorCliSession(StoredSession):
     }
     blocks_are = "part"
 
-    def _opened(self, row: JsonObject) -> str:
-        return self._begin(
-            session=row.get("id"),
-            cwd=text_field(row, "cwd"),
-            start=row.get("createdAt"),
-            model=text_field(row, "model"),
-        )
-
     def end(self) -> list[Record]:
         """Note when the chat was written."""
         self._report.see_time(parse_time(self._source.mtime_ns))
@@ -254,7 +243,7 @@ class CursorCliReader(DatabaseReader):
     """Reads the chats of Cursor's command line."""
 
     agent = "cursor"
-    version = "2"
+    version = "3"
     session = CursorCliSession
     known = (Columns("meta", "key value"), Columns("blobs", "id data"))
 
@@ -279,18 +268,20 @@ class CursorCliReader(DatabaseReader):
         cwd, folder = _directory(opening, path), path.parent.parent.name
         yield Member(own, cwd, size, _written(path), stand_in=folder)
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
-        """Yield a chat."""
+    def facts(self, database: Database, source: Source) -> JsonObject | None:
+        """Return the facts of the chat."""
         facts = _facts(database)
         own = text_field(facts, "agentId") or source.path.parent.name
-        if own != source.member:
-            return
-        named = {"id": own, "createdAt": facts.get("createdAt"), "cwd": source.directory}
-        yield {"type": "session", **named, "model": facts.get("lastUsedModel")}
-        for message in _messages(database, facts):
-            yield {**message, "type": "message"}
-        yield None
-        yield {"type": STATE, "id": own, "title": facts.get("name")}
+        return facts if own == source.member else None
+
+    def member_rows(
+        self, database: Database, source: Source, facts: JsonObject
+    ) -> Iterator[JsonObject]:
+        """Yield a chat."""
+        known = {"id": source.member, "cwd": source.directory, "start": facts.get("createdAt")}
+        known["model"] = facts.get("lastUsedModel")
+        messages = ({**message, "type": "message"} for message in _messages(database, facts))
+        yield from session_rows(known, {"title": facts.get("name")}, messages)
 
     def holds(self, source: Source) -> bool:
         """Return whether a source is a chat, by its file's name."""

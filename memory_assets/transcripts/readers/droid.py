@@ -13,7 +13,7 @@ from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import BlockSession
-from memory_assets.transcripts.discovery import File, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     object_field,
     parse_time,
@@ -99,22 +99,19 @@ class DroidReader(Reader):
         LeftOut("todo_state", "the agent's list of tasks; its calls are kept"),
     )
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+    def identify(self, path: Path, head: bytes) -> Identity:
         """Return the header's id, or the file's name; of a session that a tool began, the id of the
-        session that called it, and its own."""
+        session that called it, and its own. The header names the directory, too."""
         header = first_object(head, _is_header)
         own = safe_id(header.get("id")) or safe_id(path.name.removesuffix(".jsonl"))
         caller = safe_id(header.get("callingSessionId"))
         is_task = bool(caller) or text_field(header, "title").startswith(_TASK)
-        return (caller or own, own) if is_task else (own, None)
+        directory = text_field(header, "cwd")
+        return Identity(caller or own if is_task else own, own if is_task else None, directory)
 
     def files(self, walk: Walk, root: Path) -> Iterable[File]:
         """Return the sessions below `~/.factory`, or a directory of sessions."""
         return walk.transcripts(walk.root(root / "sessions", root), 1)
-
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the directory that the header names."""
-        return text_field(first_object(head, _is_header), "cwd")
 
 
 def _is_header(entry: JsonObject) -> bool:

@@ -25,8 +25,8 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.blocks import answer_text, parts_of, text_of_parts
-from memory_assets.transcripts.discovery import Walk
+from memory_assets.transcripts.blocks import PartsSession, answer_text, parts_of, text_of_parts
+from memory_assets.transcripts.discovery import Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     object_field,
@@ -58,7 +58,6 @@ from memory_assets.transcripts.session import (
     Call,
     Frame,
     Outcome,
-    Session,
     tokens_with_cached,
 )
 
@@ -85,7 +84,7 @@ class GeminiReader(Reader):
     """Reads Gemini CLI's sessions."""
 
     agent = "gemini"
-    version = "3"
+    version = "4"
     left_out = (
         LeftOut("", "a message as it grew; its last version is kept", dropped=SUPERSEDED),
         LeftOut("*.toolCalls.resultDisplay", "a result as it is shown"),
@@ -94,7 +93,7 @@ class GeminiReader(Reader):
         LeftOut("projectHash", "the directory's hash"),
     )
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+    def identify(self, path: Path, head: bytes) -> Identity:
         """Return the header's id, else the file's name; of a subagent's file the id of its session,
         which its directory is named after, and its own."""
         header = first_object(head, _is_header)
@@ -103,8 +102,8 @@ class GeminiReader(Reader):
         own = safe_id(header.get("sessionId")) or safe_id(path.stem)
         above = path.parent
         if above.parent.name == _CHATS:
-            return safe_id(above.name), own
-        return own, own if header.get("kind") == "subagent" else None
+            return Identity(safe_id(above.name), own)
+        return Identity(own, own if header.get("kind") == "subagent" else None)
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the chats of each project, from `~/.gemini` or its `tmp`. A project is named after
@@ -135,7 +134,7 @@ class GeminiReader(Reader):
         return GeminiSession(source, report, replayed(lines))
 
 
-class GeminiSession(Session):
+class GeminiSession(PartsSession):
     """The state of reading one file."""
 
     def __init__(self, source: Source, report: ReadReport, replay: Replay) -> None:
@@ -207,14 +206,8 @@ class GeminiSession(Session):
         text = text_of_parts(content).strip()
         is_command = text.startswith(_COMMANDS)
         origin = Origin("machine", "local-command") if is_command else UNKNOWN
-        records = self._text_record(frame, classify_text(text, origin))
-        for part in parts_of(content):
-            if answered := object_field(part, "functionResponse"):
-                answer, failed = answer_text(part)
-                call_id = safe_id(answered.get("id"))
-                call = Call(text_field(answered, "name"))
-                records.append(self._answered(frame, call_id, answer, call, is_error=failed))
-        return records
+        asked = self._text_record(frame, classify_text(text, origin))
+        return asked + self._answers(content, frame)
 
     def _from_model(self, message: JsonObject, frame: Frame) -> list[Record]:
         records: list[Record] = []

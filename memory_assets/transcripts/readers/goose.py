@@ -10,30 +10,32 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.databases import LENGTH, Database
-from memory_assets.transcripts.discovery import SUFFIX, Walk
+from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
+from memory_assets.transcripts.databases import Database
+from memory_assets.transcripts.discovery import SUFFIX, Identity, Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
     count_field,
-    from_json,
     nanoseconds,
     object_field,
     objects_in,
     parse_time,
+    parsed,
     render_value,
     safe_id,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject, first_object
-from memory_assets.transcripts.session import Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
+from memory_assets.transcripts.session import STATE, Frame, Outcome
+from memory_assets.transcripts.stored import DatabaseReader, Said, Sessions, StoredSession
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "sessions.db"
@@ -46,12 +48,19 @@ _COUNTS = (
 )
 _ACCUMULATED = "accumulated_"
 _SETTING = "a setting of the session"
-_SILENT = ("redactedThinking", "toolConfirmationRequest", "actionRequired")
-"""A tuple, as the type that is looked up can be any value."""
+_CALL = CallBlock("id", "name", "arguments")
 
 
 class GooseSession(StoredSession):
     """The state of reading one session."""
+
+    shapes: ClassVar[Shapes] = {
+        "text": ANSWER,
+        "thinking": TextBlock("thinking", "thinking"),
+        **dict.fromkeys(("toolRequest", "frontendToolRequest"), _CALL),
+        **dict.fromkeys(("redactedThinking", "toolConfirmationRequest", "actionRequired")),
+    }
+    blocks_are = "block"
 
     def __init__(self, source: Source, report: ReadReport) -> None:
         super().__init__(source, report)
@@ -103,25 +112,12 @@ class GooseSession(StoredSession):
         return records + self._text_record(frame, classify_text("\n".join(texts), origin))
 
     def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
-        kind = block.get("type")
-        if kind == "text":
-            return self._records(frame, "assistant_text", text_field(block, "text"))
-        if kind == "thinking":
-            return self._records(frame, "thinking", text_field(block, "thinking"))
-        if kind in ("toolRequest", "frontendToolRequest"):
-            return [self._request(block, frame)]
-        if kind == "toolResponse":
+        if block.get("type") == "toolResponse":
             return [self._response(block, frame)]
-        if kind == "systemNotification":
+        if block.get("type") == "systemNotification":
             return self._records(frame, "system", text_field(block, "msg"), "notice")
-        if kind not in _SILENT:
-            self._report.see_unknown(f"block/{type_name(kind)}")
-        return []
-
-    def _request(self, block: JsonObject, frame: Frame) -> Record:
         asked = object_field(object_field(block, "toolCall"), "value")
-        name, arguments = text_field(asked, "name"), asked.get("arguments")
-        return self._call(frame, safe_id(block.get("id")), name, arguments)
+        return super()._block({**asked, **block}, frame)
 
     def _response(self, block: JsonObject, frame: Frame) -> Record:
         result = object_field(block, "toolResult")
@@ -137,7 +133,7 @@ class GooseReader(DatabaseReader):
     """Reads the sessions of Goose."""
 
     agent = "goose"
-    version = "3"
+    version = "4"
     session = GooseSession
     left_out = (
         LeftOut("*.content.thinking.signature", "signature of a thought"),
@@ -146,6 +142,13 @@ class GooseReader(DatabaseReader):
         LeftOut("*.content.actionRequired", "a question whether a tool may run"),
         LeftOut("*.content.toolConfirmationRequest", "a question whether a tool may run"),
     )
+    sessions = Sessions(
+        "sessions",
+        "id name description session_type working_dir model_config_json parent_session_id "
+        f"created_at updated_at {' '.join(f'{_ACCUMULATED}{name}' for name in _COUNTS)}",
+        *("updated_at", "parent_session_id", "working_dir"),
+    )
+    said = (Said("messages", "role content_json", "created_timestamp"),)
     known = (
         Columns("sessions", "id name description session_type working_dir model_config_json"),
         Columns("sessions", "parent_session_id created_at updated_at archived_at"),
@@ -165,54 +168,32 @@ class GooseReader(DatabaseReader):
         """Return the database in a directory or the `sessions` in it."""
         return (root / _DATABASE, root / _FOLDER / _DATABASE)
 
-    def members(self, database: Database, path: Path) -> Iterator[Member]:
-        """Yield the sessions with messages."""
-        columns = database.require("sessions", "id working_dir created_at updated_at")
-        database.require("messages", "id session_id role content_json created_timestamp")
-        parent = "parent_session_id" if "parent_session_id" in columns else "NULL"
-        sql = f"""
-            SELECT sessions.id AS id, {parent} AS parent, working_dir, updated_at,
-                count(*) AS number, sum({LENGTH}(content_json)) AS bytes,
-                max(created_timestamp) AS newest, max(messages.id) AS last
-            FROM sessions JOIN messages ON messages.session_id = sessions.id
-            GROUP BY sessions.id ORDER BY sessions.id"""
-        for row in database.rows(sql):
-            updated = parse_time(row["updated_at"])
-            newest = max(nanoseconds(row["newest"]), nanoseconds(updated and updated.timestamp()))
-            size = (row["bytes"] or 0) + row["number"] + row["last"]
-            cwd, above = str(row["working_dir"] or ""), str(row["parent"] or "")
-            yield Member(str(row["id"]), cwd, size, newest, above)
-
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+    def member_rows(
+        self, database: Database, source: Source, facts: JsonObject
+    ) -> Iterator[JsonObject]:
         """Yield a session."""
-        columns = database.columns("sessions")
-        wanted = "id name description session_type working_dir created_at parent_session_id"
-        names = [name for name in (*wanted.split(), "model_config_json") if name in columns]
-        sql = f"SELECT {', '.join(names)} FROM sessions WHERE id = ?"
-        session = next(database.rows(sql, source.member), None)
-        if session is None:
-            return
-        title = session.pop("name", "") or session.get("description")
-        session.pop("description", None)
-        model = from_json(session.pop("model_config_json", None))
-        name = text_field(model, "model_name") if isinstance(model, dict) else ""
-        yield {**session, "model": name}
-        columns = database.columns("messages")
-        own = "coalesce(message_id, id)" if "message_id" in columns else "id"
-        sql = f"""SELECT {own} AS id, role, content_json, created_timestamp AS created,
-            metadata_json FROM messages WHERE session_id = ? ORDER BY messages.id"""
+        model = parsed(facts["model_config_json"])
+        names = "id working_dir session_type created_at parent_session_id"
+        named = text_field(model, "model_name") if isinstance(model, dict) else ""
+        yield {name: facts[name] for name in names.split()} | {"model": named}
+        names = "id message_id role content_json metadata_json created_timestamp"
+        order = "WHERE session_id = ? ORDER BY id"
         requests = _requests(database, source.member)
-        answer_count = len(requests)
-        for row in database.rows(sql, source.member):
-            while requests and nanoseconds(requests[0]["created"]) < nanoseconds(row["created"]):
+        usage = {} if requests else _usage(facts, _ACCUMULATED) | {"created": facts["updated_at"]}
+        for row in database.select("messages", names, order, source.member):
+            at = row["created_timestamp"]
+            while requests and nanoseconds(requests[0]["created"]) < nanoseconds(at):
                 yield requests.popleft()
-            content = from_json(row.pop("content_json"))
-            metadata = from_json(row.pop("metadata_json"))
-            yield {**row, "metadata": metadata, "content": content}
-        yield None
+            content, metadata = parsed(row["content_json"]), parsed(row["metadata_json"])
+            facts_of_row = {"id": row["message_id"] or row["id"], "role": row["role"]}
+            yield {**facts_of_row, "created": at, "metadata": metadata, "content": content}
         yield from requests
-        usage = {} if answer_count else _accumulated(database, source.member)
-        yield {"session": session["id"], "name": title, **usage}
+        yield {
+            "type": STATE,
+            "session": facts["id"],
+            "name": facts["name"] or facts["description"],
+            **usage,
+        }
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions of the database, then those of files that it has not."""
@@ -225,9 +206,10 @@ class GooseReader(DatabaseReader):
         own = (file for file in files if file[0].name.removesuffix(SUFFIX) not in seen)
         yield from walk.sources(own, known, self.identified)
 
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the directory that the header of a file names."""
-        return text_field(first_object(head, _is_header), "working_dir")
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the file's name, and the directory that its header names."""
+        directory = text_field(first_object(head, _is_header), "working_dir")
+        return Identity(safe_id(path.stem), directory=directory)
 
     def renders(self, source: Source) -> bool:
         """Return whether a source is a session of the database."""
@@ -236,25 +218,19 @@ class GooseReader(DatabaseReader):
 
 def _requests(database: Database, member: str) -> deque[JsonObject]:
     """Return what each request of a session took, which versions since schema 14 keep."""
-    if not database.columns("usage_ledger").issuperset(("created_timestamp", "model", *_COUNTS)):
+    order = "WHERE session_id = ? ORDER BY created_timestamp, id"
+    if not database.columns("usage_ledger").issuperset(("session_id", "created_timestamp", "id")):
         return deque()
-    sql = f"""SELECT id, created_timestamp AS created, model, {", ".join(_COUNTS)}
-        FROM usage_ledger WHERE session_id = ? ORDER BY created_timestamp, id"""
-    return deque(_usage(row, "") for row in database.rows(sql, member))
+    names = f"id created_timestamp model {' '.join(_COUNTS)}"
+    requests = database.select("usage_ledger", names, order, member)
+    return deque(
+        {"id": row["id"], "created": row["created_timestamp"], "model": row["model"], **_usage(row)}
+        for row in requests
+    )
 
 
-def _accumulated(database: Database, member: str) -> JsonObject:
-    """Return what the whole session took, where nothing says it of each request."""
-    names = [f"{_ACCUMULATED}{name}" for name in _COUNTS]
-    if not database.columns("sessions").issuperset(names):
-        return {}
-    sql = f"SELECT updated_at AS created, {', '.join(names)} FROM sessions WHERE id = ?"
-    return next((_usage(row, _ACCUMULATED) for row in database.rows(sql, member)), {})
-
-
-def _usage(row: JsonObject, prefix: str) -> JsonObject:
-    counts = {name: row.pop(f"{prefix}{name}", None) for name in _COUNTS}
-    return {**row, "usage": counts}
+def _usage(row: JsonObject, prefix: str = "") -> JsonObject:
+    return {"usage": {name: row[f"{prefix}{name}"] for name in _COUNTS}}
 
 
 def _is_header(line: JsonObject) -> bool:

@@ -11,31 +11,29 @@ from pathlib import Path
 from memory_assets.models import Tokens
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Source
-from memory_assets.transcripts.databases import LENGTH, Database
+from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
-    from_json,
-    nanoseconds,
     object_field,
     objects_in,
     parse_time,
+    parsed,
     safe_id,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import COPIED, HEADER, STATE, Call, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
+from memory_assets.transcripts.session import COPIED, HEADER, Call, Outcome, tokens_in
+from memory_assets.transcripts.stored import (
+    DatabaseReader,
+    Said,
+    Sessions,
+    StoredSession,
+    session_rows,
+)
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.db"
-_MEMBERS = f"""
-SELECT sessions.id AS id, started_at, ended_at, count(*) AS number, max(messages.id) AS last,
-    sum(coalesce({LENGTH}(content), 0) + coalesce({LENGTH}(tool_calls), 0)) AS bytes,
-    max(timestamp) AS newest
-FROM sessions JOIN messages ON messages.session_id = sessions.id
-GROUP BY sessions.id ORDER BY sessions.id
-"""
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 """What a whole session took, in the order of `Tokens`."""
 _INSTRUCTIONS = "the program's instructions to the model"
@@ -43,11 +41,6 @@ _INSTRUCTIONS = "the program's instructions to the model"
 
 class HermesSession(StoredSession):
     """The state of reading one session."""
-
-    def _opened(self, row: JsonObject) -> str:
-        self._report.see_parent(safe_id(row.get("parent_session_id")) or None)
-        model, began = text_field(row, "model"), row.get("started_at")
-        return self._begin(session=row.get("id"), cwd="", start=began, model=model)
 
     def _tokens_of_all(self, row: JsonObject) -> Tokens:
         return tokens_in(object_field(row, "usage"), _COUNTS)
@@ -83,8 +76,13 @@ class HermesReader(DatabaseReader):
     """Reads the sessions of Hermes."""
 
     agent = "hermes"
-    version = "3"
+    version = "4"
     session = HermesSession
+    sessions = Sessions(
+        *("sessions", f"id model parent_session_id started_at title {' '.join(_COUNTS)}"),
+        updated="ended_at",
+    )
+    said = (Said("messages", "role content tool_calls", "timestamp"),)
     known = (
         Columns("sessions", "id model parent_session_id started_at ended_at title"),
         Columns("sessions", " ".join(_COUNTS)),
@@ -105,35 +103,30 @@ class HermesReader(DatabaseReader):
         for profile in walk.entries(root / "profiles"):
             yield Path(profile.path, _DATABASE)
 
-    def members(self, database: Database, path: Path) -> Iterator[Member]:
-        """Yield the sessions with messages."""
-        database.require("sessions", "id model parent_session_id started_at ended_at title")
-        database.require("messages", "id session_id role content tool_calls timestamp")
-        for row in database.rows(_MEMBERS):
-            newest = max(nanoseconds(row["newest"]), nanoseconds(row["ended_at"]))
-            yield Member(str(row["id"]), "", row["bytes"] + row["number"] + row["last"], newest)
+    def member_rows(
+        self, database: Database, source: Source, facts: JsonObject
+    ) -> Iterator[JsonObject]:
+        """Yield a session."""
+        names = "id role content tool_call_id tool_calls tool_name timestamp reasoning"
+        order = "WHERE session_id = ? ORDER BY id"
+        parent = facts["parent_session_id"]
+        before = [
+            (row["role"], row["content"])
+            for row in database.select("messages", "role content", order, parent)
+        ]
+        known = {"id": facts["id"], "start": facts["started_at"], "model": facts["model"]}
+        title = {"title": facts["title"], "usage": {name: facts[name] for name in _COUNTS}}
+        messages = database.select("messages", names, order, source.member)
+        rows = _with_copies_marked(messages, set(before))
+        yield from session_rows(known | {"parent": parent}, title, rows)
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
-        """Yield a session; messages that repeat those of the session before it are marked."""
-        counts = [name for name in _COUNTS if name in database.columns("sessions")]
-        facts = ", ".join(("id", "model", "parent_session_id", "started_at", "title", *counts))
-        sql = f"SELECT {facts} FROM sessions WHERE id = ?"
-        session = next(database.rows(sql, source.member), None)
-        if session is None:
-            return
-        title, parent = session.pop("title"), session["parent_session_id"]
-        usage = {name: session.pop(name) for name in counts}
-        yield {"type": "session", **session}
-        wanted = "id role content tool_call_id tool_calls tool_name timestamp reasoning"
-        columns = database.columns("messages")
-        names = [name for name in wanted.split() if name in columns]
-        sql = f"SELECT {', '.join(names)} FROM messages WHERE session_id = ? ORDER BY id"
-        before = {(row["role"], row["content"]) for row in database.rows(sql, parent)}
-        is_copy = bool(before)
-        for row in database.rows(sql, source.member):
-            is_copy = is_copy and (row["role"], row["content"]) in before
-            calls = from_json(row.get("tool_calls"))
-            marked = {"copied": True} if is_copy else {}
-            yield {"type": "message", **row, "tool_calls": calls, **marked}
-        yield None
-        yield {"type": STATE, "id": session["id"], "title": title, "usage": usage}
+
+def _with_copies_marked(
+    messages: Iterator[JsonObject], before: set[tuple[object, object]]
+) -> Iterator[JsonObject]:
+    """Yield messages, those marked that repeat what the session before this one has."""
+    is_copy = True
+    for row in messages:
+        is_copy = is_copy and (row["role"], row["content"]) in before
+        marked = {"copied": True} if is_copy else {}
+        yield {"type": "message", **row, "tool_calls": parsed(row["tool_calls"]), **marked}

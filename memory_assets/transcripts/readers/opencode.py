@@ -5,7 +5,7 @@ Where: `~/.local/share/opencode/opencode.db` (`opencode-<channel>.db` of a chann
 and what `opencode export` prints, in a directory of the user's.
 
 A session renders to its facts, a line for each message with its parts, and last what changes as it
-goes on (title). Parts are edited while they stream, so a message that is being written comes last.
+goes on (title).
 
 A session of the tree is `storage/session/<project>/<session>.json`, with a file for each message in
 `storage/message/<session>/`, and for each part of one in `storage/part/<message>/`.
@@ -25,40 +25,33 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Known, Note, Source, ignore
-from memory_assets.transcripts.databases import LENGTH, Database
+from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     count_field,
     from_json,
-    nanoseconds,
     object_field,
     objects_in,
     parse_time,
+    parsed,
     render_value,
+    rows_of,
     safe_id,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.json_documents import document_of
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import STATE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, unfinished_last
+from memory_assets.transcripts.session import Frame, Outcome
+from memory_assets.transcripts.stored import (
+    DatabaseReader,
+    Said,
+    Sessions,
+    StoredSession,
+    session_rows,
+)
 from memory_assets.transcripts.unread import Columns
 
-_MEMBERS = f"""
-SELECT session.id AS id, session.parent_id AS parent, session.directory AS cwd,
-    session.time_updated AS updated, message.number + coalesce(part.number, 0) AS number,
-    message.bytes + coalesce(part.bytes, 0) AS bytes,
-    max(message.newest, coalesce(part.newest, 0)) AS newest
-FROM session
-JOIN (SELECT session_id, count(*) AS number, max(time_updated) AS newest,
-        sum({LENGTH}(data)) AS bytes FROM message GROUP BY session_id) AS message
-    ON message.session_id = session.id
-LEFT JOIN (SELECT session_id, count(*) AS number, max(time_updated) AS newest,
-        sum({LENGTH}(data)) AS bytes FROM part GROUP BY session_id) AS part
-    ON part.session_id = session.id
-ORDER BY session.id
-"""
 _SILENT = ("step-start", "step-finish", "snapshot", "patch", "agent", "compaction")
 """A tuple, as the type that is looked up can be any value."""
 _SHOWN = "a result as it is shown"
@@ -68,14 +61,6 @@ _IDS = "ids of the program's interface to the model"
 
 class OpenCodeSession(StoredSession):
     """The state of reading one session."""
-
-    def _opened(self, row: JsonObject) -> str:
-        return self._begin(
-            session=row.get("id"),
-            cwd=text_field(row, "directory"),
-            version=text_field(row, "version"),
-            start=object_field(row, "time").get("created"),
-        )
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         info = object_field(row, "info")
@@ -165,12 +150,18 @@ class OpenCodeReader(DatabaseReader):
     """Reads the sessions of OpenCode."""
 
     agent = "opencode"
-    version = "4"
+    version = "5"
     session = OpenCodeSession
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
+    sessions = Sessions(
+        *("session", "id directory title version time_created revert"),
+        *("time_updated", "parent_id", "directory"),
+    )
+    said = (Said("message", "data", "time_updated"), Said("part", "data", "time_updated"))
     variable = "OPENCODE_DB"
     """The program's own variable that names another database."""
     left_out = (
+        LeftOut("beside.permission", "what the user allows the program"),
         LeftOut("message.parts.tool.state.metadata", _SHOWN),
         LeftOut("message.parts.tool.state.title", _SHOWN),
         LeftOut("message.parts.tool.state.attachments", _FILES),
@@ -186,7 +177,6 @@ class OpenCodeReader(DatabaseReader):
         LeftOut("message.info.*.system", "instructions of an agent of the user's"),
         LeftOut("message.info.*.path", "the directory, which the session has"),
         LeftOut("message.info.assistant.error.data", "the answer of the model's service"),
-        LeftOut("session", "the session's project and directory"),
     )
     known = (
         Columns("session", "id parent_id project_id directory title version revert agent"),
@@ -216,40 +206,23 @@ class OpenCodeReader(DatabaseReader):
             if is_own and walk.file_facts(entry):
                 yield path
 
-    def members(self, database: Database, path: Path) -> Iterator[Member]:
-        """Yield the sessions with messages."""
-        database.require("session", "id parent_id directory title time_created time_updated")
-        database.require("message", "id session_id time_created time_updated data")
-        database.require("part", "id message_id session_id time_updated data")
-        for row in database.rows(_MEMBERS):
-            newest = max(nanoseconds(row["newest"]), nanoseconds(row["updated"]))
-            size = (row["bytes"] or 0) + row["number"]
-            parent = row["parent"] or ""
-            yield Member(str(row["id"]), str(row["cwd"] or ""), size, newest, str(parent))
-
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+    def member_rows(
+        self, database: Database, source: Source, facts: JsonObject
+    ) -> Iterator[JsonObject]:
         """Yield a session of the database."""
-        columns = database.columns("session")
-        wanted = ("id parent_id project_id directory title version time_created", "revert agent")
-        names = [name for name in " ".join(wanted).split() if name in columns]
-        sql = f"SELECT {', '.join(names)} FROM session WHERE id = ?"
-        session = next(database.rows(sql, source.member), None)
-        if session is None:
-            return
         parts: dict[str, list[JsonObject]] = {}
-        of_session = "FROM {} WHERE session_id = ? ORDER BY {}"
-        sql = f"SELECT id, message_id, data {of_session.format('part', 'id')}"
-        for row in database.rows(sql, source.member):
+        for row in database.select(
+            "part", "id message_id data", "WHERE session_id = ? ORDER BY id", source.member
+        ):
             parts.setdefault(row["message_id"], []).append(_with_id(row))
-        sql = f"SELECT id, data {of_session.format('message', 'time_created, id')}"
+        order = "WHERE session_id = ? ORDER BY time_created, id"
         messages = [
             {"info": _with_id(row), "parts": parts.get(row["id"], [])}
-            for row in database.rows(sql, source.member)
+            for row in database.select("message", "id data", order, source.member)
         ]
-        info = {name: session.get(name) for name in ("id", "directory", "title", "version")}
-        info |= {"parentID": session["parent_id"], "time": {"created": session["time_created"]}}
-        info["revert"] = from_json(session.get("revert"))
-        yield from _rendered(info, messages)
+        names = ("id", "directory", "title", "version")
+        info = {name: facts[name] for name in names} | {"time": {"created": facts["time_created"]}}
+        yield from _rendered(info | {"revert": from_json(facts["revert"])}, messages)
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield the sessions of the databases, then those of files that no database has."""
@@ -285,16 +258,14 @@ class OpenCodeReader(DatabaseReader):
             return super().state(source)
         return state_of_files(source.path)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a session."""
         if source.member:
             yield from super().rows(source)
             return
         document = document_of(source.path)
         if not is_of_tree(source.path):
-            yield from _rendered(
-                object_field(document, "info"), objects_in(document.get("messages"))
-            )
+            yield from _rendered(object_field(document, "info"), rows_of(document.get("messages")))
             return
         yield from _rendered(document, list(tree_messages(source.path)))
 
@@ -308,15 +279,14 @@ class KiloReader(OpenCodeReader):
 
 
 def _with_id(row: JsonObject) -> JsonObject:
-    data = from_json(row["data"])
-    return {"id": row["id"], **(data if isinstance(data, dict) else {"data": row["data"]})}
+    data = parsed(row["data"])
+    return {"id": row["id"], **(data if isinstance(data, dict) else {"data": data})}
 
 
-def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[JsonObject | None]:
+def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[JsonObject]:
     """Yield the lines of a session."""
-    times = object_field(info, "time")
-    facts = {name: info.get(name) for name in ("id", "parentID", "directory", "version")}
-    yield {"type": "session", **facts, "time": {"created": times.get("created")}}
+    facts = {"id": info.get("id"), "cwd": info.get("directory"), "version": info.get("version")}
+    facts["start"] = object_field(info, "time").get("created")
     from_here = text_field(object_field(info, "revert"), "messageID")
     rows: list[JsonObject] = []
     for message in messages:
@@ -324,17 +294,9 @@ def _rendered(info: JsonObject, messages: Sequence[JsonObject]) -> Iterator[Json
         if from_here and text_field(object_field(message, "info"), "id") >= from_here:
             row["reverted"] = True
         rows.append(row)
-    title = {"type": STATE, "id": info.get("id"), "title": info.get("title")}
-    yield from unfinished_last(rows, _is_prompt, _is_finished, title)
-
-
-def _is_prompt(row: JsonObject) -> bool:
-    return object_field(row, "info").get("role") == "user"
-
-
-def _is_finished(row: JsonObject) -> bool:
-    info = object_field(row, "info")
-    return "completed" in object_field(info, "time") or "error" in info
+    read = {"id", "parentID", "projectID", "directory", "version", "title", "time", "revert"}
+    beside = {name: value for name, value in info.items() if name not in read}
+    yield from session_rows(facts, {"title": info.get("title")}, rows, beside)
 
 
 def _tokens(counts: JsonObject) -> Tokens:

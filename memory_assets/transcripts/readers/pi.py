@@ -40,7 +40,7 @@ from memory_assets.transcripts.blocks import (
     TextBlock,
     blocks_of,
 )
-from memory_assets.transcripts.discovery import File, Walk
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     content_text,
     derived_id,
@@ -308,20 +308,20 @@ class PiReader(Reader):
 
     left_out = LEFT_OUT
     agent = "pi"
+    format = "pi"
     version = "8"
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return (the id at the end of the file's name, None), of a subagent's run (that in the
-        name of the directory above it, the run's own); a name without an id gives way to the
-        header's."""
-        stem = path.name.removesuffix(".jsonl")
-        own = safe_id(stem.rpartition("_")[2])
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the id at the end of the file's name, of a subagent's run that in the name of the
+        directory above it and the run's own; a name without an id gives way to the header's, which
+        names the directory, too."""
+        header, stem = first_object(head, _is_header), path.name.removesuffix(".jsonl")
+        own, directory = safe_id(stem.rpartition("_")[2]), text_field(header, "cwd")
         if "_" not in stem:
-            header = first_object(head, _is_header)
             own = safe_id(header.get("id")) or own
         above = (_NAMED_AFTER_SESSION.fullmatch(folder.name) for folder in path.parents[:_DEPTH])
-        session = next((match[1] for match in above if match), "")
-        return (session, own) if session and session != own else (own, None)
+        session = next((match[1] for match in above if match), own)
+        return Identity(session, own if session != own else None, directory)
 
     def files(self, walk: Walk, root: Path) -> Iterable[File]:
         """Return sessions under `~/.pi`, its `agent` folder, its `sessions`, or a directory of
@@ -339,10 +339,6 @@ class PiReader(Reader):
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> PiSession:
         """Return the state of reading a session, abandoned branches included."""
         return PiSession(source, report, abandoned_entries(source.path, end))
-
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the directory that the header names."""
-        return text_field(first_object(head, _is_header), "cwd")
 
 
 _AGENTS_DEPTH = 3

@@ -15,8 +15,8 @@ from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.blocks import answer_text, parts_of, text_of_parts
-from memory_assets.transcripts.discovery import File, Identified, Walk
+from memory_assets.transcripts.blocks import PartsSession, parts_of, text_of_parts
+from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     object_field,
@@ -37,10 +37,8 @@ from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     REPEATED_ID,
     STATE,
-    Call,
     Frame,
     Outcome,
-    Session,
     tokens_with_cached,
 )
 
@@ -75,10 +73,15 @@ class QwenReader(Reader):
         LeftOut("tool_result.toolCallResult", "a result as it is shown"),
     )
 
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return the id that the records name, else the file's name."""
+    def identify(self, path: Path, head: bytes) -> Identity:
+        """Return the id that the records name, else the file's name, and the first directory that
+        they name; without one the project is named after the folder."""
         ids = (safe_id(record.get("sessionId")) for record in head_objects(head))
-        return next(filter(None, ids), safe_id(path.name.removesuffix(".jsonl"))), None
+        own = next(filter(None, ids), safe_id(path.name.removesuffix(".jsonl")))
+        first = first_object(head, lambda record: bool(text_field(record, "cwd")))
+        directory = text_field(first, "cwd")
+        project = "" if directory else project_of(path.parent.parent.name)
+        return Identity(own, None, directory, project)
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the chats of each project, from `~/.qwen` or its `projects`."""
@@ -90,18 +93,8 @@ class QwenReader(Reader):
         gone = abandoned_entries(source.path, end, own="uuid", above="parentUuid")
         return QwenSession(source, report, gone)
 
-    def identified(self, path: Path) -> Identified:
-        """Return what is known of a chat, whose project is else named after its folder."""
-        project, session_id, agent_id, directory = super().identified(path)
-        project = project if directory else project_of(path.parent.parent.name)
-        return project, session_id, agent_id, directory
 
-    def directory(self, path: Path, head: bytes) -> str:
-        """Return the first directory that the records name."""
-        return text_field(first_object(head, lambda record: bool(text_field(record, "cwd"))), "cwd")
-
-
-class QwenSession(Session):
+class QwenSession(PartsSession):
     """The state of reading one file."""
 
     def __init__(
@@ -161,7 +154,7 @@ class QwenSession(Session):
         if by and origin is UNKNOWN:
             origin = Origin("machine", "injected")
         prompts = self._text_record(frame, classify_text(text_of_parts(parts), origin))
-        return prompts + self._answers(parts, frame, failed=False)
+        return prompts + self._answers(parts, frame)
 
     def _from_model(self, parts: Any, frame: Frame) -> list[Record]:
         records: list[Record] = []
@@ -180,16 +173,6 @@ class QwenSession(Session):
         status = text_field(object_field(record, "toolCallResult"), "status")
         failed = status not in ("", "success")
         return self._answers(object_field(record, "message").get("parts"), frame, failed=failed)
-
-    def _answers(self, parts: Any, frame: Frame, *, failed: bool) -> list[Record]:
-        records: list[Record] = []
-        for part in parts_of(parts):
-            if answered := object_field(part, "functionResponse"):
-                text, has_error = answer_text(part)
-                call_id, unknown = safe_id(answered.get("id")), Call(text_field(answered, "name"))
-                is_error = failed or has_error
-                records.append(self._answered(frame, call_id, text, unknown, is_error=is_error))
-        return records
 
     def _system(self, subtype: str, record: JsonObject, frame: Frame) -> Outcome:
         payload = object_field(record, "systemPayload")

@@ -31,14 +31,15 @@ from memory_assets.transcripts.fields import (
     object_field,
     objects_in,
     parse_time,
+    rows_of,
     safe_id,
     text_field,
 )
 from memory_assets.transcripts.json_documents import bytes_of, directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import STATE, Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import StoredSession
+from memory_assets.transcripts.session import Frame, Outcome, tokens_in
+from memory_assets.transcripts.stored import StoredSession, session_rows
 
 _OF_WINDOWS = (
     Path("globalStorage", "emptyWindowChatSessions"),
@@ -64,16 +65,8 @@ _REPEATED = "a prompt as the program sent it"
 class ChatSession(StoredSession):
     """The state of reading one session."""
 
-    def _opened(self, row: JsonObject) -> str:
-        return self._begin(
-            session=row.get("sessionId"),
-            cwd=text_field(row, "cwd"),
-            version=f"document-{row.get('version')}",
-            start=row.get("creationDate"),
-        )
-
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
-        if name == _UNREADABLE:
+        if name != "request":
             return self._unknown(name)
         metadata = object_field(object_field(row, "result"), "metadata")
         model = text_field(metadata, "resolvedModel") or text_field(row, "modelId")
@@ -167,9 +160,10 @@ class VsCodeCopilotReader(RenderingReader):
     """Reads the sessions of VS Code's chat."""
 
     agent = "vscode-copilot"
-    version = "3"
+    version = "4"
     session = ChatSession
     left_out = (
+        LeftOut("beside.inputState", "a draft that was never sent"),
         LeftOut("request.result.metadata.renderedUserMessage", _REPEATED),
         LeftOut("request.result.metadata.renderedGlobalContext", _REPEATED),
         LeftOut("request.message.parts", "the parts of a prompt, which is kept whole"),
@@ -214,33 +208,24 @@ class VsCodeCopilotReader(RenderingReader):
                     source = Source(self.agent, "", *ids, path, size, mtime_ns)
                 yield replace(source, project=project_of(named), directory=directory)
 
-    def rows(self, source: Source) -> Iterator[JsonObject | None]:
+    def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a session."""
         document, taken_back, unreadable_lines = document_of(source.path)
-        workspace = source.path.parent.parent / "workspace.json"
-        facts = {name: document.get(name) for name in ("sessionId", "creationDate", "version")}
-        yield {"type": "session", **facts, "cwd": directory_of(workspace)}
-        requests = objects_in(document.get("requests"))
-        last: list[JsonObject] = []
-        for place, request in enumerate(requests):
-            yield from taken_back.pop(place, ())
-            row = {"type": "request", **request}
-            if request.get("shouldBeRemovedOnSend"):
-                row["undone"] = True
-            if place == len(requests) - 1 and not _is_finished(request):
-                last.append(row)
-            else:
-                yield row
-        for rows in taken_back.values():
-            yield from rows
-        yield None
-        yield {
-            "type": STATE,
-            "id": document.get("sessionId"),
-            "title": document.get("customTitle"),
+        facts = {
+            "id": document.pop("sessionId", None),
+            "cwd": directory_of(source.path.parent.parent / "workspace.json"),
+            "version": f"document-{document.pop('version', None)}",
+            "start": document.pop("creationDate", None),
         }
-        yield from ({"type": _UNREADABLE, "line": number} for number in unreadable_lines)
-        yield from last
+        title = {"title": document.pop("customTitle", None)}
+        rows: list[JsonObject] = []
+        for place, request in enumerate(rows_of(document.pop("requests", None))):
+            rows += taken_back.pop(place, ())
+            undone = {"undone": True} if request.get("shouldBeRemovedOnSend") else {}
+            rows.append({"type": "request", **request, **undone})
+        rows += (row for undone_rows in taken_back.values() for row in undone_rows)
+        rows += ({"type": _UNREADABLE, "line": number} for number in unreadable_lines)
+        yield from session_rows(facts, title, rows, document)
 
 
 def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
@@ -262,10 +247,6 @@ def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
 def _rank(source: Source) -> tuple[bool, int, int]:
     """Return which of two files of a session counts: a log, else the larger."""
     return source.path.suffix == _LOG, source.size, source.mtime_ns
-
-
-def _is_finished(request: JsonObject) -> bool:
-    return isinstance(request.get("result"), dict) or request.get("isCanceled") is True
 
 
 def _shown(part: JsonObject) -> str:
@@ -328,7 +309,7 @@ def document_of(path: Path) -> tuple[JsonObject, dict[int, list[JsonObject]], li
         taken_back, bad = {}, []
         document = from_json(data)
     is_other = not isinstance(document, dict) or (document and not document.keys() & _OF_A_SESSION)
-    if is_other or not isinstance(document.get("requests", []), list):
+    if is_other or not isinstance(document.get("requests", []), list | dict):
         raise DamagedTranscript(f"{printable(path)}: {_NO_DOCUMENT}", _NO_DOCUMENT, _RESTORE)
     return document, taken_back, bad
 
@@ -339,17 +320,16 @@ def replayed(lines: Iterable[bytes]) -> tuple[Any, dict[int, list[JsonObject]], 
     state: Any = None
     removed: dict[int, list[JsonObject]] = {}
     bad: list[int] = []
-    torn = False
+    number, operation = 0, None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         operation = from_json(line)
-        torn = operation is None
         try:
             state = _applied(state, operation, removed)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             bad.append(number)
-    if torn and bad:
+    if operation is None and bad[-1:] == [number]:  # half-written: no newline is behind it
         bad.pop()
     present = (
         {_id(request) for request in objects_in(state.get("requests"))}
@@ -390,6 +370,8 @@ def _applied(state: Any, operation: Any, removed: dict[int, list[JsonObject]]) -
             at.pop(last, None)
         else:
             del at[last]
+    else:
+        raise ValueError
     return state
 
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
+from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.content import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
+    entries_of,
     from_json,
     nanoseconds,
     object_field,
@@ -35,7 +37,13 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import STATE, UNKNOWN_TYPE, Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession
+from memory_assets.transcripts.stored import (
+    DatabaseReader,
+    Member,
+    Sessions,
+    StoredSession,
+    session_rows,
+)
 from memory_assets.transcripts.unread import Columns
 
 _PLACES = (Path("threads.db"), Path("threads", "threads.db"))
@@ -51,19 +59,19 @@ _RESTORE = "open it in Zed, or delete it there; it is read again when it changes
 class ZedSession(StoredSession):
     """The state of reading one thread."""
 
-    def _opened(self, row: JsonObject) -> str:
-        return self._begin(
-            session=row.get("id"),
-            cwd=text_field(row, "folder_paths").partition("\n")[0],
-            version=text_field(row, "version"),
-            start=row.get("created_at"),
-            model=text_field(object_field(row, "model"), "model"),
-        )
+    shapes: ClassVar[Shapes] = {
+        "Text": ANSWER,
+        "Thinking": TextBlock("thinking", "text"),
+        "ToolUse": CallBlock("id", "name", "input"),
+        "RedactedThinking": None,
+    }
 
     def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
         body: Any = row.get("body")
-        if body == "Resume" or not isinstance(body, dict):
+        if body == "Resume":
             return STATE
+        if not isinstance(body, dict):
+            return self._unknown("message")
         user = object_field(body, "User")
         own = user.get("id") or str(row.get("number"))
         frame = self._frame(row, start, end, own, parse_time(body.get("created_at")))
@@ -96,17 +104,12 @@ class ZedSession(StoredSession):
         records: list[Record] = []
         results = object_field(agent, "tool_results")
         for block in objects_in(agent.get("content")):
-            if "Text" in block:
-                records += self._records(frame, "assistant_text", text_field(block, "Text"))
-            elif thought := object_field(block, "Thinking"):
-                records += self._records(frame, "thinking", text_field(thought, "text"))
-            elif use := object_field(block, "ToolUse"):
-                given = use.get("input") or text_field(use, "raw_input")
-                records.append(
-                    self._call(frame, safe_id(use.get("id")), text_field(use, "name"), given)
-                )
-                if isinstance(result := results.get(text_field(use, "id")), dict):
-                    records.append(self._result(safe_id(use.get("id")), result, frame))
+            for kind, value in block.items():
+                fields = value if isinstance(value, dict) else {"text": value}
+                given = fields.get("input") or fields.get("raw_input")
+                records += self._block({**fields, "type": kind, "input": given}, frame)
+                if isinstance(result := results.get(text_field(fields, "id")), dict):
+                    records.append(self._result(safe_id(fields["id"]), result, frame))
         return records
 
     def _segments(self, body: JsonObject, frame: Frame) -> Outcome:
@@ -144,9 +147,10 @@ class ZedReader(DatabaseReader):
     """Reads the threads of Zed's own agent."""
 
     agent = "zed"
-    version = "3"
+    version = "4"
     session = ZedSession
     left_out = (
+        LeftOut("beside.initial_project_snapshot", "the project when the thread began"),
         LeftOut("message.body.User.content.Mention", "a file that was named; its name is kept"),
         LeftOut("message.body.*.context", "files that were attached"),
         LeftOut("message.body.Agent.content.Thinking.signature", "signature of a thought"),
@@ -154,6 +158,9 @@ class ZedReader(DatabaseReader):
         LeftOut("message.body.Agent.content.ToolUse.raw_input", "a call as it came in"),
         LeftOut("message.body.Agent.tool_results.*.output", "a result as it is shown"),
         LeftOut("message.body.Agent.tool_results", "a result as it is shown", opens="{"),
+    )
+    sessions = Sessions(
+        "threads", "id summary data_type data folder_paths created_at", "updated_at"
     )
     known = (
         Columns("threads", "id summary updated_at created_at data_type data parent_id"),
@@ -166,48 +173,47 @@ class ZedReader(DatabaseReader):
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:
         """Yield the threads."""
-        columns = database.require("threads", "id summary updated_at data_type data")
-        parent = "parent_id" if "parent_id" in columns else "NULL"
-        folders = "folder_paths" if "folder_paths" in columns else "NULL"
-        sql = f"""SELECT id, updated_at, {LENGTH}(data) AS bytes, {parent} AS parent,
-            {folders} AS folders FROM threads ORDER BY id"""
-        for row in database.rows(sql):
-            at = parse_time(row["updated_at"])
-            newest = nanoseconds(at and at.timestamp())
-            folder = str(row["folders"] or "").partition("\n")[0]
-            yield Member(str(row["id"]), folder, row["bytes"] + 1, newest, str(row["parent"] or ""))
+        database.require("threads", "id data_type data")
+        sizes = database.rows(f"SELECT id, {LENGTH}(data) AS size FROM threads")
+        size_of = {row["id"]: row["size"] or 0 for row in sizes}
+        names = "id updated_at parent_id folder_paths"
+        for row in database.select("threads", names, "ORDER BY id"):
+            at, above = nanoseconds(row["updated_at"]), str(row["parent_id"] or "")
+            yield Member(str(row["id"]), _folder_of(row), size_of[row["id"]] + 1, at, above)
 
-    def member_rows(self, database: Database, source: Source) -> Iterator[JsonObject | None]:
+    def member_rows(
+        self, database: Database, source: Source, facts: JsonObject
+    ) -> Iterator[JsonObject]:
         """Yield a thread, a line a message."""
-        columns = database.columns("threads")
-        names = [name for name in ("folder_paths", "created_at") if name in columns]
-        sql = f"SELECT {', '.join(('id', 'summary', 'data_type', 'data', *names))} FROM threads"
-        row = next(database.rows(f"{sql} WHERE id = ?", source.member), None)
-        if row is None:
-            return
-        thread = _thread(row, source.path)
-        facts = {name: row.get(name) for name in ("id", *names)}
-        facts |= {"version": thread.get("version"), "model": thread.get("model")}
-        yield {"type": "session", **facts}
-        messages = thread.get("messages")
-        usage, asked = object_field(thread, "request_token_usage"), ""
-        for number, message in enumerate(messages if isinstance(messages, list) else []):
-            line = {"type": "message", "number": number, "body": message}
-            body = message if isinstance(message, dict) else {}
-            asked = text_field(object_field(body, "User"), "id") or asked
-            if "Agent" in body and asked:  # its request is counted by what it answers
-                line["usage"] = usage.get(asked)
-                asked = ""
-            yield line
-        yield None
-        yield {"type": STATE, "id": row["id"], "title": row["summary"]}
+        thread = _thread(facts, source.path)
+        model = text_field(object_field(thread, "model"), "model")
+        known = {"id": facts["id"], "cwd": _folder_of(facts), "start": facts["created_at"]}
+        known |= {"version": thread.get("version"), "model": model}
+        rows = _rows(thread.pop("messages", None), object_field(thread, "request_token_usage"))
+        yield from session_rows(known, {"title": facts["summary"]}, rows, thread)
+
+
+def _folder_of(row: JsonObject) -> str:
+    """Return the first directory of a thread."""
+    return str(row["folder_paths"] or "").partition("\n")[0]
+
+
+def _rows(messages: Any, usage: JsonObject) -> Iterator[JsonObject]:
+    asked = ""
+    for number, message in enumerate(entries_of(messages)):
+        line = {"type": "message", "number": number, "body": message}
+        body = message if isinstance(message, dict) else {}
+        asked = text_field(object_field(body, "User"), "id") or asked
+        if "Agent" in body and asked:  # its request is counted by what it answers
+            line["usage"] = usage.get(asked)
+            asked = ""
+        yield line
 
 
 def _thread(row: JsonObject, path: Path) -> JsonObject:
     data = row["data"]
-    data = data.encode() if isinstance(data, str) else data
     if row["data_type"] == "zstd":
-        data = _unpacked(data, path)
+        data = _unpacked(data if isinstance(data, bytes) else b"", path)
     thread = from_json(data)
     if not isinstance(thread, dict):
         raise DamagedTranscript(f"{printable(path)}: {_DAMAGED}", _DAMAGED, _RESTORE)
