@@ -150,7 +150,7 @@ def main() -> None:
         f"{statistics.median(cpus) * 1e3:.0f} ms of CPU"
     )
     from memory_assets.settings import load_settings
-    from memory_assets.status import status
+    from memory_assets.status.status import status
 
     settings = load_settings()
     calls, used = [], []

@@ -168,7 +168,7 @@ def _run() -> None:
 
 def _what_to_type(settings: Settings) -> Iterator[str]:
     """Yield lines for somebody who does not know what to type."""
-    from memory_assets.status import counted
+    from memory_assets.status.words import counted
 
     yield "memory: search what your coding agents did before."
     yield ""

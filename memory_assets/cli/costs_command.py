@@ -13,7 +13,7 @@ from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
 from memory_assets.requests.times import parse_time, spoken_time
 from memory_assets.settings import load_settings
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 
 if TYPE_CHECKING:
     from memory_assets.stores.gateway_usage import Spent

@@ -40,7 +40,7 @@ from memory_assets.paths import (
 )
 from memory_assets.requests.times import spoken_time
 from memory_assets.settings import Settings
-from memory_assets.status import counted, in_words
+from memory_assets.status.words import counted, in_words, shares_of
 from memory_assets.stores.catalog.catalog import CATALOG_FILE
 from memory_assets.stores.files.shared import is_writable
 from memory_assets.stores.vector_store import server_address
@@ -375,19 +375,18 @@ def _memory(settings: Settings) -> Finding:
     from memory_assets.status.status import status
     from memory_assets.status.words import sample_note
     from memory_assets.stores.catalog.catalog import catalog_of
-    from memory_assets.stores.catalog.session_counts import SessionCounts
 
     if not (settings.data_dir / CATALOG_FILE).exists():
         return Finding(True, "nothing yet", "Run `memory ingest`.")
     current = status(settings)
     behind = [line for well, line in in_words(current["coverage"]) if not well]
-    sessions = SessionCounts(**current["sessions"])
+    sessions = current["sessions"]
     held = len(current["quarantined"])
     see = ["Run `memory status` for cause and remedy of each."] if held else behind
     with closing(catalog_of(settings.data_dir)) as catalog:
         spoken = catalog.spoken_projects()
     remedy = " ".join([*see, *sample_note(current, spoken)])
-    state = ": ".join(filter(None, (counted(sessions.total, "session"), sessions.shares())))
+    state = ": ".join(filter(None, (counted(sessions["total"], "session"), shares_of(sessions))))
     state += f"; {held} held back" if held else ""
     return Finding(not held and not behind, state, remedy)
 

@@ -43,8 +43,8 @@ from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.answer_lines import clock, first_lines
 from memory_assets.serving.visible_text import snippet
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import counted
 from memory_assets.status.status import RETENTION_FILE
+from memory_assets.status.words import counted
 from memory_assets.stores.agents.partitions import MEMORY_HEAD
 from memory_assets.stores.agents.waiting import drop_waiting
 from memory_assets.stores.files.shared import require_own, require_writable

@@ -22,7 +22,7 @@ from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import load_settings
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 from memory_assets.stores.stores import require_memory
 
 _F = TypeVar("_F", bound=Callable[..., object])

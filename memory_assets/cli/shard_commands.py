@@ -19,7 +19,7 @@ from memory_assets.cli.printing import rendering
 from memory_assets.cli.run_traces import erase_traces
 from memory_assets.errors import ConfigurationError, MemoryAssetsError
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:

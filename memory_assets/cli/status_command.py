@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets import __version__
-from memory_assets import status as overview
 from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.printing.rendering import layout_of_output
 from memory_assets.project_names import with_spoken_projects
 from memory_assets.serving.answer_lines import LISTED, clock, distinct_project_names
 from memory_assets.settings import load_settings
-from memory_assets.status import (
+from memory_assets.status.status import status as status_of
+from memory_assets.status.words import (
     chroma_notes,
     counted,
     duration_text,
@@ -41,7 +41,7 @@ def status(json: bool) -> None:
     """
     settings = load_settings()
     require_memory(settings.data_dir)
-    current = overview.status(settings)
+    current = status_of(settings)
     with closing(catalog_of(settings.data_dir)) as catalog:
         roots = catalog.sources.project_roots()
         spoken = catalog.spoken_projects()

@@ -40,7 +40,7 @@ from memory_assets.project_names import with_spoken_projects
 from memory_assets.recall.names import resolve_projects
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import Settings
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 from memory_assets.stores.files.shared import require_writable
 from memory_assets.stores.stores import require_memory
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memory_assets import status as overview
 from memory_assets.errors import NotFound, UnknownName
 from memory_assets.install_key import load_install_key
 from memory_assets.recall.names import short_id
@@ -30,6 +29,7 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.settings import Settings, load_settings
+from memory_assets.status.status import status as status_of
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class Memory(Searchable):
 
     def status(self) -> dict[str, Any]:
         """Return sizes, counts, versions and what is held back. Does not open Chroma."""
-        return overview.status(self.settings)
+        return status_of(self.settings)
 
     def show(self, any_id: str | ShowRequest, around: int = 0) -> list[dict[str, Any]]:
         """Return the rows of one id with their full text; see `recall.show.show`."""

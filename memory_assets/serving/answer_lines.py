@@ -17,7 +17,7 @@ from memory_assets.recall.rows import summary_text
 from memory_assets.recall.search.answer import MOST_HELD_BACK
 from memory_assets.requests.search import MAX_HITS
 from memory_assets.requests.times import days_named, spoken_time
-from memory_assets.status import SessionCounts, counted, duration_text, waiting_sessions
+from memory_assets.status.words import counted, duration_text, shares_of, waiting_sessions
 
 LISTED = 20
 _MOST_HELD_BACK = 3
@@ -425,10 +425,10 @@ def sessions_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted(answer['machine'], 'session')} of programs left out; --machine lists all."
     if answer["hidden"]:
         yield f"{counted(answer['hidden'], 'hidden session')} left out; --hidden lists them."
-    counts = SessionCounts(**answer["in_memory"])
-    if shares := counts.shares():
+    counts = answer["in_memory"]
+    if shares := shares_of(counts):
         scope = "In memory" if answer["project"] is None else "In all"
-        yield f"{scope}: {counted(counts.total, 'session')}, {shares}."
+        yield f"{scope}: {counted(counts['total'], 'session')}, {shares}."
     if listed_here:
         first = listed_here[0]["short_id"]
         yield f"memory summarize {first}: what was done; memory resume {first}: go on with it"

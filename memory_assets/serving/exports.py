@@ -28,7 +28,7 @@ from memory_assets.serving.answer_lines import clock, project_name
 from memory_assets.serving.pages.prose import without_tag_links
 from memory_assets.serving.pages.rendering import frame_marks, of_memory, render, static_file
 from memory_assets.serving.visible_text import visible, visible_payload
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory

@@ -67,13 +67,13 @@ from memory_assets.serving.views import (
     sessions_view,
 )
 from memory_assets.serving.visible_text import Frame, snippet, visible, visible_payload
-from memory_assets.status import (
-    SessionCounts,
+from memory_assets.status.words import (
     chroma_notes,
     counted,
     held_back,
     in_words,
     named_documents,
+    shares_of,
     waiting_sessions,
 )
 from memory_assets.status.workspaces import workspace_lines, workspaces_on_record
@@ -546,10 +546,11 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
     }
     named = AgentText(memory).project
     covered = payload["coverage"]["sessions"]
-    sessions = SessionCounts(**payload["sessions"])
-    shares = f" ({sessions.shares()})" if sessions.shares() else ""
+    in_all = counted(payload["sessions"]["total"], "session")
+    if shares := shares_of(payload["sessions"]):
+        in_all += f" ({shares})"
     lines = [
-        f"{counted(sessions.total, 'session')}{shares}, {counted(covered['turns'], 'turn')}, "
+        f"{in_all}, {counted(covered['turns'], 'turn')}, "
         f"{counted(covered['rows'], 'passage')} in {counted(len(projects), 'project')}; "
         f"as of {clock(covered['as_of'])}; {structured['held_back']} held back; "
         f"{payload['chroma']['store']} {payload['chroma']['state']}.",

@@ -28,7 +28,7 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.layout import ENDLESS, Layout, cells
 from memory_assets.serving.visible_text import printable, snippet, without_tool_names
-from memory_assets.status import counted, duration_text
+from memory_assets.status.words import counted, duration_text
 from memory_assets.tool_names import digest_lines
 
 if TYPE_CHECKING:

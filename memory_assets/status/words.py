@@ -41,18 +41,23 @@ def duration_text(seconds: float) -> str:
     return counted(max(0, int(seconds)), "second")
 
 
+def shares_of(sessions: Mapping[str, int]) -> str:
+    """Return the numbers of sessions of a status in words, as `SessionCounts.shares` does."""
+    return SessionCounts(**sessions).shares()
+
+
 def totals(current: Mapping[str, Any]) -> str:
     """Return how many sessions and turns are in memory, and what is not, as one line."""
     stages = current["stages"]
     chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
-    sessions = SessionCounts(**current["sessions"])
+    sessions = current["sessions"]
     agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
-    of_whom = "; ".join(filter(None, (agents, sessions.shares())))
+    of_whom = "; ".join(filter(None, (agents, shares_of(sessions))))
     held = len(current["quarantined"]) + len(current["unlisted"])
     withheld = redacted.get("withheld") or 0
     without_text = f"{counted(withheld, 'record')} withheld whole, " if withheld else ""
     return (
-        f"{counted(sessions.total, 'session')}{f' ({of_whom})' * bool(of_whom)} in "
+        f"{counted(sessions['total'], 'session')}{f' ({of_whom})' * bool(of_whom)} in "
         f"{counted(len(current['projects']), 'project')}: "
         f"{counted(chunks.get('turns') or 0, 'turn')}, "
         f"{redacted.get('redactions') or 0:,} secrets or personal data taken out, "

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from memory_assets import status as overview
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.agent_memory.gateway import AgentCalls
@@ -31,6 +30,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.shards import derive
 from memory_assets.shards.push import push
 from memory_assets.status.status import RETENTION_FILE
+from memory_assets.status.status import status as status_of
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, CutTurns
 from memory_assets.stores.catalog.products import Products
 from memory_assets.stores.chroma import server as chroma_server
@@ -149,7 +149,7 @@ def test_an_old_conversation_keeps_what_the_user_said_and_its_summaries(old: Age
     assert {row["cut_turns"] for row in rows(old, HISTORY_SUMMARIES)} == {0, 8}
     assert not [text for text in cut if text in old.bytes_at_rest()]
     assert (retain(old.components).cut, retain(old.components).retained) == (0, 1)
-    assert overview.status(old.components.settings)["archive"]["sessions_retained"] == 1
+    assert status_of(old.components.settings)["archive"]["sessions_retained"] == 1
 
 
 def test_small_conversations_are_cut_together(old: Agents) -> None:

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from memory_assets.cli import exit_codes
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import last_checks
+from memory_assets.status.health import last_checks
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.runs.ledger import ledger_of
@@ -73,6 +73,20 @@ def shell(sample_settings: Settings, sample_roots: dict[str, Path]) -> Iterator[
     chroma_server.stop(sample_settings.data_dir)
 
 
+def _told_while_held_back(shell: Shell) -> Iterator[str]:
+    """What two ingests, the status and a verification say, none of them that all is well."""
+    for command, expected in [
+        ("ingest", exit_codes.ERROR),
+        ("ingest", exit_codes.ERROR),
+        ("status", exit_codes.FINE),
+        ("verify", exit_codes.CHECK_FAILED),
+    ]:
+        code, said = shell.run(command)
+        assert code == expected, said
+        assert "Nothing to do" not in said and "Everything on record" not in said
+        yield said
+
+
 def test_what_may_not_be_read_is_told_until_it_may(shell: Shell) -> None:
     """A session's file, a whole project and a rollout lose their permissions after they were
     taken in: no session counts as gone, each is named with cause and remedy by `ingest`,
@@ -89,15 +103,7 @@ def test_what_may_not_be_read_is_told_until_it_may(shell: Shell) -> None:
     closed = {session: 0o644, rollout: 0o644, shell.roots["claude"] / TIDEPOOL: 0o755}
     for path in closed:
         path.chmod(0)
-    for command, expected in [
-        ("ingest", exit_codes.ERROR),
-        ("ingest", exit_codes.ERROR),
-        ("status", exit_codes.FINE),
-        ("verify", exit_codes.CHECK_FAILED),
-    ]:
-        code, said = shell.run(command)
-        assert code == expected, said
-        assert "Nothing to do" not in said and "Everything on record" not in said
+    for said in _told_while_held_back(shell):
         assert "all ingested" not in said and session.stem in said
         assert f"of {HARBOR}" not in said and f"project={HARBOR}" not in said
         for path in closed:
@@ -157,18 +163,10 @@ def test_names_that_are_not_utf8_are_told_and_the_rest_goes_on(shell: Shell) -> 
         shell.copy(of_pi, b"pi/agent/sessions/x/\xf9.jsonl"): r"x/\xf9.jsonl",
     }
     taken_in = shell.copy(rollout, b"codex/sessions/2026/05/rollout-a\n\x1b[31mb.jsonl")
-    for command, expected in [
-        ("ingest", exit_codes.ERROR),
-        ("ingest", exit_codes.ERROR),
-        ("status", exit_codes.FINE),
-        ("verify", exit_codes.CHECK_FAILED),
-    ]:
-        code, said = shell.run(command)
-        assert code == expected, said
+    for said in _told_while_held_back(shell):
         for shown in held_back.values():
             assert f"{shown} (" in said, (shown, said)
         assert said.count("to do: rename it") == len(held_back)
-        assert "Nothing to do" not in said and "Everything on record" not in said
         assert all(one.isprintable() or one == "\n" for one in said)
     code, said = shell.run("status", "--json")
     assert len(json.loads(said)["unlisted"]) == len(held_back)

@@ -34,7 +34,7 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pool import interrupt_waits, worker_count
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import status
+from memory_assets.status.status import status
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.files import has_database
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS

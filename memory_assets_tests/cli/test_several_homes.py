@@ -17,7 +17,7 @@ from memory_assets.paths import project_of
 from memory_assets.pipeline.scan.on_disk import find_sources, require_directories
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
-from memory_assets.status import status
+from memory_assets.status.status import status
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.followed import Transcripts
 from memory_assets.watching.pending import Changes

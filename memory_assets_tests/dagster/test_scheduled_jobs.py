@@ -11,7 +11,6 @@ from typing import Any
 
 import dagster as dg
 
-from memory_assets import status as overview
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest import apply_retention, run_plans
 from memory_assets.dagster import sensors
@@ -24,6 +23,7 @@ from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
+from memory_assets.status.status import status as status_of
 from memory_assets.stores.gateway_usage import FILE_NAME, GatewayUsage
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.stores.runs.names import RETENTION_JOB
@@ -107,7 +107,7 @@ def test_the_figures_are_those_of_status_and_the_checks_tell_what_is_lost(
     works = plan.plan(components, on_disk.find_sources(components))
     assert run_plans(settings, works).failed == {}
     figures, checks = _reported(settings)
-    current = overview.status(settings)
+    current = status_of(settings)
     for kind in ("workspace", "memory", "history", "history_summaries"):
         assert current["coverage"].pop(kind)["rows"] == 0
     for kind, each in current["coverage"].items():

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from memory_assets import status as overview
 from memory_assets.errors import (
     OutOfMemory,
     StoreError,
@@ -24,6 +23,8 @@ from memory_assets.errors import (
 )
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.raw_sessions import scan_project
+from memory_assets.status.status import status as status_of
+from memory_assets.status.words import can_be_helped, held_back, in_words
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_code
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, SampleMemory
@@ -72,13 +73,13 @@ def _no_more_files() -> Iterator[None]:
 
 
 def _status(memory: SampleMemory) -> dict[str, Any]:
-    return overview.status(memory.settings)
+    return status_of(memory.settings)
 
 
 def _told(memory: SampleMemory) -> str:
     current = _status(memory)
-    lines = [line for _, line in overview.in_words(current["coverage"])]
-    return "\n".join([*lines, *overview.held_back(current, {})])
+    lines = [line for _, line in in_words(current["coverage"])]
+    return "\n".join([*lines, *held_back(current, {})])
 
 
 def test_an_unreadable_file_is_tried_again_until_it_can_be_read(memory: SampleMemory) -> None:
@@ -105,7 +106,7 @@ def test_an_unreadable_file_is_tried_again_until_it_can_be_read(memory: SampleMe
     assert work.held_back and work.reason == "1 session held back, to be tried again"
     assert "Everything on record" not in _told(memory)
     assert memory.flaky in _told(memory) and "to do: look after the disk" in _told(memory)
-    assert overview.can_be_helped(_status(memory))
+    assert can_be_helped(_status(memory))
     for path, content in contents.items():
         path.unlink()
         path.write_bytes(content)

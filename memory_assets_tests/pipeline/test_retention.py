@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_assets import status as overview
 from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, read_removed_records
@@ -26,6 +25,7 @@ from memory_assets.recall import open_memory
 from memory_assets.record_identity import RecordIdentity, text_hash
 from memory_assets.redacted_text import seal
 from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
+from memory_assets.status.status import status as status_of
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -85,7 +85,7 @@ def test_an_old_session_keeps_its_prompts_and_its_summary(memory: SampleMemory) 
     assert all(line in said for row in now["turn_chunks"] for line in row["text"].splitlines())
     assert_all_holds(memory)
     assert retain(reopened(memory, retention=str(DAYS))).cut == 0
-    status = overview.status(memory.settings)
+    status = status_of(memory.settings)
     assert status["archive"]["sessions_retained"] == 3
     assert all(each["complete"] for each in status["coverage"].values())
     asked = open_memory(memory.settings)
@@ -275,7 +275,7 @@ def test_killed_behind_the_collections_their_number_of_rows_hides_nothing(
 
 
 def _archive(memory: SampleMemory) -> dict[str, Any]:
-    archive: dict[str, Any] = overview.status(memory.settings)["archive"]
+    archive: dict[str, Any] = status_of(memory.settings)["archive"]
     return archive
 
 

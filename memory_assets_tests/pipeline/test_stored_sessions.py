@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from memory_assets import status as overview
 from memory_assets.paths import project_of
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
@@ -21,6 +20,8 @@ from memory_assets.recall.audit.audit import SourceState, source_states
 from memory_assets.recall.sessions.resume import resume_command
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status.disk import look
+from memory_assets.status.status import status as status_of
+from memory_assets.status.words import held_back
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts.content import zstd_library
 from memory_assets_tests.pipeline.conftest import SampleMemory
@@ -257,7 +258,7 @@ def test_a_rollout_that_is_compressed_and_unpacked_again_stays_the_session(
     reports = wordy.run()
     assert not any(report.details.get("gone") for report in reports.values())
     assert wordy.lake_state() == before
-    assert wordy.behind() == [] and "held back" not in str(overview.held_back(_status(wordy), {}))
+    assert wordy.behind() == [] and "held back" not in str(held_back(_status(wordy), {}))
     plain.write_bytes(
         ZSTD.decompress(packed.read_bytes()) + f"{_prompt('and the zanzibar clock?')}\n".encode()
     )
@@ -317,4 +318,4 @@ def test_a_thread_that_goes_on_in_another_file_is_one_session(wordy: SampleMemor
 
 
 def _status(memory: SampleMemory) -> dict[str, Any]:
-    return overview.status(memory.settings)
+    return status_of(memory.settings)

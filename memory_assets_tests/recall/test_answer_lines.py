@@ -18,7 +18,7 @@ from memory_assets.serving.answer_lines import (
     search_notes,
 )
 from memory_assets.serving.views import AgentText, blame_view
-from memory_assets.status import duration_text
+from memory_assets.status.words import duration_text
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.sweep import sweep
 

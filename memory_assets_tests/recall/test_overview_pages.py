@@ -32,7 +32,7 @@ from memory_assets.serving.pages.charts import (
     stacked_weeks,
 )
 from memory_assets.serving.pages.site import build_site
-from memory_assets.status import redactions_by_rule
+from memory_assets.status.health import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import REDACTION_AUDIT
 from memory_assets.stores.runs.ledger import CANCELED, FAILURE, SUCCESS, EndedRun, RunLedger

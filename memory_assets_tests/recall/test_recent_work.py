@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,40 +35,39 @@ def commit(subject: str, *, push: str = "", branch: str = "main") -> Call:
     return shell(f"git commit -am '{subject}'{push}", printed)
 
 
-@pytest.mark.parametrize(
-    ("calls", "said"),
-    [
-        ([commit("Fix the damper")], "not pushed in it"),
-        ([commit("Fix the damper", push=" && git push")], "(pushed)"),
-        ([commit("Fix the damper"), shell("git -C . push origin main")], "(pushed)"),
-        ([commit("Fix the damper"), shell("gt submit --stack")], "(pushed)"),
-        ([commit("Fix the damper"), shell("jj git push -b damper")], "(pushed)"),
-        ([shell("git push"), commit("Fix the damper")], "not pushed in it"),
-        (
-            [commit("Fix the damper"), shell("git push", "rejected", failed=True)],
-            "not pushed in it",
-        ),
-    ],
-)
-def test_a_commit_was_pushed_if_a_push_after_it_worked(
-    tmp_path: Path, calls: list[Call], said: str
-) -> None:
+def texts_of(root: Path, sessions: Sequence[Sequence[Call]]) -> list[str]:
+    """The lines of a project for each of the sessions, which is the only one there."""
+    worked = Worked(root)
+    places = [f"/home/mara/code/kiln-{at}" for at in range(1, len(sessions) + 1)]
+    for at, (calls, place) in enumerate(zip(sessions, places, strict=True), 1):
+        worked.session(str(at), *calls, cwd=place)
+    memory = worked.memory()
+    return ["\n".join(recent_work(memory, [project_of(place)])) for place in places]
+
+
+PUSHES: list[tuple[list[Call], str]] = [
+    ([commit("Fix the damper")], "not pushed in it"),
+    ([commit("Fix the damper", push=" && git push")], "pushed"),
+    ([commit("Fix the damper"), shell("git -C . push origin main")], "pushed"),
+    ([commit("Fix the damper"), shell("gt submit --stack")], "pushed"),
+    ([commit("Fix the damper"), shell("jj git push -b damper")], "pushed"),
+    ([shell("git push"), commit("Fix the damper")], "not pushed in it"),
+    ([commit("Fix the damper"), shell("git push", "rejected", failed=True)], "not pushed in it"),
+]
+
+
+def test_a_commit_was_pushed_if_a_push_after_it_worked(tmp_path: Path) -> None:
     """In the same session; a push that failed or came before it is none."""
-    worked = Worked(tmp_path)
-    worked.session("a", *calls, Call(said="Committed."), cwd=HERE)
-    text = lines_of(worked)
-    assert f'Commit "Fix the damper" ({said.strip("()")})' in text and "[0000000a]" in text
+    texts = texts_of(tmp_path, [[*calls, Call(said="Committed.")] for calls, _ in PUSHES])
+    for at, (text, (_, said)) in enumerate(zip(texts, PUSHES, strict=True), 1):
+        assert f'Commit "Fix the damper" ({said})' in text and f"[0000000{at}]" in text, at
 
 
-@pytest.mark.parametrize("command", ["make release", "cd ci && just push", "pnpm run ship"])
-def test_nothing_is_said_of_a_push_where_a_command_may_have_pushed(
-    tmp_path: Path, command: str
-) -> None:
+def test_nothing_is_said_of_a_push_where_a_command_may_have_pushed(tmp_path: Path) -> None:
     """What a script does is not on record."""
-    worked = Worked(tmp_path)
-    called = [commit("Fix the damper"), shell(command), Call(said="Committed.")]
-    worked.session("a", *called, cwd=HERE)
-    assert 'Commit "Fix the damper".' in lines_of(worked)
+    commands = ("make release", "cd ci && just push", "pnpm run ship")
+    called = [[commit("Fix the damper"), shell(each), Call(said="Committed.")] for each in commands]
+    assert all('Commit "Fix the damper".' in text for text in texts_of(tmp_path, called))
 
 
 def test_what_was_pushed_after_the_record_breaks_off_is_not_known(tmp_path: Path) -> None:
@@ -106,23 +106,20 @@ def test_what_a_session_only_read_about_is_not_what_it_did(tmp_path: Path) -> No
 WRITE = Call("Write", {"file_path": f"{HERE}/damper.py", "content": "x = 1"})
 
 
-@pytest.mark.parametrize(
-    ("calls", "is_known"),
-    [
-        ([WRITE, shell("make"), Call(said="The damper is written.")], True),
-        ([WRITE, shell("make")], False),
-        ([WRITE, Call(said="The damper is written.")], False),
-        ([WRITE, shell("make commit"), Call(said="The damper is written.")], False),
-    ],
-)
-def test_that_nothing_was_committed_is_told_only_where_it_is_known(
-    tmp_path: Path, calls: list[Call], is_known: bool
-) -> None:
+def test_that_nothing_was_committed_is_told_only_where_it_is_known(tmp_path: Path) -> None:
     """Commands are on record, none has to do with commits, and the session ended with a message."""
-    worked = Worked(tmp_path)
-    worked.session("a", *calls, cwd=HERE)
-    text = lines_of(worked)
-    assert "Changed damper.py" in text and ("(no commit in it)" in text) is is_known
+    written = Call(said="The damper is written.")
+    known, *unknown = texts_of(
+        tmp_path,
+        [
+            [WRITE, shell("make"), written],
+            [WRITE, shell("make")],
+            [WRITE, written],
+            [WRITE, shell("make commit"), written],
+        ],
+    )
+    assert "(no commit in it)" in known
+    assert all("Changed " in text and "(no commit in it)" not in text for text in unknown)
 
 
 def test_the_last_session_is_told_though_nothing_came_of_it(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.paths import project_of
+from memory_assets.recall.memory import Memory
 from memory_assets.recall.names import looks_like_id, resolve_id, shortest_id
 from memory_assets.recall.rows import summary_text
 from memory_assets.recall.sessions import records
@@ -147,6 +149,7 @@ def test_calls_that_replace_text_have_a_diff(call: str, diff: str | None) -> Non
 
 
 HERE = "/home/mara/code/kiln"
+SESSION = "0000000a-0000-4000-8000-000000000001"
 EDIT = {"file_path": f"{HERE}/damper.py", "old_string": "a", "new_string": "b"}
 CALLS = [
     Call(said="Let me look at the damper."),
@@ -157,15 +160,20 @@ CALLS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def kiln(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    """A memory of the session `SESSION`, which made these calls."""
+    worked = Worked(tmp_path_factory.mktemp("kiln"))
+    assert worked.session("a", *CALLS, cwd=HERE) == SESSION
+    return worked.memory()
+
+
 CAUSE = f"## Root cause\n\n{'The hinge of the damper is rusted. ' * 12}".rstrip()
 
 
-def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
+def test_a_turn_begins_with_its_end(kiln: Memory) -> None:
     """The prompt, the last message, what was changed and committed; then the rest."""
-    worked = Worked(tmp_path)
-    session = worked.session("a", *CALLS, cwd=HERE)
-    memory = worked.memory()
-    parts = turn_parts(memory, *memory.catalog.products.spans()[0][:2], 0)
+    parts = turn_parts(kiln, project_of(HERE), SESSION, 0)
     assert parts is not None
     assert parts["text"] == (
         "Work on a.\n\nThe hinge was rusted. It opens now.\n\n"
@@ -174,62 +182,49 @@ def test_a_turn_begins_with_its_end(tmp_path: Path) -> None:
     assert parts["rest"].startswith(
         "Let me look at the damper.\n\nEdit: damper.py\nBash: git commit"
     )
-    assert turn_parts(memory, memory.catalog.products.spans()[0][0], session, 7) is None
+    assert turn_parts(kiln, project_of(HERE), SESSION, 7) is None
 
 
-@pytest.mark.parametrize(
-    ("calls", "first"),
-    [
-        ([Call(said="It opens.")], "Work on a.\n\nIt opens."),
-        ([Call(said="I'll look."), shell("ls")], "Work on a.\n\nI'll look."),
-        (
-            [Call(said=CAUSE), shell("oil"), Call(said="It opens.")],
-            f"Work on a.\n\n{CAUSE}\n\nIt opens.",
-        ),
-        (
-            [Call(said="I'll test."), shell("make", "error: no rule to make it", failed=True)],
-            "Work on a.\n\nI'll test.\n\nFailed last: error: no rule to make it",
-        ),
-        (
-            [
-                *CALLS[1:4],
-                Call(said='Committed 1f2e3d4: Fix the hinge\n\n::git-push{cwd="/kiln"}\n'),
-            ],
-            "Work on a.\n\nCommitted 1f2e3d4: Fix the hinge\n\nChanged: damper.py",
-        ),
-    ],
-)
-def test_a_turn_begins_with_what_was_said_last(
-    tmp_path: Path, calls: list[Call], first: str
-) -> None:
+BEGINNINGS: list[tuple[list[Call], str]] = [
+    ([Call(said="It opens.")], "It opens."),
+    ([Call(said="I'll look."), shell("ls")], "I'll look."),
+    ([Call(said=CAUSE), shell("oil"), Call(said="It opens.")], f"{CAUSE}\n\nIt opens."),
+    (
+        [Call(said="I'll test."), shell("make", "error: no rule to make it", failed=True)],
+        "I'll test.\n\nFailed last: error: no rule to make it",
+    ),
+    (
+        [*CALLS[1:4], Call(said='Committed 1f2e3d4: Fix the hinge\n\n::git-push{cwd="/kiln"}\n')],
+        "Committed 1f2e3d4: Fix the hinge\n\nChanged: damper.py",
+    ),
+]
+
+
+def test_a_turn_begins_with_what_was_said_last(tmp_path: Path) -> None:
     """After the report of a cause before the work on it; with the failure that it ended with; of
     commits only what that does not tell already."""
     worked = Worked(tmp_path)
-    worked.session("a", *calls, cwd=HERE)
+    ids = [worked.session(str(at), *calls, cwd=HERE) for at, (calls, _) in enumerate(BEGINNINGS, 1)]
     memory = worked.memory()
-    parts = turn_parts(memory, *memory.catalog.products.spans()[0][:2], 0)
-    assert parts is not None and parts["text"] == first
+    for at, (session, (_, first)) in enumerate(zip(ids, BEGINNINGS, strict=True), 1):
+        parts = turn_parts(memory, project_of(HERE), session, 0)
+        assert parts is not None and parts["text"] == f"Work on {at}.\n\n{first}"
 
 
-def test_get_tells_the_rest_on_a_page_of_its_own(tmp_path: Path) -> None:
+def test_get_tells_the_rest_on_a_page_of_its_own(kiln: Memory) -> None:
     """The project once, the short id, and the call that gives the rest."""
-    worked = Worked(tmp_path)
-    worked.session("a", *CALLS, cwd=HERE)
-    memory = worked.memory()
-    structured, text = answer_tool(memory, "get", GetRequest(("0000000a:0",)))
+    structured, text = answer_tool(kiln, "get", GetRequest(("0000000a:0",)))
     assert structured["project"] == "kiln" and structured["pages"] == 2
     assert text.splitlines()[1] == "Project kiln"
     assert text.splitlines()[2].startswith("## 0000000a:0  2026-03-30")
     assert 'get(ids=["0000000a:0"], page=2)' in text and "Let me look" not in text
-    rest = answer_tool(memory, "get", GetRequest(("0000000a:0",), page=2))[1]
+    rest = answer_tool(kiln, "get", GetRequest(("0000000a:0",), page=2))[1]
     assert "Let me look" in rest and "It opens now" not in rest
 
 
-def test_get_tells_of_a_session_in_order_of_use(tmp_path: Path) -> None:
+def test_get_tells_of_a_session_in_order_of_use(kiln: Memory) -> None:
     """Each field by its name; then how to go on."""
-    worked = Worked(tmp_path)
-    worked.session("a", *CALLS, cwd=HERE)
-    lines = answer_tool(worked.memory(), "get", GetRequest(("0000000a",)))[1].splitlines()
+    lines = answer_tool(kiln, "get", GetRequest(("0000000a",)))[1].splitlines()
     assert lines[4:7] == [
         "Asked: Work on a.",
         "Committed: 1f2e3d4 Fix the hinge",
@@ -256,20 +251,17 @@ def test_what_was_done_is_told_without_the_list_of_commits(completed: str, done:
     assert lines == [*([f"Done: {done}"] if done else []), "Committed: 1f2e3d4 Fix the hinge"]
 
 
-def test_a_short_id_is_taken_wherever_an_id_is(tmp_path: Path) -> None:
+def test_a_short_id_is_taken_wherever_an_id_is(kiln: Memory) -> None:
     """A turn as SESSION:TURN, other rows with the beginning of the session's id; what is no turn
     may be a file and its line."""
-    worked = Worked(tmp_path)
-    session = worked.session("a", *CALLS, cwd=HERE)
-    memory = worked.memory()
-    turn = f"session::{session}::turn::0"
-    short = shortest_id(memory, f"{turn}::part::1", session)
-    assert short == "0000000a:0" and resolve_id(memory, short).id == turn
-    assert memory.show(short) == memory.show(turn)
-    assert resolve_anchor(memory, short).item_id == turn
+    turn = f"session::{SESSION}::turn::0"
+    short = shortest_id(kiln, f"{turn}::part::1", SESSION)
+    assert short == "0000000a:0" and resolve_id(kiln, short).id == turn
+    assert kiln.show(short) == kiln.show(turn)
+    assert resolve_anchor(kiln, short).item_id == turn
     assert looks_like_id(short) and not looks_like_id("hinge:12")
-    commit = f"commit::{session}::1f2e3d4"
-    assert shortest_id(memory, commit, session) == "commit::0000000a::1f2e3d4"
-    assert shortest_id(memory, "kiln::docs/a.md::1", "docs/a.md") == "kiln::docs/a.md::1"
+    commit = f"commit::{SESSION}::1f2e3d4"
+    assert shortest_id(kiln, commit, SESSION) == "commit::0000000a::1f2e3d4"
+    assert shortest_id(kiln, "kiln::docs/a.md::1", "docs/a.md") == "kiln::docs/a.md::1"
     with pytest.raises(NotFound, match="nothing in memory is called"):
-        resolve_anchor(memory, "nowhere:12")
+        resolve_anchor(kiln, "nowhere:12")

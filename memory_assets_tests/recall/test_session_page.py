@@ -168,6 +168,7 @@ def test_a_turn_and_a_session_are_copied_as_markdown(client: TestClient) -> None
     assert "- Bash: git push (failed: " in response.text
     whole = client.get(f"/page/markdown/{REPORTS}").text
     assert whole.startswith("# Daily report test") and whole.count("\n## Turn ") == 4
+    assert client.get(f"/page/markdown/{REPORTS}?turn=99").status_code == 404
 
 
 def test_the_line_of_an_error_that_says_most_heads_a_failed_call() -> None:

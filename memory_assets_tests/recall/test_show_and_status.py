@@ -17,7 +17,7 @@ from memory_assets.recall import Memory
 from memory_assets.recall.search.answer import coverages
 from memory_assets.requests.search import KINDS
 from memory_assets.serving.answer_lines import search_notes
-from memory_assets.status import chroma_notes, in_words
+from memory_assets.status.words import chroma_notes, in_words
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages

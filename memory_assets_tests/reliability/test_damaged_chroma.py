@@ -19,8 +19,8 @@ import pytest
 from memory_assets.errors import MemoryAssetsError, StoreError
 from memory_assets.pipeline.removal.forget import forget_vectors
 from memory_assets.recall import open_memory
-from memory_assets.status import chroma_notes
-from memory_assets.status import status as status_of
+from memory_assets.status.status import status as status_of
+from memory_assets.status.words import chroma_notes
 from memory_assets.stores.chroma import copies
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server

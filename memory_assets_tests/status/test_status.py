@@ -26,8 +26,8 @@ from memory_assets.requests.questions import SessionsRequest, UsageRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.serving.answer_lines import clock, sessions_notes, usage_notes
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import chroma_notes, held_back, in_words, status, totals
-from memory_assets.status.status import coverage
+from memory_assets.status.status import coverage, status
+from memory_assets.status.words import chroma_notes, held_back, in_words, totals
 from memory_assets.status.workspaces import workspace_lines
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.session_counts import SessionCounts, counted_sessions

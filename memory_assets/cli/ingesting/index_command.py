@@ -17,7 +17,7 @@ from memory_assets.cli.commands import JSON, PATH, command, flag
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, safe_reason
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import counted, named_documents
+from memory_assets.status.words import counted, named_documents
 from memory_assets.stores.workspaces import Workspace, Workspaces
 
 if TYPE_CHECKING:

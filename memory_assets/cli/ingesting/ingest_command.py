@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from memory_assets import status as overview
 from memory_assets.agents import AGENTS
 from memory_assets.cli import INTERRUPTED, exit_codes
 from memory_assets.cli.ingesting.report import print_report
@@ -37,6 +36,8 @@ from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.recall.names import resolve_projects
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.settings import Settings
+from memory_assets.status.status import status as status_of
+from memory_assets.status.words import can_be_helped, counted, found_so_far
 from memory_assets.stores.files.shared import require_own, require_writable
 from memory_assets.stores.workspaces import is_workspace
 from memory_assets.transcripts import Source
@@ -111,7 +112,7 @@ def ingest_once(
         shard_commands.push_after(settings)
         return outcome
     except KeyboardInterrupt:
-        progress = overview.found_so_far(overview.status(settings))
+        progress = found_so_far(status_of(settings))
         line = f"Stopped. {progress} The next `memory ingest` goes on."
         rendering.print_lines([line], stderr=True)
         return INTERRUPTED
@@ -175,15 +176,15 @@ def _ingest_once(
         return exit_codes.ERROR
     if report["checks_failed"]:
         return exit_codes.CHECK_FAILED
-    return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
+    return exit_codes.ERROR if can_be_helped(current) else exit_codes.FINE
 
 
 def _print_left_out(transcripts: TranscriptsOnDisk, console: Console) -> None:
     if transcripts.forgotten:
-        forgotten = overview.counted(transcripts.forgotten.total(), "forgotten session")
+        forgotten = counted(transcripts.forgotten.total(), "forgotten session")
         console.print(f"{forgotten} skipped.")
     if transcripts.excluded:
-        excluded = overview.counted(len(transcripts.excluded), "transcript")
+        excluded = counted(len(transcripts.excluded), "transcript")
         console.print(f"{excluded} not read, as MEMORY_EXCLUDE or a forgetting says.")
 
 

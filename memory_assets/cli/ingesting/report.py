@@ -13,7 +13,6 @@ from typing import Any
 
 from rich.console import Console
 
-from memory_assets import status as overview
 from memory_assets.agents import AGENTS
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import NotFound
@@ -22,6 +21,8 @@ from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.project_names import with_spoken_projects
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.visible_text import visible
+from memory_assets.status.status import status as status_of
+from memory_assets.status.words import counted, sample_note
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets.word_lists import word_set
 from memory_assets.writing_systems import marks_in_words
@@ -86,7 +87,7 @@ def print_report(
     """Print the result of the runs and the totals of the memory, after a first ingest also where
     the sessions are from, and what to type next; return the present status."""
     note_versions(components)
-    current = overview.status(components.settings)
+    current = status_of(components.settings)
     if as_json:
         rendering.print_json({**report, "status": current})
         return current
@@ -99,16 +100,14 @@ def print_report(
     ):
         for line in lines:
             console.print(f"{label} {rendering.escaped(with_spoken_projects(line, spoken))}")
-    for line in overview.sample_note(current, spoken):
+    for line in sample_note(current, spoken):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if not report["work"] and (current["quarantined"] or current["unlisted"]):
         console.print(f"Nothing changed but what is held back ({report['seconds']} s).")
     elif not report["work"]:
         console.print(f"Nothing to do: everything is up to date ({report['seconds']} s).")
     else:
-        console.print(
-            f"{overview.counted(report['projects'], 'project')} in {report['seconds']} s."
-        )
+        console.print(f"{counted(report['projects'], 'project')} in {report['seconds']} s.")
     is_complete = not (report["failed"] or report["checks_failed"])
     rendering.print_totals(current, spoken, console, is_complete=is_complete)
     for line in _by_agent(components) if is_first else ():
@@ -127,9 +126,7 @@ def _by_agent(components: Components) -> Iterator[str]:
     ):
         days = dict.fromkeys(clock(time)[:10] for time in (first, last) if time)
         name = AGENTS[agent].title if agent in AGENTS else agent
-        sessions_text = (
-            f"{overview.counted(sessions, 'session')} of {' to '.join(days) or 'no time'}"
-        )
+        sessions_text = f"{counted(sessions, 'session')} of {' to '.join(days) or 'no time'}"
         size_text = f"{size / 1e6:.0f} MB" if size >= _MEGABYTE else f"{size / 1e3:.0f} kB"
         yield f"{name}: {sessions_text}, {size_text}."
 

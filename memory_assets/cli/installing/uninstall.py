@@ -34,7 +34,7 @@ from memory_assets.paths import (
 )
 from memory_assets.private_files import OURS
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 from memory_assets.stores.agents.waiting import waiting_files
 from memory_assets.stores.files.shared import REPLICA_FILE, is_locked
 

@@ -205,13 +205,13 @@ def print_totals(
     """Print counts and coverage, then a line for each session, file or directory that is held
     back, with the `spoken` names of projects. Where the ingest is not `is_complete`, nothing says
     that everything can be found."""
-    from memory_assets import status as overview
+    from memory_assets.status.words import held_back, in_words, totals
 
-    console.print(overview.totals(current))
-    for well, line in overview.in_words(current["coverage"]):
+    console.print(totals(current))
+    for well, line in in_words(current["coverage"]):
         if is_complete or not well:
             console.print(line if well else f"[yellow]{line}[/yellow]")
-    for line in overview.held_back(current, spoken):
+    for line in held_back(current, spoken):
         console.print(f"[yellow]held back[/yellow] {escaped(line)}")
 
 

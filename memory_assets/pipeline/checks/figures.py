@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from memory_assets import status as overview
 from memory_assets.pipeline.checks.checks import projects_on_record
 from memory_assets.pipeline.checks.source_turns import PLACES, count_sources
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.session_analysis.usage import dollars_of, with_prices
+from memory_assets.status.health import last_checks, redactions_by_rule
+from memory_assets.status.status import status as status_of
+from memory_assets.status.words import report
 from memory_assets.stores.gateway_usage import FILE_NAME, Spent, spent_since
 
 _LISTED = 20
@@ -24,7 +26,7 @@ Figures = dict[str, int | float | str]
 def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
     """Write the present versions; return the figures, and the status they are taken from."""
     note_versions(components)
-    current = overview.status(components.settings)
+    current = status_of(components.settings)
     freshness, runs = current["freshness"], current["runs"]
     last_run = runs.get("last") or {}
     figures: Figures = {
@@ -56,10 +58,10 @@ def status_report(components: Components, current: Mapping[str, Any]) -> str:
     unlisted = [
         {**path, "path": _redacted(components, path["path"])} for path in current["unlisted"]
     ]
-    rules = overview.redactions_by_rule(components.catalog)
-    checks = overview.last_checks(components.data_dir)
+    rules = redactions_by_rule(components.catalog)
+    checks = last_checks(components.data_dir)
     spoken = components.catalog.spoken_projects()
-    return overview.report({**current, "unlisted": unlisted}, rules, checks, spoken)
+    return report({**current, "unlisted": unlisted}, rules, checks, spoken)
 
 
 def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[str, Verdict]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.status import sizes_of
+from memory_assets.status.status import sizes_of
 from memory_assets.stores.runs.events import AssetEvent
 from memory_assets.stores.runs.ledger import (
     CANCELED,

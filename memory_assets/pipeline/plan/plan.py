@@ -50,7 +50,8 @@ from memory_assets.pipeline.workspace.files import (
     files_of,
     made_with,
 )
-from memory_assets.status import counted, failed_checks
+from memory_assets.status.health import failed_checks
+from memory_assets.status.words import counted
 from memory_assets.stores.agents.journal import FILE_NAME, has_journal
 from memory_assets.stores.agents.journal_file import recover_damaged
 from memory_assets.stores.agents.partitions import is_agent_memory, partition_of, project_in

@@ -17,11 +17,11 @@ from memory_assets.errors import ConfigurationError, StoreError, TranscriptError
 from memory_assets.paths import WHERE_ROOTS_ARE_SET, Roots, home_variables, is_gone
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.status import counted
 from memory_assets.status.disk import remembered, roots_to_read
 from memory_assets.status.excluded import Exclusions
 from memory_assets.status.found_sources import find_all
 from memory_assets.status.remembered import Remembered
+from memory_assets.status.words import counted
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key

@@ -27,7 +27,7 @@ from memory_assets.requests.questions import RestoreRequest
 from memory_assets.requests.times import spoken_time
 from memory_assets.session_analysis.files import edits_of, tool_kind
 from memory_assets.session_analysis.shell import Segment, working_segments
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from memory_assets.redacted_text import RedactedText
 from memory_assets.requests.search import MAX_HITS, SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
-from memory_assets.status import held_back
+from memory_assets.status.words import held_back
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, SUMMARY_HEAD
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Quarantined

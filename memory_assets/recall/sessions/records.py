@@ -21,7 +21,7 @@ from memory_assets.requests.questions import ShowRequest
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis import session_turns as analysed
 from memory_assets.session_analysis.files import edits_of
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 from memory_assets.stores.lake.rows import rows_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.stores import Stores

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.serving.answer_lines import short_count
-from memory_assets.status import counted
+from memory_assets.status.words import counted
 
 WEEKS = 53
 _SIDE = 12

@@ -30,15 +30,8 @@ from memory_assets.serving.pages.form import filled_form
 from memory_assets.serving.pages.project_pages import last_day
 from memory_assets.serving.pages.rendering import of_memory, page
 from memory_assets.serving.pages.search_page import newest_listed
-from memory_assets.status import (
-    chroma_notes,
-    duration_text,
-    in_words,
-    last_checks,
-    redactions_by_rule,
-    sizes_by_day,
-    totals,
-)
+from memory_assets.status.health import last_checks, redactions_by_rule, sizes_by_day
+from memory_assets.status.words import chroma_notes, duration_text, in_words, totals
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory

@@ -45,7 +45,7 @@ from memory_assets.serving.pages.prose import (
     without_dagster_links,
 )
 from memory_assets.serving.visible_text import Frame, visible, without_markdown, without_tool_names
-from memory_assets.status import counted, duration_text
+from memory_assets.status.words import counted, duration_text
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory

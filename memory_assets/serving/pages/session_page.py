@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from memory_assets.errors import BadArgument, MemoryAssetsError
+from memory_assets.errors import BadArgument, MemoryAssetsError, NotFound
 from memory_assets.requests.agent_memory import PinRequest
 from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.exports import html_file, markdown_lines, session_title
@@ -138,7 +138,10 @@ def session_markdown(memory: Memory, request: Request) -> Response:
     """Return a session, or one turn of it, as Markdown."""
     conversation = _window(memory, request, _ALL, first=0)
     only = _number(request, "turn")
-    return _plain_text("\n".join(markdown_lines(conversation, session_title(conversation), only)))
+    text = "\n".join(markdown_lines(conversation, session_title(conversation), only))
+    if not text:
+        raise NotFound(f"session {conversation.session_id} has no turn {only}")
+    return _plain_text(text)
 
 
 def session_export(memory: Memory, request: Request) -> Response:
