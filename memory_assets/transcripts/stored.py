@@ -396,5 +396,5 @@ def session_rows(
     yield {"type": SESSION, **facts}
     yield from rows
     if beside:
-        yield {"type": BESIDE, **beside}
+        yield {**beside, "type": BESIDE}
     yield {"type": STATE, "id": facts["id"], **title}

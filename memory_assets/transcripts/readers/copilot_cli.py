@@ -18,7 +18,7 @@ from pathlib import Path
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
@@ -207,6 +207,7 @@ class CopilotCliReader(Reader):
     """Reads the sessions of GitHub Copilot CLI."""
 
     agent = "copilot-cli"
+    once = True
     version = "5"
     session = CopilotSession
     left_out = (
@@ -246,14 +247,6 @@ class CopilotCliReader(Reader):
                 path = Path(file[0].path)
                 if path.name == _EVENTS or path.parent == folder:
                     yield file
-
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield each session once."""
-        seen: set[str] = set()
-        for source in super().discover(root, known, note):
-            if source.session_id not in seen:
-                seen.add(source.session_id)
-                yield source
 
 
 def _is_start(event: JsonObject) -> bool:
