@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
@@ -240,7 +241,11 @@ class CopilotCliReader(Reader):
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the sessions below `~/.copilot`, or a directory of sessions."""
         home = walk.root(root)
-        folders = [home / name for name in _FOLDERS if (home / name).is_dir()] if home else []
+        folders = (
+            [home / name for name in _FOLDERS if walk.is_there(home / name, S_ISDIR)]
+            if home
+            else []
+        )
         for folder in folders or filter(None, [home]):
             files = sorted(walk.transcripts(folder, 1), key=lambda entry: entry[0].name != _EVENTS)
             for file in files:
