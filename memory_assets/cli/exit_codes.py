@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from io import StringIO
 
 import click
 
@@ -29,12 +28,11 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
         matching = (code for kind, code in codes.items() if isinstance(error, kind))
         _fail(_told(error), next(matching, ERROR))
     except click.ClickException as error:
-        from memory_assets.cli.printing import rendering
-
-        shown = StringIO()
-        error.show(shown)
-        rendering.print_lines(shown.getvalue().splitlines(), stderr=True)
-        sys.exit(error.exit_code)
+        message = error.format_message()
+        context = getattr(error, "ctx", None)
+        see = f" See `{context.command_path} --help`." if context is not None else ""
+        end = "" if message.endswith((".", "?", "?)")) else "."
+        _fail(f"{message[:1].lower()}{message[1:]}{end}{see}", error.exit_code)
     except KeyboardInterrupt as stopped:
         _fail(str(stopped) or "Stopped.", INTERRUPTED, as_error=False)
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript

@@ -56,12 +56,13 @@ def pull(addresses: Sequence[str], json: bool) -> None:
     --over` searches them. Its own shard is left out.
     """
     settings = load_settings()
+    where = addresses or [_address(settings)]
     pulled = [
         outcome
-        for address in addresses or [_address(settings)]
+        for address in where
         for outcome in _pull(settings, load_settings(shard=address).shard or address)
     ]
-    rendering.print_answer({"pulled": [*map(asdict, pulled)]}, json, _pulled_lines(pulled))
+    rendering.print_answer({"pulled": [*map(asdict, pulled)]}, json, _pulled_lines(pulled, where))
     _exit(pulled)
 
 
@@ -74,16 +75,22 @@ def sync(json: bool) -> None:
     MEMORY_SHARD is set.
     """
     settings = load_settings()
-    pulled = _pull(settings, _address(settings))
+    address = _address(settings)
+    pulled = _pull(settings, address)
     pushed = _push(settings)
     answer = {"pulled": [*map(asdict, pulled)], "pushed": asdict(pushed)}
-    rendering.print_answer(answer, json, [*_pulled_lines(pulled), *_pushed_lines(pushed)])
+    rendering.print_answer(
+        answer, json, [*_pulled_lines(pulled, [address]), *_pushed_lines(pushed)]
+    )
     _exit(pulled)
 
 
 def pull_before(settings: Settings) -> None:
     """Pull before an ingest, where MEMORY_SHARD is set; what fails is said, and stops nothing."""
-    _report_sharing(settings, lambda: _pulled_lines(_pull(settings, _address(settings))))
+    _report_sharing(
+        settings,
+        lambda: _pulled_lines(_pull(settings, _address(settings)), [_address(settings)]),
+    )
 
 
 def push_after(settings: Settings) -> None:
@@ -173,10 +180,11 @@ def _pushed_lines(pushed: Pushed) -> Iterator[str]:
     yield f"{pushed.url}: {_amount(pushed)} sent, {counted(pushed.swept, 'object')} deleted."
 
 
-def _pulled_lines(pulled: list[Pulled]) -> Iterator[str]:
+def _pulled_lines(pulled: Sequence[Pulled], where: Sequence[str]) -> Iterator[str]:
     if not pulled:
         yield (
-            "No other shards. A memory's own is left out, and is named after the machine; "
+            f"No other shards in {', '.join(where)}. A memory's own is left out, and is named "
+            "after the machine; "
             "MEMORY_SHARD_NAME tells two of one name apart."
         )
     for shard in pulled:

@@ -161,6 +161,8 @@ def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str]) -> None:
         (("show", "a", "--page", "2"), "ask for records"),
         (("ingest", "--projects-dir", "/does/not/exist"), "does not exist"),
         (("ingest", "--agent", "clippy"), "unknown agent"),
+        (("ingest", "--limit", "0"), "x>=1. See `memory ingest --help`."),
+        (("serch", "x"), "error no such command 'serch'. (Did you mean one of: 'search'"),
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_says_what_is_right(
@@ -171,7 +173,7 @@ def test_wrong_usage_is_exit_code_2_and_says_what_is_right(
     refused = cli.run(*arguments)
     assert refused.returncode == 2
     assert says in refused.stderr
-    assert "Traceback" not in refused.stderr
+    assert refused.stderr.startswith("error ") and refused.stderr.count("\n") == 1
 
 
 def test_asking_an_empty_memory_says_what_to_run(empty: Cli) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from memory_assets.shards import pull as pull_module
 from memory_assets.shards.pull import Pulled, pull
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.files.shared import require_own
-from memory_assets.stores.shard.replicas import replicas_of
+from memory_assets.stores.shard.replicas import FOLDER, replicas_of
 from memory_assets.stores.shard.shard import Head, Manifest, Shard
 from memory_assets_tests.kills import killed_at
 from memory_assets_tests.pipeline.conftest import SampleMemory
@@ -276,12 +277,25 @@ def test_what_was_forgotten_does_not_come_back_from_elsewhere(
 
 
 def test_a_shard_that_was_deleted_is_deleted_where_it_was_pulled(machine: Machine) -> None:
-    """A person leaves: their shard goes, then each replica."""
+    """A person leaves: their shard goes, then each replica, to the last byte, also if the pull was
+    killed when it had deleted a part; a shard that is there again comes whole."""
     machine.push()
     machine.pull()
     machine.shard.delete()
-    assert machine.pull().gone
-    assert replicas_of(machine.root / "other") == []
+    for number in range(0, 40, 4):
+        into = f"killed {number}"
+        shutil.copytree(machine.root / "other", machine.root / into)
+        assert killed_at(os, "unlink", number, partial(machine.pull, into)) == -signal.SIGKILL
+        left = replicas_of(machine.root / into)
+        assert left or not holding(machine.root / into, ".parquet"), number
+    machine.push(replace_other=True)
+    machine.pull(into)
+    machine.assert_equal(into)
+    machine.shard.delete()
+    for each in ("other", into):
+        assert machine.pull(each).gone
+        assert replicas_of(machine.root / each) == []
+        assert not [*(machine.root / each / FOLDER).iterdir()]
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty directory", "another shard"])

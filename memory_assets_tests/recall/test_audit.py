@@ -12,9 +12,7 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.audit.audit import Audit, audit, is_tag, tag_holders
 from memory_assets.requests.questions import AuditRequest
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
-from memory_assets_tests.recall.conftest import Asked
-
-FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+from memory_assets_tests.recall.conftest import REPORTS, Asked
 
 
 def _audit(asked: Asked, any_id: str, stores: Any = None) -> Audit:
@@ -23,7 +21,7 @@ def _audit(asked: Asked, any_id: str, stores: Any = None) -> Audit:
 
 def test_a_turn_leads_to_the_bytes_of_its_records(asked: Asked) -> None:
     """Each byte range of the source file is one JSON object, that of the record."""
-    found = _audit(asked, f"session::{FLAKY}::turn::1")
+    found = _audit(asked, f"session::{REPORTS}::turn::1")
     assert found.kind == "turn" and found.intact
     (main,) = [source for source in found.sources if source.agent_id is None]
     data = Path(main.path).read_bytes()
@@ -38,7 +36,7 @@ def test_a_turn_leads_to_the_bytes_of_its_records(asked: Asked) -> None:
 
 def test_the_subagent_that_a_turn_started_is_part_of_its_trail(asked: Asked) -> None:
     """With its own file, beside the session's."""
-    turns = {row["turn_id"] for row in asked.rows("turn_chunks") if row["session_id"] == FLAKY}
+    turns = {row["turn_id"] for row in asked.rows("turn_chunks") if row["session_id"] == REPORTS}
     trails = [_audit(asked, turn) for turn in sorted(turns)]
     with_subagent = [found for found in trails if len(found.sources) == 2]
     assert with_subagent
@@ -57,20 +55,20 @@ def test_a_passage_leads_to_its_own_row_alone(asked: Asked) -> None:
 
 def test_a_prompt_leads_to_the_one_record_it_was_typed_in(asked: Asked) -> None:
     """Not to what was answered."""
-    row = next(row for row in asked.rows("user_prompts") if row["session_id"] == FLAKY)
+    row = next(row for row in asked.rows("user_prompts") if row["session_id"] == REPORTS)
     found = _audit(asked, row["id"])
     assert {record["record_uuid"] for record in found.records} == {row["record_uuid"]}
     assert {record["kind"] for record in found.records} == {"prompt"}
     assert found.rows[0]["document"] == "present"
 
 
-@pytest.mark.parametrize("any_id", [FLAKY, f"summary::{FLAKY}"])
+@pytest.mark.parametrize("any_id", [REPORTS, f"summary::{REPORTS}"])
 def test_a_session_leads_to_its_summary_and_all_of_its_records(asked: Asked, any_id: str) -> None:
     """Whichever way it is asked."""
     found = _audit(asked, any_id)
-    rows = [row for row in asked.rows("redacted_records") if row["session_id"] == FLAKY]
+    rows = [row for row in asked.rows("redacted_records") if row["session_id"] == REPORTS]
     assert found.kind == "summary" and len(found.records) == len(rows)
-    assert found.rows[0]["id"] == f"summary::{FLAKY}"
+    assert found.rows[0]["id"] == f"summary::{REPORTS}"
 
 
 def test_an_observation_leads_to_the_records_of_the_turns_it_comes_from(asked: Asked) -> None:
@@ -99,7 +97,7 @@ def test_a_commit_leads_to_the_records_of_its_turn(asked: Asked) -> None:
 
 def test_every_stage_says_which_run_made_it(asked: Asked) -> None:
     """Nothing, where it was made outside Dagster."""
-    runs = {run["stage"]: run for run in _audit(asked, FLAKY).runs}
+    runs = {run["stage"]: run for run in _audit(asked, REPORTS).runs}
     assert {"redacted_records", "turn_chunks", "session_collection"} <= runs.keys()
     assert {run["run_id"] for run in runs.values()} == {""}
     assert all(run["made_at"] for run in runs.values())
@@ -128,18 +126,18 @@ def test_nothing_of_the_text_is_in_an_audit(asked: Asked) -> None:
 def test_what_is_missing_or_differs_in_chroma_is_said(asked: Asked, copied: Any) -> None:
     """Row by row; the rest of the trail is told all the same."""
     memory = copied()
-    lost, other = f"session::{FLAKY}::turn::0", f"session::{FLAKY}::turn::1"
+    lost, other = f"session::{REPORTS}::turn::0", f"session::{REPORTS}::turn::1"
     collection = memory.vectors.get("claude-code-sessions")
     collection.delete([lost])
-    project = memory.catalog.products.project_of(FLAKY)
-    vectors = memory.lake.read_vectors(TURN_EMBEDDINGS, project, FLAKY)
-    rows = memory.lake.read_texts(TURN_CHUNKS, project, FLAKY)
+    project = memory.catalog.products.project_of(REPORTS)
+    vectors = memory.lake.read_vectors(TURN_EMBEDDINGS, project, REPORTS)
+    rows = memory.lake.read_texts(TURN_CHUNKS, project, REPORTS)
     texts = {row_id: text for row_id, _, text in rows}
     collection.upsert(
         [other],
         vectors.vectors[:1],
         [texts[other].cut(0, 5)],
-        [{"project": project, "session_id": FLAKY}],
+        [{"project": project, "session_id": REPORTS}],
     )
     states = {
         row["id"]: row["document"]
@@ -153,7 +151,7 @@ def test_what_is_missing_or_differs_in_chroma_is_said(asked: Asked, copied: Any)
 def test_where_nothing_embeds_no_row_is_missing(asked: Asked, copied: Any) -> None:
     """A memory of words alone is intact; what Chroma does hold is compared all the same."""
     memory = copied(embedder="none")
-    turn = f"session::{FLAKY}::turn::0"
+    turn = f"session::{REPORTS}::turn::0"
     memory.vectors.get("claude-code-sessions").delete([turn])
     found = memory.ask(AuditRequest(turn))
     assert found["intact"] and found["rows"][0]["document"] == "none"
@@ -163,7 +161,7 @@ def test_where_nothing_embeds_no_row_is_missing(asked: Asked, copied: Any) -> No
 def test_without_chroma_the_rest_of_the_trail_is_told(asked: Asked, copied: Any) -> None:
     """A store that cannot be reached is a state, not an error."""
     memory = copied(chroma_url="http://127.0.0.1:9")
-    found = _audit(asked, f"session::{FLAKY}::turn::0", memory)
+    found = _audit(asked, f"session::{REPORTS}::turn::0", memory)
     assert {row["document"] for row in found.rows} == {"unreachable"}
     assert found.records and found.sources
 
@@ -197,9 +195,9 @@ def test_the_source_is_compared_with_what_was_read(asked: Asked, change: str, st
     "any_id",
     [
         "session::nobody::turn::0",
-        f"session::{FLAKY}::turn::99",
-        f"session::{FLAKY}::turn::0::part::99",
-        f"prompt::{FLAKY}::99",
+        f"session::{REPORTS}::turn::99",
+        f"session::{REPORTS}::turn::0::part::99",
+        f"prompt::{REPORTS}::99",
         "nobody",
     ],
 )

@@ -191,27 +191,33 @@ def test_several_files_of_one_name_are_listed(shop: Shop) -> None:
     assert shop.blame("src/gate.py")["target"] == "src/gate.py"
 
 
-def test_the_humans_commit_of_a_sessions_lines_leads_there_too(shop: Shop) -> None:
-    """As what it is: time and files."""
+def test_what_no_session_committed_is_told_as_what_it_is(shop: Shop) -> None:
+    """The human's commit of a session's lines, by time and files; a commit of nobody's; a file that
+    is not committed, by the turns that changed it."""
     assert shop.sessions("src/quay.py") == {
         SECOND: ("time-and-files", f"session::{SECOND}::turn::0")
     }
-
-
-def test_what_no_session_did_names_none(shop: Shop) -> None:
-    """And says so."""
     answer = shop.blame("README.md")
     assert not answer["turns"] and answer["commits"][0]["sessions"] == []
     assert answer["notes"] == ["commits without a proven session: 1 of 1"]
-
-
-def test_a_file_that_is_not_committed_leads_to_the_turns_that_changed_it(shop: Shop) -> None:
-    """No commit is claimed."""
     answer = shop.blame("src/draft.py")
     assert answer["commits"] == []
     assert [(turn["turn_id"], turn["here"]) for turn in answer["turns"]] == [
         (f"session::{SECOND}::turn::0", True)
     ]
+
+
+def test_what_nobody_knows_is_not_found(shop: Shop) -> None:
+    """Neither git nor the memory; nothing to blame is a mistake, as is a link of what either does
+    not know."""
+    for target in ("nowhere.py", "deadbeefdead"):
+        with pytest.raises(NotFound):
+            shop.blame(target)
+    with pytest.raises(ConfigurationError):
+        shop.blame(" ")
+    for session, commit in (("nobody", "HEAD"), (SECOND, "no-such-branch")):
+        with pytest.raises(NotFound):
+            link_commit(shop.components, session, commit, shop.repository)
 
 
 def test_a_commit_made_since_the_ingest_is_claimed_at_once(shop: Shop) -> None:
@@ -247,19 +253,6 @@ def test_without_the_repository_the_sessions_word_remains(shop: Shop, tmp_path: 
     assert [(turn["session_id"], turn["here"]) for turn in by_path["turns"]] == [(FIRST, False)]
 
 
-@pytest.mark.parametrize("target", ["nowhere.py", "deadbeefdead"])
-def test_what_nobody_knows_is_not_found(shop: Shop, target: str) -> None:
-    """Neither git nor the memory."""
-    with pytest.raises(NotFound):
-        shop.blame(target)
-
-
-def test_nothing_to_blame_is_a_mistake(shop: Shop) -> None:
-    """An empty target."""
-    with pytest.raises(ConfigurationError):
-        shop.blame(" ")
-
-
 def test_a_link_by_hand_outweighs_all_and_survives_the_catalogue(shop: Shop) -> None:
     """It is a file of the lake that no ingest rewrites."""
     link = link_commit(shop.components, SECOND, "HEAD~2", shop.repository)
@@ -273,14 +266,6 @@ def test_a_link_by_hand_outweighs_all_and_survives_the_catalogue(shop: Shop) -> 
     shop.ingest()
     assert len(links_of(shop.components, shop.project, SECOND)) == 1
     assert shop.sessions("README.md") == {SECOND: ("by-hand", None)}
-
-
-def test_a_link_needs_a_session_and_a_commit(shop: Shop) -> None:
-    """That memory and git know."""
-    with pytest.raises(NotFound):
-        link_commit(shop.components, "nobody", "HEAD", shop.repository)
-    with pytest.raises(NotFound):
-        link_commit(shop.components, SECOND, "no-such-branch", shop.repository)
 
 
 def test_a_commit_that_no_repository_has_is_linked_by_force_alone(shop: Shop) -> None:

@@ -35,11 +35,10 @@ from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings
 from memory_assets.stores.stores import HiddenSessions
 from memory_assets_tests.command_line import environment_of, run_here
-from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, Asked, components_of
+from memory_assets_tests.recall.conftest import HARBOR, LOCAL, LONG, TOKEN, Asked, components_of
 from memory_assets_tests.transcript_files import write_claude
 
-TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
-OF_PAGE = "a-token-of-the-tests-alone"
+SECRET = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
 
 
 @pytest.fixture
@@ -61,13 +60,13 @@ def test_a_pin_is_listed_searched_and_told_with_its_note(own: Settings) -> None:
     agents = AgentMemory(own)
     title = agents.answer(PinRequest(LONG[:8]))["text"]
     assert title and title in str(_listed(own, pinned=True))
-    agents.answer(PinRequest(f"{LONG}:1", f"the door is blue, key {TOKEN}"))
+    agents.answer(PinRequest(f"{LONG}:1", f"the door is blue, key {SECRET}"))
     agents.answer(PinRequest(f"session::{LONG}::turn::1"))
     of_session, of_turn = _listed(own, pinned=True)[LONG]
     assert of_session == {"id": f"session::{LONG}", "text": title}
     assert of_turn["id"] == f"session::{LONG}::turn::1"
     assert of_turn["text"].startswith("the door is blue, key <redacted:")
-    assert TOKEN.encode() not in (own.data_dir / "agent_memory.db").read_bytes()
+    assert SECRET.encode() not in (own.data_dir / "agent_memory.db").read_bytes()
     hits = Memory(own).search("blue door", kinds=("memory",), mode="keyword").hits
     assert "door is blue" in hits[0].text
     told = agents.answer(ContextRequest(project="harbor-api"))["text"]
@@ -229,9 +228,9 @@ def test_sessions_that_are_hidden_at_once_are_all_hidden(tmp_path: Path) -> None
 @pytest.fixture
 def browser(own: Settings) -> Iterator[TestClient]:
     """A browser that is signed in to the pages."""
-    site = build_site(own, token=OF_PAGE)
+    site = build_site(own, token=TOKEN)
     with TestClient(site, base_url=LOCAL, follow_redirects=False) as client:
-        client.post("/page/login", data={"token": OF_PAGE, "next": "/"})
+        client.post("/page/login", data={"token": TOKEN, "next": "/"})
         yield client
 
 
@@ -243,7 +242,7 @@ def test_the_page_pins_where_a_token_is_asked_for(browser: TestClient, own: Sett
     assert foreign.status_code == 403
     marked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert browser.post("/page/pin", data=sent, headers=marked).status_code == 403
-    with TestClient(build_site(own, token=OF_PAGE), base_url=LOCAL) as stranger:
+    with TestClient(build_site(own, token=TOKEN), base_url=LOCAL) as stranger:
         assert stranger.post("/page/pin", data=sent).status_code == 401
     with TestClient(build_site(own), base_url=LOCAL) as open_to_all:
         assert open_to_all.post("/page/pin", data=sent).status_code == 404

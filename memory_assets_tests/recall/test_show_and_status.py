@@ -21,9 +21,8 @@ from memory_assets.status import chroma_notes, in_words
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
-from memory_assets_tests.recall.conftest import HARBOR, Asked, components_of
+from memory_assets_tests.recall.conftest import HARBOR, REPORTS, Asked, components_of
 
-FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 FORK = "9a6b1f04-27d5-4c38-b0e9-f14d2a7c5e60"
 
 
@@ -59,7 +58,7 @@ def test_every_id_of_a_turn_shows_the_whole_turn(asked: Asked) -> None:
 
 def test_a_turn_is_shown_with_what_was_done_in_it(asked: Asked) -> None:
     """Where and when, and the tools, files, commands and errors; fit for JSON."""
-    (turn,) = asked.memory.show(f"session::{FLAKY}::turn::0")
+    (turn,) = asked.memory.show(f"session::{REPORTS}::turn::0")
     assert json.loads(json.dumps(turn)) == turn
     assert turn["project"] == asked.harbor
     assert turn["agent"] == "claude-code"
@@ -78,7 +77,7 @@ def test_around_adds_the_turns_before_and_after(
     asked: Asked, turn: int, around: int, shown: list[int]
 ) -> None:
     """As far as there are any."""
-    assert _numbers(asked.memory.show(f"session::{FLAKY}::turn::{turn}", around)) == shown
+    assert _numbers(asked.memory.show(f"session::{REPORTS}::turn::{turn}", around)) == shown
 
 
 def test_a_forks_turns_keep_their_numbers(asked: Asked) -> None:
@@ -90,13 +89,13 @@ def test_a_forks_turns_keep_their_numbers(asked: Asked) -> None:
 
 def test_a_summary_or_a_session_shows_the_summary(asked: Asked) -> None:
     """The same row of session_summaries by either id, its times as text."""
-    (row,) = [row for row in asked.rows("session_summaries") if row["session_id"] == FLAKY]
+    (row,) = [row for row in asked.rows("session_summaries") if row["session_id"] == REPORTS]
     row |= {name: row[name].isoformat() for name in ("started_at", "ended_at")}
-    assert asked.memory.show(f"summary::{FLAKY}") == [row] == asked.memory.show(FLAKY)
+    assert asked.memory.show(f"summary::{REPORTS}") == [row] == asked.memory.show(REPORTS)
 
 
 @pytest.mark.parametrize(
-    "any_id", ["session::nobody::turn::0", "nobody", "summary::nobody", f"prompt::{FLAKY}::99"]
+    "any_id", ["session::nobody::turn::0", "nobody", "summary::nobody", f"prompt::{REPORTS}::99"]
 )
 def test_an_id_of_nothing_is_not_found(asked: Asked, any_id: str) -> None:
     """Unknown session or turn."""
@@ -131,9 +130,9 @@ def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Mem
     (product,) = [
         made
         for made in components.catalog.products.of_stage("sessions_keywords").values()
-        if made.session_id == FLAKY
+        if made.session_id == REPORTS
     ]
-    components.catalog.products.drop("sessions_keywords", product.project, FLAKY)
+    components.catalog.products.drop("sessions_keywords", product.project, REPORTS)
     answer = memory.search("why did the report fail", n=3)
     assert len(answer.hits) == 3
     assert not answer.coverage.complete
@@ -162,7 +161,7 @@ _TIDEPOOL = "-Users-jonas-work-tidepool-web"
         ("redacted_records", {}, True),
         ("redacted_records", {"project": HARBOR}, True),
         ("redacted_records", {"project": _TIDEPOOL}, False),
-        ("redacted_records", {"session": FLAKY}, True),
+        ("redacted_records", {"session": REPORTS}, True),
         ("redacted_records", {"agent": "codex"}, False),
         ("redacted_records", {"since": "2026-03-30"}, True),
         ("redacted_records", {"since": "2026-05-01"}, False),
@@ -179,7 +178,7 @@ def test_what_is_held_back_is_told_where_it_concerns_the_search(
     """By the filters, and by the stages that the kinds searched are made of; with reason and
     remedy."""
     memory = copied()
-    entry = Quarantined(HARBOR, FLAKY, stage, "h", "ValueError", remedy="wait")
+    entry = Quarantined(HARBOR, REPORTS, stage, "h", "ValueError", remedy="wait")
     memory.catalog.quarantine.hold(entry)
     for name in ("since", "until"):
         if name in arguments:
@@ -188,7 +187,7 @@ def test_what_is_held_back_is_told_where_it_concerns_the_search(
     assert answer["coverage"]["quarantined"] == int(concerned)
     lines = [line for line in search_notes(answer) if line.startswith("held back")]
     assert len(lines) == int(concerned)
-    assert all(line.endswith("ValueError; to do: wait") and FLAKY in line for line in lines)
+    assert all(line.endswith("ValueError; to do: wait") and REPORTS in line for line in lines)
 
 
 def test_a_chroma_that_is_gone_is_told_by_status_as_by_a_search(

@@ -24,10 +24,8 @@ PASSWORDS = ["Tr0ub4dor5kQ7", "xK9vQ2mLpwZ4", "kJ8mN2pQ7rT4vX9zB3cD6fG1"]
         "id: admin pw: {s} id: root pw: {t}",
         "passwords: alice={s} bob={t}",
         "Test users (login / password): alice / {s}, bob / {t}",
-        'passwords = {"alice": "{s}", "bob": "{t}"}',
         "passwords:\n- alice: {s}\n- bob: {t}\n",
         "Passwords:\nalice {s}\nbob   {t}\n",
-        "logins:\n  alice / {s}\n  bob / {t}\n",
         "NAME    PASSWORD        AGE\nalice   {s}   5d\nbob     {t}   5d\n",
         "name  secret\n----  ------\nalice {s}\nbob   {t}\n",
         "ID  NAME   API KEY   CREATED\n1   al b   {s}   2026-01-01\n2   bob    {t}   2026\n",
@@ -86,7 +84,6 @@ def test_what_base64_is_asked_to_decode_goes(redactor: Redactor) -> None:
 @sweep(
     "text",
     [
-        "- value: {s}\n  name: DB_PASSWORD\n",
         "- Key: DbPassword\n  Value: {s}\n",
         "- key: db_password\n  val: {s}\n",
         'variable "db_password" {\n  description = "x"\n  type = string\n  default = "{s}"\n}',
@@ -97,10 +94,6 @@ def test_what_base64_is_asked_to_decode_goes(redactor: Redactor) -> None:
         "api_key = '''\n{s}\n'''\n",
         'api_key = """\\\n{s}\\\n"""\n',
         "In [3]: os.environ['ACME_TOKEN']\nOut[3]: '{s}'\n",
-        ">>> os.getenv('ACME_TOKEN')\n'{s}'\n",
-        "> process.env.ACME_TOKEN\n'{s}'\n",
-        "irb> ENV['TOKEN']\n=> \"{s}\"",
-        "PS> $env:ACME_TOKEN\n{s}\n",
         "ngrok config add-authtoken {s}",
         "snyk auth {s}",
         "cargo login {s}",
@@ -114,9 +107,6 @@ def test_what_base64_is_asked_to_decode_goes(redactor: Redactor) -> None:
         "https://app.corp.io/api/v1/{s}/telemetry",
         "https://{s}:@app.corp.io/v1",
         "https://app.corp.io/feed/{s}/all.xml",
-        "acme -p {s}",
-        "< x-acme: {s}\n",
-        "curl -H 'X-Foo: {s}' https://x",
     ],
 )
 def test_a_drawn_value_goes_where_little_else_stands(text: str, redactor: Redactor) -> None:

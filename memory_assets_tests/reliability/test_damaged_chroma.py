@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -25,6 +27,7 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.copies import copy_collection
 from memory_assets.stores.files.sqlite import connect
 from memory_assets_tests.foreign_programs import chroma_admin, chroma_client
+from memory_assets_tests.kills import killed_at
 from memory_assets_tests.reliability.conftest import MAIN, Subject
 from memory_assets_tests.sweep import sweep
 
@@ -264,6 +267,34 @@ def test_collections_of_others_are_copied_over(shared: Subject) -> None:
     assert not (shared.data_dir / "chroma.recovered").exists()
 
 
+def test_what_was_set_aside_is_deleted_by_forgetting_or_named(
+    shared: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a file of it cannot be deleted, the forgetting is not done; killed in the middle, it
+    goes on the next time."""
+    aside = chroma_files.set_aside(_torn(shared), "torn")
+    shutil.copytree(aside, aside.with_name(f"{aside.name}-2"))
+    copies.recover_others(shared.data_dir)
+    unlink = os.unlink
+
+    def refused(path: Any, **given: Any) -> None:
+        if Path(path).name == "WHY":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        unlink(path, **given)
+
+    def forgotten() -> int:
+        return forget_vectors(shared.components, set())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refused)
+        with pytest.raises(StoreError, match=aside.name):
+            forgotten()
+    assert killed_at(os, "unlink", 1, forgotten) == -signal.SIGKILL
+    assert len(chroma_files.set_aside_directories(shared.data_dir)) == 2
+    assert forgotten() == 0
+    assert chroma_files.set_aside_directories(shared.data_dir) == []
+
+
 def test_a_collection_that_cannot_be_read_is_named_and_kept(shared: Subject) -> None:
     """The other one is copied. The directory is never said to be deletable, nor deleted: not by
     forgetting either, which says what to do."""
@@ -276,7 +307,7 @@ def test_a_collection_that_cannot_be_read_is_named_and_kept(shared: Subject) -> 
         copies.recover_others(shared.data_dir)
     assert aside.exists() and later.exists()
     with pytest.raises(StoreError, match="move it elsewhere"):
-        forget_vectors(shared.components, {("p", "s")}, progress=lambda step: None)
+        forget_vectors(shared.components, {("p", "s")})
     assert aside.exists()
 
 

@@ -16,7 +16,6 @@ The agents' transcript files stay.
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
@@ -63,8 +62,8 @@ from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.chroma.copies import recover_others, rewrite_files
-from memory_assets.stores.chroma.files import is_deletable, set_aside_directories
-from memory_assets.stores.files.shared import locked
+from memory_assets.stores.chroma.files import OTHERS_FILE, is_deletable, set_aside_directories
+from memory_assets.stores.files.shared import locked, remove_directory
 from memory_assets.stores.files.sqlite import compact, make_directory_of
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
@@ -375,7 +374,7 @@ def forget_vectors(
     selected: Set[SessionKey],
     indexes: Sequence[IndexedTable] = INDEXES,
     *,
-    progress: Progress,
+    progress: Progress = lambda step: None,
 ) -> int:
     """Remove the rows of these sessions from the collections of these tables, and return their
     number. Of a local Chroma the files are rewritten, and those set aside are deleted, so
@@ -405,7 +404,8 @@ def _delete_set_aside(data_dir: Path) -> None:
     """Delete the files of Chroma that were set aside as damaged.
 
     Raises:
-        StoreError: some hold the only copy of a collection of another program.
+        StoreError: some hold the only copy of a collection of another program, or cannot be
+            deleted.
     """
     recover_others(data_dir)
     for path in set_aside_directories(data_dir):
@@ -415,7 +415,7 @@ def _delete_set_aside(data_dir: Path) -> None:
                 "programs; move it elsewhere, or delete it, then run `memory status`, which "
                 "completes the forgetting"
             )
-        shutil.rmtree(path, ignore_errors=True)
+        remove_directory(path, OTHERS_FILE)
 
 
 def _delete_rows(components: Components, name: str, selected: Set[SessionKey]) -> int:

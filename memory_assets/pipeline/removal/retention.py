@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Set
+from collections.abc import Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -61,7 +61,6 @@ _KINDS = tuple(index.kind.name for index in _INDEXES)
 
 RETAINED_SESSIONS = "retained_sessions"
 """The name of the asset."""
-Progress = Callable[[str], None]
 
 
 @dataclass
@@ -119,7 +118,7 @@ def due(components: Components) -> Due:
     return Due(frozenset(sessions | conversations), waiting + unfinished)
 
 
-def retain(components: Components, progress: Progress = lambda step: None) -> RetentionReport:
+def retain(components: Components) -> RetentionReport:
     """Apply the retention policy of the settings, finish an interrupted call, and return the
     report. The next run of each project brings its tables up to date.
 
@@ -137,7 +136,7 @@ def retain(components: Components, progress: Progress = lambda step: None) -> Re
             report.due, report.waiting = len(now.sessions), now.waiting
             selected = _begin(begun, now.sessions)
             if selected:
-                _cut(components, selected, report, progress)
+                _cut(components, selected, report)
                 begun.unlink()
     report.retained = len(_retained(components))
     report.seconds = round(time.perf_counter() - started, 2)
@@ -180,15 +179,9 @@ def _retained(components: Components) -> dict[SessionKey, ProductFacts]:
     }
 
 
-def _cut(
-    components: Components,
-    selected: frozenset[SessionKey],
-    report: RetentionReport,
-    progress: Progress,
-) -> None:
+def _cut(components: Components, selected: frozenset[SessionKey], report: RetentionReport) -> None:
     catalog, lake, lost = components.catalog, components.lake, dict[SessionKey, int]()
     for project in sorted({project for project, _ in selected}):
-        progress(f"cutting down old sessions of {project}")
         names = {name for where, name in selected if where == project}
         if is_agent_memory(project):
             turns = cut_conversations(components, project, names)
@@ -200,7 +193,7 @@ def _cut(
     retained = _retained(components)
     cut = selected & retained.keys()
     stages = [table.name for table in _TABLES] + [index.stage for index in _INDEXES]
-    report.collection_rows = forget_vectors(components, cut, _INDEXES, progress=progress)
+    report.collection_rows = forget_vectors(components, cut, _INDEXES)
     report.keyword_rows = forget_keywords(components, cut, _KINDS)
     for key in sorted(cut):
         for stage in stages:  # before the rows: no product may lack its rows

@@ -35,7 +35,7 @@ from memory_assets.stores.chroma.files import (
     others_in,
     set_aside_directories,
 )
-from memory_assets.stores.files.shared import locked, replace_text
+from memory_assets.stores.files.shared import locked, remove_directory, replace_text
 from memory_assets.stores.files.sqlite import connect
 
 BESIDE = "chroma.anew"
@@ -163,7 +163,7 @@ def recover_others(data_dir: Path) -> list[str]:
             for set_aside_directory in set_aside_directories(data_dir)
             if is_deletable(set_aside_directory)
         ][:-_KEPT]:
-            shutil.rmtree(old)
+            remove_directory(old, OTHERS_FILE)
     return copied
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +53,24 @@ def cannot_write(path: Path, error: OSError) -> StoreError:
         f"cannot write {path}: {error.strerror or type(error).__name__}. What is there can be "
         "searched; correct the permissions, or free space, to change it."
     )
+
+
+def remove_directory(directory: Path, last: str) -> None:
+    """Delete a directory, and the file in it that says what it is at the end, so that what a killed
+    process leaves is known to whoever goes on.
+
+    Raises:
+        StoreError: something in it cannot be deleted.
+    """
+    try:
+        for path in directory.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != last:
+                path.unlink()
+        shutil.rmtree(directory)
+    except OSError as error:
+        raise cannot_write(directory, error) from None
 
 
 def is_writable(directory: Path) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
@@ -13,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog
-from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
+from memory_assets.stores.files.shared import REPLICA_FILE, remove_directory, replace_text
 from memory_assets.stores.tombstones import travelling_name
 
 FOLDER = "shards"
@@ -42,8 +41,15 @@ class Replica:
         replace_text(self.directory / REPLICA_FILE, json.dumps(values))
 
     def remove(self) -> None:
-        """Delete all of it."""
-        shutil.rmtree(self.directory)
+        """Delete all of it, its state last, which says from the beginning that nothing is there:
+        what a killed process leaves is deleted, or brought again, by the next pull.
+
+        Raises:
+            StoreError: something of it cannot be deleted.
+        """
+        with suppress(OSError):  # a full disk
+            Replica(self.directory, self.url).note()
+        remove_directory(self.directory, REPLICA_FILE)
 
 
 def replica_at(data_dir: Path, url: str) -> Replica:

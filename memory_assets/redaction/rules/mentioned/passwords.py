@@ -44,15 +44,6 @@ _KEYWORD = re.compile(
 _VALUE = re.compile(r"[^\s\"'`<>(){}\[\],;|:=&。、，]{5,100}")
 _AFTER_SIGN = re.compile(r"={1,2}[^\s\"'`<>(){}\[\],;|:&]{1,60}")
 """What follows an equals sign inside a value."""
-_LIST = re.compile(r"[^\n:=]{0,40}[:=][ \t]{0,4}(?:\r?\n)?")
-_LISTED_PAIR = re.compile(
-    r"[ \t{\[(]{0,8}(?:[-*•][ \t]{1,4})?[\"'`]?[\w.@+-]{1,60}[\"'`]?"
-    r"(?P<sep>[ \t]{0,4}(?:[:=|/→]|->|=>)[ \t]{0,4}|[ \t]{1,24})[\"'`]?"
-    r"(?P<value>[^\s\"'`<>(){}\[\],;|]{5,100})[\"'`]?"
-    r"(?:[ \t})]{0,4}(?:[,;]|and\b|\r?\n|$)|[ \t]{1,4}(?=[\w.@+-]{1,60}[:=/]))"
-)
-"""A user and a password, up to the next pair."""
-_MOST_PAIRS = 50
 _LISTED = re.compile(
     r"[\"'`*]{0,3}(?:[ \t]{0,4}(?:[,;/|、，；&]|\b(?:and|or|und|oder|et|ou|y|o)\b)[ \t]{0,4}"
     r"|(?P<blank>[ \t]{1,4})|[ \t]{0,8}[,;]?\r?\n[ \t>|]{0,24})"
@@ -91,12 +82,6 @@ _NEXT_LINE = re.compile(
     r"[`\"']{0,3}"
     r"(?P<value>[^\s\"'`<>,;|&]{5,100})[`\"']{0,3}[ \t]{0,8}\\?(?=\r?\n|$)"
 )
-_BELOW = re.compile(
-    r"(?: [A-Za-z'-]{1,16}){1,6}:?\r?\n(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}"
-    rf"[ \t]{{0,8}}(?:{_AT}[\w.<-]{{1,20}}>?:[ ])?"
-    r"(?P<value>[^\s\"'`<>,;|&]{8,100})[ \t]{0,8}(?=\r?\n|$)"
-)
-"""A few words more, and the value alone on the next line."""
 _NOT_CHOSEN = re.compile(
     r"(?i)\.[a-z]{1,5}(?::\d+)*$|^\d+[-.x/%+]?[a-z]{0,10}$|^#|^\W*\d+\W*$"
     r"|^v?\d+(?:\.\w+)+|^\W*[\d.,:–-]+[a-z%]{0,3}$|^(?:[a-z]+[-_])+\w{0,12}$|://|\\|\.\.|^-|^[a-z]+\d?/|^@"
@@ -131,12 +116,12 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
         return []
     strong = _STRONG_BITS if keyword["strong"] else 0.0
     first_mention = _one_mention(text, keyword.end(), strong)
-    mentions = [first_mention] if first_mention else []
-    if first_mention and strong and first_mention[1] >= listed:
-        several = _PLURAL.search(keyword.group()) is not None
-        mentions += _list_after(text, first_mention[1], several=several)
-    listed_bits = strong or _STRONG_BITS * (keyword.group().lower() == "secrets")
-    return [*mentions, *_pairs(text, keyword.end(), listed_bits)]
+    if first_mention is None:
+        return []
+    if not strong or first_mention[1] < listed:
+        return [first_mention]
+    several = _PLURAL.search(keyword.group()) is not None
+    return [first_mention, *_list_after(text, first_mention[1], several=several)]
 
 
 def _is_joined_by_sign(value: str) -> bool:
@@ -153,13 +138,6 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
             or (strong and look_of(alone["value"]) >= Look.WORDS)
         ):
             return alone.span("value")
-    if strong:
-        below = _BELOW.match(text, start, start + REACH)
-        if below is not None and (
-            _score(below["value"]) + strong >= _BITS - _CLASS_BITS
-            or look_of(below["value"]) >= Look.WORDS
-        ):
-            return below.span("value")
     stop = _STOP.search(text, start, start + REACH)
     end = stop.start() if stop else min(start + REACH, len(text))
     for candidate in _VALUE.finditer(text, start, end + (stop is not None and text[end] != "\n")):
@@ -207,23 +185,6 @@ def _least_link(value: str) -> float:
     """Return the bits that a sign of assignment must have before `value`, a word and a number: of a
     long one, a few words may stand between it and the word for passwords."""
     return _ASSIGNED_BITS - _FEW_WORDS * (len(value) >= _LONG_WORD)
-
-
-def _pairs(text: str, start: int, strong: float) -> Iterator[tuple[int, int]]:
-    """Yield the passwords of a list of users and passwords that begins after the keyword."""
-    head = _LIST.match(text, start)
-    if head is None:
-        return
-    at = head.end()
-    for _ in range(_MOST_PAIRS):
-        pair = _LISTED_PAIR.match(text, at)
-        if pair is None:
-            return
-        if strong + _ASSIGNED_BITS >= _BITS - _score(pair["value"]) and (
-            strong or not pair["sep"].isspace()
-        ):
-            yield pair.span("value")
-        at = pair.end()
 
 
 def _link(between: str, strong: bool) -> float:
