@@ -218,29 +218,7 @@ def best_text(
     other_texts: Iterable[RedactedText] = (),
     repeat_cost: float = 0.0,
 ) -> RedactedText:
-    """Return the best-scored sentences as `best_sentences` does, joined."""
-    selected = best_sentences(
-        scored,
-        room=room,
-        most=most,
-        threshold=threshold,
-        other_texts=other_texts,
-        repeat_cost=repeat_cost,
-    )
-    return join(" ", (text for _, text in selected))
-
-
-def best_sentences(
-    scored: Iterable[tuple[float, AgentSentence]],
-    *,
-    room: int,
-    most: int,
-    threshold: float,
-    other_texts: Iterable[RedactedText] = (),
-    repeat_cost: float = 0.0,
-) -> list[tuple[AgentSentence, RedactedText]]:
-    """Return the best of the scored sentences that fit in `room` characters, in session order, each
-    with its text to show.
+    """Return the best of the scored sentences that fit in `room` characters, in session order.
 
     Sentences that repeat another one, or one of `other_texts`, are dropped. A single sentence that
     is too long is shortened. A sentence loses `repeat_cost` for each better one of its turn.
@@ -275,12 +253,12 @@ def best_sentences(
         vocabularies.append(vocabulary)
         room -= len(text) + 1
     leads_shown: set[RedactedText] = set()
-    shown: list[tuple[AgentSentence, RedactedText]] = []
+    shown: list[RedactedText] = []
     for _, sentence, text in sorted(selected, key=lambda entry: entry[0]):
         is_lead_shown = ends_its_lead(sentence) and sentence.parsed.lead in leads_shown
-        shown.append((sentence, with_full_stop(sentence.text) if is_lead_shown else text))
+        shown.append(with_full_stop(sentence.text) if is_lead_shown else text)
         leads_shown.add(sentence.parsed.lead)
-    return shown
+    return join(" ", shown)
 
 
 def in_context(sentence: AgentSentence) -> RedactedText:

@@ -56,7 +56,7 @@ from memory_assets.session_analysis.statements import (
 
 BASE = "base"
 """The clue that every sentence has."""
-IS_PAST = Phrase(r"\b(?:was|were|wasn't|weren't|had|did|didn't)\b|^\W*(?:i|pick|run|use)\b")
+_IS_PAST = Phrase(r"\b(?:was|were|wasn't|weren't|had|did|didn't)\b|^\W*(?:i|pick|run|use)\b")
 _DENIES = Phrase(
     r"\b(?:no|not|never|none|nope|without|missing|only|yet)\b|n't\b|不|没|未|ない|ません|"
     r"\b(?:nicht|kein\w*)\b"
@@ -89,7 +89,7 @@ _CUES: dict[str, tuple[Callable[[str], object], ...]] = {
     "cause": (CAUSE.search,),
     "reason": (REASON.search,),
     "denies": (_DENIES.search,),
-    "past": (IS_PAST.search,),
+    "past": (_IS_PAST.search,),
     "did": tuple(rule.search for rule in DEEDS),
     "was done": (WAS_DONE.search,),
     "now": (NOW.search,),
@@ -128,8 +128,8 @@ _HEAD_OF_A_PROMPT = 600
 _CUE_CHARACTERS = 500
 """Characters of a sentence in which words are looked for: some rules take the square of its length.
 """
-_FIELD_MARGIN = 0.5
-"""A sentence is left out of a field if its worth for the other one is higher by this."""
+_MORE_AS_A_REPORT = 0.5
+"""By how much a report must be worth more in `completed` than in `learned`."""
 _ENDS = {**{end: end for end in ".?:!"}, "。": ".", "？": "?", "：": ":", "！": "!"}
 WEIGHTS = {
     clue: tuple(map(float, figures))
@@ -147,14 +147,9 @@ class Worth(NamedTuple):
     completed: float
 
     @property
-    def is_finding(self) -> bool:
-        """Whether it may stand in `learned`."""
-        return self.learned > self.completed - _FIELD_MARGIN
-
-    @property
     def is_report(self) -> bool:
-        """Whether it may stand in `completed`."""
-        return self.completed > self.learned - _FIELD_MARGIN
+        """Whether it may stand in `completed`; else it may in `learned`."""
+        return self.completed > self.learned + _MORE_AS_A_REPORT
 
 
 class Judged(NamedTuple):
@@ -220,21 +215,11 @@ def stands_alone(sentence: AgentSentence) -> bool:
     if ends_its_lead(sentence) and (sentence.parsed.indent or LEADS_TO_WISHES.search(lead)):
         return False
     if has_no_blanks(text):
-        return POINTS_BACK.match(text) is None
+        return True
     fragment = _FRAGMENT.match(text)
     if fragment and f"`{fragment[0].strip()}" not in sentence.record.text:
         return False
-    return not (POINTS_BACK.match(text) or _GOES_ON.match(text))
-
-
-def is_deed(judgement: Judged) -> bool:
-    """Return True if a sentence reports work, by changed files of its turn or by its words, and is
-    not mainly a cause."""
-    sentence, worth = judgement
-    if CAUSE.search(sentence.plain) and worth.is_finding:
-        return False
-    cues = chain.from_iterable(_CUES[cue] for cue in ("did", "was done", "now", "change"))
-    return sentence.changed or sentence.recap or any(search(sentence.plain) for search in cues)
+    return _GOES_ON.match(text) is None
 
 
 def _prompt_of(session: SessionTurns, turn: int) -> str:

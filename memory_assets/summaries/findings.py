@@ -8,25 +8,21 @@ from itertools import chain
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.files import TouchedFiles, files_changed, touched_files
+from memory_assets.session_analysis.files import TouchedFiles, files_changed
 from memory_assets.session_analysis.open_ends import OFFER
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     Phrase,
     base_name,
     distinct,
-    first_that_fit,
     listing,
     shorten,
 )
-from memory_assets.session_analysis.scores import CAUSE, DID, GUESSED
+from memory_assets.session_analysis.scores import DID, GUESSED
 from memory_assets.session_analysis.sentences import split_sentences
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.statements import (
-    AgentSentence,
-    best_sentences,
-)
-from memory_assets.summaries.clues import IS_PAST, Judged, stands_alone
+from memory_assets.session_analysis.statements import best_text
+from memory_assets.summaries.clues import Judged, stands_alone
 
 LEARNED_LIMIT = 600
 _LEARNED_MOST = 4
@@ -38,17 +34,6 @@ _REPEAT_COST = 0.3
 _INVESTIGATED_LIMIT = 400
 _TASK_LIMIT = 70
 _HEAD_OF_A_PROMPT = 600
-_MAY_CHANGE = Phrase(
-    r"n't\b|\b(?:not?|never|missing|without|still|only|duplicat\w+|unused|stale|ignor\w+|drops|"
-    r"omits|lacks|overstates|conflates|leaks|dead|lost|currently|current|right now|at the moment|"
-    r"so far|empty|hard-?coded|silently|undocumented|unauthenticated)\b"
-)
-"""Words for a defect, or a temporary state."""
-_FILES = re.compile(r"(?<![\w./@-])[\w./@-]*\w\.[A-Za-z]\w{0,8}\b")
-_IDENTIFIERS = re.compile(r"\b(?:[a-z]\w*[a-z][A-Z]\w+|(?:[A-Z][a-z]+){3}\w*|\w{3,}(?=\(\)))")
-_REPLACED = re.compile(
-    r"(?i)^\W*old_?(?:string|str|text)\b[\s\S]*?(?=\bnew_?(?:str|text)|\Z)|^-.+", re.MULTILINE
-)
 _SHORT_PROMPT = 200
 _WANTS_A_TEXT = Phrase(
     r"\b(?:draft|write|compose|rewrite|rephrase|reword|formulate|prepare|shorten|give me)\b"
@@ -74,11 +59,11 @@ def learned(
     """Return the best sentences for `learned`, without repetitions of `other_fields` and without
     guesses made before files were changed."""
     changes = files_changed(session)
-    selected = best_sentences(
+    return best_text(
         (
             (judgement.worth.learned, judgement.sentence)
             for judgement in _without_drafts(session, judged)
-            if judgement.worth.is_finding
+            if not judgement.worth.is_report
             and stands_alone(judgement.sentence)
             and not _asks(judgement.sentence.plain)
             and not (judgement.sentence.parsed.item and DID.search(judgement.sentence.parsed.lead))
@@ -93,51 +78,10 @@ def learned(
         other_texts=chain.from_iterable(map(split_sentences, other_fields)),
         repeat_cost=_REPEAT_COST,
     )
-    texts = [
-        _marked_as_past(text)
-        if _MAY_CHANGE.search(judgement.plain) and _changed_since(session, judgement)
-        else text
-        for judgement, text in selected
-    ]
-    return join(" ", first_that_fit(distinct(texts), LEARNED_LIMIT + 1))
 
 
 def _asks(text: str) -> bool:
     return text.endswith(("?", "？")) or OFFER.search(text) is not None
-
-
-def _marked_as_past(text: RedactedText) -> RedactedText:
-    end = len(text) - text.endswith((".", "。"))
-    return compose("{} (before later changes){}", text.cut(0, end), text.cut(end))
-
-
-def _changed_since(session: SessionTurns, sentence: AgentSentence) -> bool:
-    """Return True if a sentence describes a state that changed later: it, or its message in a turn
-    without changes, names a file that was changed, or it names an identifier that was replaced."""
-    if CAUSE.search(sentence.plain) or IS_PAST.search(sentence.plain):
-        return False
-    files = {
-        name.rsplit("/", 1)[-1]
-        for name in _FILES.findall(sentence.plain if sentence.changed else sentence.record.text)
-    }
-    identifiers = set(_IDENTIFIERS.findall(sentence.plain))
-    turn_records = session.turns[sentence.turn].records
-    at = next(at for at, record in enumerate(turn_records) if record is sentence.record)
-    later = [
-        *turn_records[at:],
-        *chain(*(turn.records for turn in session.turns[sentence.turn + 1 :])),
-    ]
-    if files & {base_name(path) for path in touched_files(session, later).modified}:
-        return True
-    if not identifiers:
-        return False
-    replaced = (
-        text[0]
-        for record in later
-        if record.kind == "tool_use" and record.tool_use_id not in session.failed_calls
-        for text in _REPLACED.finditer(record.text)
-    )
-    return any(name in text for text in replaced for name in identifiers)
 
 
 def _without_drafts(session: SessionTurns, judged: Sequence[Judged]) -> Iterator[Judged]:

@@ -45,7 +45,7 @@ from memory_assets.session_analysis.statements import (
     vocabulary_of,
     without_colon,
 )
-from memory_assets.summaries.clues import Judged, is_deed, stands_alone
+from memory_assets.summaries.clues import Judged, stands_alone
 from memory_assets.summaries.prompts import unanswered
 
 LIMIT = 600
@@ -123,7 +123,6 @@ def completed(session: SessionTurns, judged: Sequence[Judged], files: TouchedFil
             for judgement in judged
             if judgement.worth.is_report
             and stands_alone(judgement.sentence)
-            and is_deed(judgement)
             and not _is_planned(judgement.sentence)
         ),
         room=LIMIT - len(commits) - len(planned) - 2,

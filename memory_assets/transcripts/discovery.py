@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from errno import ELOOP
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISREG
 from typing import NamedTuple
 
 from memory_assets.errors import (
@@ -20,6 +20,7 @@ from memory_assets.errors import (
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 from memory_assets.transcripts.content import COMPRESSED
+from memory_assets.transcripts.lines import read_head
 from memory_assets.word_lists import word_set
 
 SUFFIX = ".jsonl"
@@ -113,6 +114,23 @@ class Walk:
                 self._note_name(place)
                 return None
         return None
+
+    def is_there(self, path: Path, is_wanted: Callable[[int], bool] = S_ISREG) -> bool:
+        """Return whether a path is a file, or what else its mode says; note one that cannot be
+        looked at."""
+        try:
+            return is_wanted(path.stat().st_mode)
+        except OSError as error:
+            self.note(path, error)
+            return False
+
+    def head(self, file: File) -> bytes:
+        """Return the beginning of a file; none of one that cannot be read, which is noted."""
+        try:
+            return read_head(Path(file[0].path))
+        except TranscriptError as error:
+            self.note(file[0].path, error)
+            return b""
 
     def entries(self, directory: Directory) -> list[os.DirEntry[str]]:
         """Return the entries of a directory by name, those left out whose name is not UTF-8."""

@@ -28,6 +28,8 @@ class Reader(ABC):
     """The places whose text the reader leaves out on purpose."""
     session: type[Session]
     """The state of reading a source."""
+    once = False
+    """Whether of several files of a session the first counts alone."""
     format = ""
     """The name of its lines, where another agent's files have the same."""
 

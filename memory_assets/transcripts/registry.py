@@ -99,7 +99,7 @@ def discover(
         places: set[tuple[str, str, str | None]] = set()
         for root, reader in product(roots.get(agent, ()), readers):
             for source in reader.discover(root, known, note):
-                locator = source.locator if len(readers) == 1 else ""
+                locator = "" if reader.once or len(readers) > 1 else source.locator
                 place = locator, source.session_id, source.agent_id
                 if place not in places:
                     places.add(place)

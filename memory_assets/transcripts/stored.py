@@ -204,7 +204,7 @@ class ContainerReader(RenderingReader):
         walk = Walk(self.agent, note)
         base = walk.root(root)
         for path in dict.fromkeys(self.containers(walk, base) if base else ()):
-            if path.is_file():
+            if walk.is_there(path):
                 yield from self._discovered(walk, path, known)
 
     def _discovered(self, walk: Walk, path: Path, known: Known) -> Sequence[Source]:
@@ -222,10 +222,9 @@ class ContainerReader(RenderingReader):
 
     def state(self, source: Source) -> tuple[int, int] | None:
         """Return the state of a session of such a file."""
-        if not source.member:
-            return super().state(source)
-        if not source.path.exists():
-            return None
+        of_file = super().state(source)
+        if of_file is None or not source.member:
+            return of_file
         current = self._listed(source.path).get(source.member)
         return (current[0].size, current[0].mtime_ns) if current else None
 
@@ -396,5 +395,5 @@ def session_rows(
     yield {"type": SESSION, **facts}
     yield from rows
     if beside:
-        yield {"type": BESIDE, **beside}
+        yield {**beside, "type": BESIDE}
     yield {"type": STATE, "id": facts["id"], **title}

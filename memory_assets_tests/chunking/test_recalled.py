@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.chunking.recalled import as_said, asks_memory, is_recalled, without_recalled
+from memory_assets.chunking.recalled import as_said, is_recalled, without_recalled
 from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING, seal
 from memory_assets.serving.visible_text import Frame
 from memory_assets_tests.redacted_sessions import redacted
@@ -19,66 +19,6 @@ FRAMED = f"{FRAME_OPENING} {NONCE}> data\nLanterns are lit at dusk.\n{FRAME_CLOS
 WITHOUT_NUMBER = f"{FRAME_OPENING}> data\nLanterns are lit at dusk.\n{FRAME_CLOSING}>"
 
 
-class _Record:
-    """The fields that decide."""
-
-    def __init__(self, text: str = "done", **given: Any) -> None:
-        self.kind = given.get("kind", "tool_result")
-        self.text = seal(text)
-        self.tool_name = seal(given.get("tool_name", "Bash"))
-        self.command = seal(given.get("command", ""))
-
-
-@sweep(
-    "record",
-    [
-        _Record(FRAMED),
-        _Record(WITHOUT_NUMBER),
-        _Record('{"frame":"' + FRAMED + '"}', tool_name="mcp__anything__recall"),
-        _Record(tool_name="mcp__memory__recall"),
-        _Record(tool_name="mcp__memory-assets__get"),
-        _Record(tool_name="mcp__plugin_memory_memory__ask"),
-        _Record(tool_name="memory_assets__timeline"),
-        _Record(command="memory search 'why did it fail'"),
-        _Record(command=".venv/bin/memory show session::x::turn::1 --json"),
-        _Record(command="cd ~/app && MEMORY_DATA_DIR=/d uv run memory timeline 2d | head"),
-        _Record(command="bash -lc 'memory search lanterns'"),
-    ],
-)
-def test_our_own_answers_are_known(record: Any) -> None:
-    """By the frame, by the tool's name, by the command."""
-    assert is_recalled(record)
-
-
-@sweep(
-    "record",
-    [
-        _Record("a file that mentions the frame\n" * 40 + FRAMED),
-        _Record(FRAMED, kind="assistant_text"),
-        _Record(tool_name="mcp__memory__create_entities"),
-        _Record(tool_name="mcp__github__get"),
-        _Record(command="git commit -m 'memory search finds more'"),
-        _Record(command="memory ingest"),
-        _Record(command="grep -rn 'memory search' docs"),
-        _Record(command="free -m; cat memory show"),
-    ],
-)
-def test_other_peoples_work_is_not_taken_for_ours(record: Any) -> None:
-    """Other tools, other commands, and texts that merely mention us."""
-    assert not is_recalled(record)
-
-
-def test_frames_are_cut_out_of_what_somebody_says() -> None:
-    """What stands around them stays; a lone frame, or one that never ends, stays too."""
-    assert without_recalled(seal(f"Look:\n{FRAMED}\nSo it was.")) == "Look:\nSo it was."
-    assert without_recalled(seal(FRAMED)) == FRAMED
-    assert without_recalled(seal(f"Look:\n{WITHOUT_NUMBER}\nSo it was.")) == "Look:\nSo it was."
-    cut_off = f"Look: {FRAME_OPENING}> data without an end"
-    assert without_recalled(seal(cut_off)) == cut_off
-
-
-ANSWER = Frame().lines(["1. zanzibarquartz was the culprit", "2. so it was"])
-PRETTY = json.dumps(Frame().payload({"hits": [{"text": "zanzibarquartz"}]}), indent=2)
 WAYS = (
     "source .venv/bin/activate && memory search x",
     "export A=b; memory search x",
@@ -106,16 +46,65 @@ OTHERS = (
 )
 
 
-@sweep("command", WAYS)
-def test_a_command_that_runs_memory_anywhere_is_recognised(command: str) -> None:
-    """Also where its output is cut before or after the mark."""
-    assert asks_memory(redacted("tool", "tool_result", "2. so it was", command=seal(command)))
+class _Record:
+    """The fields that decide."""
+
+    def __init__(self, text: str = "done", **given: Any) -> None:
+        self.kind = given.get("kind", "tool_result")
+        self.text = seal(text)
+        self.tool_name = seal(given.get("tool_name", "Bash"))
+        self.command = seal(given.get("command", ""))
 
 
-@pytest.mark.parametrize("command", OTHERS)
-def test_a_command_that_only_says_so_is_not(command: str) -> None:
-    """Its output is somebody's work."""
-    assert not asks_memory(redacted("tool", "tool_result", "a line", command=seal(command)))
+@sweep(
+    "record",
+    [
+        _Record(FRAMED),
+        _Record(WITHOUT_NUMBER),
+        _Record('{"frame":"' + FRAMED + '"}', tool_name="mcp__anything__recall"),
+        _Record(tool_name="mcp__memory__recall"),
+        _Record(tool_name="mcp__memory-assets__get"),
+        _Record(tool_name="mcp__plugin_memory_memory__ask"),
+        _Record(tool_name="memory_assets__timeline"),
+        *(_Record("2. so it was", command=command) for command in WAYS),
+        _Record(command="memory search 'why did it fail'"),
+        _Record(command=".venv/bin/memory show session::x::turn::1 --json"),
+        _Record(command="cd ~/app && MEMORY_DATA_DIR=/d uv run memory timeline 2d | head"),
+    ],
+)
+def test_our_own_answers_are_known(record: Any) -> None:
+    """By the frame, by the tool's name, by the command."""
+    assert is_recalled(record)
+
+
+@sweep(
+    "record",
+    [
+        _Record("a file that mentions the frame\n" * 40 + FRAMED),
+        _Record(FRAMED, kind="assistant_text"),
+        _Record(tool_name="mcp__memory__create_entities"),
+        _Record(tool_name="mcp__github__get"),
+        *(_Record(command=command) for command in OTHERS),
+        _Record(command="memory ingest"),
+        _Record(command="free -m; cat memory show"),
+    ],
+)
+def test_other_peoples_work_is_not_taken_for_ours(record: Any) -> None:
+    """Other tools, other commands, and texts that merely mention us."""
+    assert not is_recalled(record)
+
+
+def test_frames_are_cut_out_of_what_somebody_says() -> None:
+    """What stands around them stays; a lone frame, or one that never ends, stays too."""
+    assert without_recalled(seal(f"Look:\n{FRAMED}\nSo it was.")) == "Look:\nSo it was."
+    assert without_recalled(seal(FRAMED)) == FRAMED
+    assert without_recalled(seal(f"Look:\n{WITHOUT_NUMBER}\nSo it was.")) == "Look:\nSo it was."
+    cut_off = f"Look: {FRAME_OPENING}> data without an end"
+    assert without_recalled(seal(cut_off)) == cut_off
+
+
+ANSWER = Frame().lines(["1. zanzibarquartz was the culprit", "2. so it was"])
+PRETTY = json.dumps(Frame().payload({"hits": [{"text": "zanzibarquartz"}]}), indent=2)
 
 
 @pytest.mark.parametrize("answer", [ANSWER, PRETTY, ANSWER.split("\n2.")[0]], ids=range(3))

@@ -8,20 +8,17 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from memory_assets.cli.dagster.home import open_instance
-from memory_assets.cli.dagster.traces import erase_traces
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.pipeline.removal.forget import Names
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.stores.runs.names import INGEST_JOB, RANGE_TAGS, projects_of
+from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import without_harbor
 from memory_assets_tests.dagster.instances import opened_instance
-from memory_assets_tests.dagster.recorded import QUIET, chunks_failing_for, record_ingests
+from memory_assets_tests.dagster.recorded import QUIET, chunks_failing_for
 
 FEW = [
     dg.AssetKey(name)
@@ -171,27 +168,3 @@ def test_a_partition_of_no_project_fails_a_backfill_that_makes_the_others(
     add_keys(instance, ["-home-mara-code-harbor-spi"])
     assert not _run_all(settings, instance, [dg.AssetKey("raw_sessions")]).success
     assert _versions(instance, "raw_sessions").keys() == names
-
-
-def test_forgetting_a_project_leaves_the_others_of_its_backfill(settings: Settings) -> None:
-    """The runs that name it go; what they made of others is recorded again."""
-    with open_instance(settings) as shipped:
-        add_keys(shipped, sorted(find_sources(Components(settings))))
-        names = shipped.get_dynamic_partitions("projects")
-        job = build_defs(settings).resolve_job_def(INGEST_JOB)
-        for last in (names[-1], names[0]):
-            tags = dict(zip(RANGE_TAGS, (names[0], last), strict=True))
-            run = job.execute_in_process(
-                instance=shipped, tags=tags, run_config=QUIET, asset_selection=FEW
-            )
-            assert run.success
-    forgotten, *others = names
-    assert erase_traces(settings, Names(frozenset(), frozenset({forgotten}))) == 2
-    with open_instance(settings) as shipped:
-        (left,) = record_ingests(shipped, settings)
-        recorded = shipped.get_run_by_id(left)
-        assert recorded is not None and set(projects_of(recorded)) == set(others)
-        for key in FEW:
-            assert shipped.get_materialized_partitions(key) == set(others), key
-        assert forgotten not in repr([shipped.get_runs(), shipped.all_logs(left)])
-        assert shipped.get_dynamic_partitions("projects") == others

@@ -66,7 +66,9 @@ def test_a_forgotten_session_is_in_no_table_collection_or_file(memory: SampleMem
 
 
 def test_a_forgotten_session_is_not_taken_in_again(wordy: SampleMemory) -> None:
-    """Though its file is there and grows, no stage sees it; the scan counts it."""
+    """Though its file is there and grows, no stage sees it, and the scan counts it; nor does it
+    come back when the catalogue is lost, which is disposable, as tombstones are not, or when its
+    project's directory has another name."""
     forget_sessions(wordy, session=wordy.flaky)
     assert wordy.behind() == []
     wordy.append(wordy.flaky, "a question after it was forgotten", "an answer")
@@ -75,6 +77,18 @@ def test_a_forgotten_session_is_not_taken_in_again(wordy: SampleMemory) -> None:
     assert reports["raw_sessions", wordy.harbor].details["forgotten"] == 1
     assert wordy.flaky not in _sessions(wordy)
     assert files_naming(wordy, wordy.flaky) == []
+    wordy.lose_the_catalogue()
+    assert wordy.behind() != []
+    wordy.run(projects=[wordy.harbor])
+    assert wordy.flaky not in _sessions(wordy)
+    assert files_naming(wordy, wordy.flaky) == []
+    source = wordy.path(wordy.flaky)
+    target = source.parent.parent / "-home-mara-elsewhere"
+    target.mkdir()
+    shutil.move(source, target / source.name)
+    wordy.run()
+    assert wordy.flaky not in _sessions(wordy)
+    assert "-home-mara-elsewhere" not in wordy.components.catalog.projects()
 
 
 def test_a_forks_copies_of_a_forgotten_session_do_not_bring_it_back(memory: SampleMemory) -> None:
@@ -108,28 +122,6 @@ def test_a_fork_that_is_forgotten_takes_nothing_from_its_original(wordy: SampleM
     after = [row for row in wordy.rows("redacted_records") if row["session_id"] == wordy.flaky]
     assert len(after) == len(before) + 2
     assert wordy.fork not in _sessions(wordy)
-
-
-def test_the_catalogue_is_disposable_and_tombstones_are_not(wordy: SampleMemory) -> None:
-    """Without the catalogue all is read again, but not what was forgotten."""
-    forget_sessions(wordy, session=wordy.flaky)
-    wordy.lose_the_catalogue()
-    assert wordy.behind() != []
-    wordy.run(projects=[wordy.harbor])
-    assert wordy.flaky not in _sessions(wordy)
-    assert files_naming(wordy, wordy.flaky) == []
-
-
-def test_a_moved_file_of_a_forgotten_session_stays_forgotten(wordy: SampleMemory) -> None:
-    """Its project's directory was renamed; the session's id is the same."""
-    source = wordy.path(wordy.flaky)
-    forget_sessions(wordy, session=wordy.flaky)
-    target = source.parent.parent / "-home-mara-elsewhere"
-    target.mkdir()
-    shutil.move(source, target / source.name)
-    wordy.run()
-    assert wordy.flaky not in _sessions(wordy)
-    assert "-home-mara-elsewhere" not in wordy.components.catalog.projects()
 
 
 def test_tombstones_hold_no_name_and_need_their_key(wordy: SampleMemory, monkeypatch: Any) -> None:

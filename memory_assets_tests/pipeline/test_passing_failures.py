@@ -83,12 +83,16 @@ def _told(memory: SampleMemory) -> str:
 
 
 def test_an_unreadable_file_is_tried_again_until_it_can_be_read(memory: SampleMemory) -> None:
-    """An input/output error: the session is held back with cause and remedy, the status does not
-    say that everything can be found, each plan asks for a run, and the run heals it."""
-    path = memory.path(memory.flaky)
-    content = path.read_bytes()
-    path.unlink()
-    path.symlink_to("/proc/self/mem")  # a regular file whose first byte cannot be read
+    """An input/output error: the session is held back with cause and remedy, and with it its
+    subagent's file; the status does not say that everything can be found, each plan asks for a run,
+    and the run heals it."""
+    main = memory.path(memory.flaky)
+    files = [main, *main.with_suffix("").rglob("agent-*.jsonl")]
+    contents = {path: path.read_bytes() for path in files}
+    assert len(contents) == 2
+    for path in contents:
+        path.unlink()
+        path.symlink_to("/proc/self/mem")  # a regular file whose first byte cannot be read
     for _ in range(2):
         (work,) = memory.behind()
         assert work.project == memory.harbor
@@ -96,15 +100,20 @@ def test_an_unreadable_file_is_tried_again_until_it_can_be_read(memory: SampleMe
         (held,) = memory.components.catalog.quarantine.entries()
         assert (held.session_id, held.stage, held.passing) == (memory.flaky, "raw_sessions", True)
         assert held.reason.endswith("input/output error")
-    assert memory.behind()[0].held_back
+    assert memory.reports["raw_sessions", memory.harbor].quarantined == 1
+    assert memory.reports["redacted_records", memory.harbor].unchanged
+    (work,) = memory.behind()
+    assert work.held_back and work.reason == "1 session held back, to be tried again"
     assert "Everything on record" not in _told(memory)
     assert memory.flaky in _told(memory) and "to do: look after the disk" in _told(memory)
     assert can_be_helped(_status(memory))
-    path.unlink()
-    path.write_bytes(content)
+    for path, content in contents.items():
+        path.unlink()
+        path.write_bytes(content)
     memory.append(memory.flaky, *NEW_TURN)
     memory.run(BEFORE_CHROMA, [memory.harbor])
     assert memory.components.catalog.quarantine.entries() == []
+    assert memory.reports["raw_sessions", memory.harbor].changed == 2
     assert "zanzibar clock" in repr(memory.rows("user_prompts", memory.harbor))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memory_assets import __version__
-from memory_assets.errors import RedactionFailed, TranscriptError
+from memory_assets.errors import RedactionFailed
 from memory_assets.models import Record
 from memory_assets.pipeline.checks.verify import audit_matches_records
 from memory_assets.pipeline.scan import raw_sessions as scan
@@ -89,23 +89,15 @@ def failing(memory: SampleMemory) -> FailingRedactor:
 def test_a_session_that_cannot_be_redacted_is_held_back_alone(
     memory: SampleMemory, failing: FailingRedactor
 ) -> None:
-    """What it had stays; the other changed session goes on."""
+    """What it had stays, and nothing new of it is in the lake, the catalogue or a temporary file;
+    the other changed session goes on. The reason says where our code failed, and quotes nothing."""
     memory.append(memory.fork, "an unrelated question", "an unrelated answer")
     stamps = memory.stamps()
     report = memory.run(LAKE_STAGES)["redacted_records", memory.harbor]
-    assert (report.changed, report.quarantined) == (1, 1)
+    assert (report.changed, report.quarantined, failing.failures) == (1, 1, 1)
     changed = {key for key, each in memory.stamps().items() if stamps.get(key) != each}
     assert {session_id for _, _, session_id in changed} == {memory.fork}
     assert "unrelated question" in repr(memory.rows("user_prompts", memory.harbor))
-
-
-def test_nothing_of_a_session_that_failed_is_written(
-    memory: SampleMemory, failing: FailingRedactor
-) -> None:
-    """Not in the lake, the catalogue or a temporary file; the reason says where our code failed,
-    and quotes nothing."""
-    memory.run(LAKE_STAGES)
-    assert failing.failures == 1
     (held,) = memory.components.catalog.quarantine.entries()
     assert (held.session_id, held.stage) == (memory.flaky, "redacted_records")
     place = r"pipeline/redact/\w+\.py, line \d+"
@@ -172,60 +164,20 @@ def test_a_session_held_back_is_tried_again_when_the_rules_change(
 def test_a_session_leaves_quarantine_when_its_file_changes(
     memory: SampleMemory, failing: FailingRedactor
 ) -> None:
-    """The new content is tried; when it works, all of it is there."""
-    memory.run(LAKE_STAGES)
-    path = memory.path(memory.flaky)
-    path.write_text(path.read_text().replace(MARK, "piano"))
-    assert memory.behind()
-    memory.run(LAKE_STAGES)
-    assert memory.components.catalog.quarantine.entries() == []
-    assert "the piano is out of tune" in repr(memory.rows("user_prompts", memory.harbor))
-
-
-def test_a_session_that_is_as_it_was_leaves_quarantine(
-    memory: SampleMemory, failing: FailingRedactor
-) -> None:
-    """The file goes back to what is on record: there is nothing left to hold back."""
+    """Where it goes back to what is on record, there is nothing left to hold back; new content is
+    tried, and all of it is there when that works."""
     path = memory.path(memory.flaky)
     grown = path.read_text()
-    memory.run(LAKE_STAGES)
-    assert len(memory.components.catalog.quarantine.entries()) == 1
-    path.write_text("".join(line + "\n" for line in grown.splitlines() if MARK not in line))
-    memory.run(LAKE_STAGES)
-    assert memory.components.catalog.quarantine.entries() == []
-    assert memory.reports["redacted_records", memory.harbor].changed == 0
-
-
-def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With its subagent's file: both wait, the plan asks again each time, as the failure may
-    pass without any change of the files, and both come in."""
-
-    def unreadable(path: Path, **rest: Any) -> Any:
-        if memory.flaky in str(path):
-            raise TranscriptError(f"cannot read {path.name}: Permission denied")
-        return read_session(path, **rest)
-
-    memory.append(memory.flaky, *NEW_TURN)
-    for path in memory.transcripts.rglob("agent-*.jsonl"):
-        path.touch()
-    monkeypatch.setattr(scan, "read_session", unreadable)
-    memory.run()
-    (held,) = memory.components.catalog.quarantine.entries()
-    assert (held.session_id, held.stage) == (memory.flaky, "raw_sessions")
-    assert held.reason.endswith("Permission denied")
-    assert memory.reports["raw_sessions", memory.harbor].quarantined == 1
-    assert memory.reports["redacted_records", memory.harbor].unchanged
-    (work,) = memory.behind()
-    assert work.held_back and work.reason == "1 session held back, to be tried again"
-
-    monkeypatch.setattr(scan, "read_session", read_session)
-    memory.run()
-    assert memory.components.catalog.quarantine.entries() == []
-    assert memory.reports["raw_sessions", memory.harbor].changed == 2
-    assert MARK in repr(memory.rows("user_prompts", memory.harbor))
-    assert memory.behind() == []
+    before = "".join(line + "\n" for line in grown.splitlines() if MARK not in line)
+    for content, changed in ((before, 0), (grown.replace(MARK, "piano"), 1)):
+        path.write_text(grown)
+        memory.run(LAKE_STAGES)
+        assert len(memory.components.catalog.quarantine.entries()) == 1
+        path.write_text(content)
+        memory.run(LAKE_STAGES)
+        assert memory.components.catalog.quarantine.entries() == []
+        assert memory.reports["redacted_records", memory.harbor].changed == changed
+    assert "the piano is out of tune" in repr(memory.rows("user_prompts", memory.harbor))
 
 
 def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes(
@@ -327,7 +279,8 @@ def found(home: dict[str, str]) -> set[str]:
 
 def test_an_alarm_holds_back_its_session_alone(home: dict[str, str]) -> None:
     """Examples are none. The rest of the project is found; records and audit of the session stay,
-    nothing is made of it, and status, verify and search say so."""
+    nothing is made of it, and status, verify and search say so. The next ingest takes it in when
+    its rule is ignored."""
     done = run_here(home, "ingest", "--json")
     report = json.loads(done.stdout)
     assert (done.returncode, report["checks_failed"]) == (0, [])
@@ -346,11 +299,6 @@ def test_an_alarm_holds_back_its_session_alone(home: dict[str, str]) -> None:
         if not (each["passed"] or each["warning"])
     }
     assert failed == {("redacted_records", "independent_scanner_finds_nothing")}
-
-
-def test_it_is_taken_in_when_its_rule_is_ignored(home: dict[str, str]) -> None:
-    """By the next ingest."""
-    run_here(home, "ingest")
     home["MEMORY_SCANNER_IGNORED_RULES"] = RULE
     report = json.loads(run_here(home, "ingest", "--json").stdout)
     assert (report["projects"], report["status"]["quarantined"]) == (1, [])

@@ -145,7 +145,8 @@ def test_a_touched_file_costs_a_reading_and_nothing_else(memory: SampleMemory) -
 
 
 def test_a_deleted_session_file_changes_nothing_downstream(memory: SampleMemory) -> None:
-    """It is marked as gone, once; all that was made of it stays."""
+    """It is marked as gone, once; all that was made of it stays, and is made again from its records
+    when all work is done again."""
     before, files = memory.lake_state(), memory.lake_files()
     path = memory.path(memory.flaky)
     path.unlink()
@@ -158,19 +159,9 @@ def test_a_deleted_session_file_changes_nothing_downstream(memory: SampleMemory)
     assert memory.lake_files() == files
     assert memory.lake_state() == before
     assert memory.behind() == []
-    memory.run(["raw_sessions"])
-    assert memory.reports["raw_sessions", memory.harbor].details["newly_gone"] == 0
-
-
-def test_a_deleted_session_survives_a_full_ingest(memory: SampleMemory) -> None:
-    """Doing all work again makes the vanished session's rows again from its records."""
-    before = memory.lake_state()
-    path = memory.path(memory.flaky)
-    path.unlink()
-    shutil.rmtree(path.with_suffix(""))
-    memory.run(["raw_sessions"])
     memory.components.catalog.products.forget_project(memory.harbor)
     memory.run(projects=[memory.harbor])
+    assert memory.reports["raw_sessions", memory.harbor].details["newly_gone"] == 0
     assert memory.reports["redacted_records", memory.harbor].sessions == 4
     assert memory.lake_state() == before
     memory.assert_collections_equal_the_lake()
@@ -408,25 +399,15 @@ def test_all_projects_are_scanned_after_one_walk(
     assert len(walks) == len(projects) + 1 > 2
 
 
-def test_a_file_that_grew_since_the_walk_is_read_to_its_end(memory: SampleMemory) -> None:
-    """The ledger then knows it as it is now: nothing is behind."""
+def test_files_that_changed_since_the_walk_are_taken_as_they_are(memory: SampleMemory) -> None:
+    """One that grew is read to its end, so that nothing is behind; one that vanished is gone, and
+    not held back; and tombstones are looked at for each project."""
     walked = on_disk.walk_once(memory.components)[memory.harbor]
     memory.append(memory.flaky, *TOLD)
-    assert scan.scan_project(memory.components, memory.harbor, walked=walked).changed == 1
-    assert scan.scan_project(memory.components, memory.harbor).changed == 0
-
-
-def test_a_file_that_vanished_since_the_walk_is_gone(memory: SampleMemory) -> None:
-    """It is not held back as one that cannot be read."""
-    walked = on_disk.walk_once(memory.components)[memory.harbor]
-    memory.path(memory.flaky).unlink()
+    memory.path(memory.fork).unlink()
     report = scan.scan_project(memory.components, memory.harbor, walked=walked)
-    assert (report.details["newly_gone"], report.quarantined) == (1, 0)
-
-
-def test_a_session_forgotten_since_the_walk_is_left_out(memory: SampleMemory) -> None:
-    """Tombstones are looked at for each project."""
-    walked = on_disk.walk_once(memory.components)[memory.harbor]
+    assert (report.changed, report.details["newly_gone"], report.quarantined) == (1, 1, 0)
+    assert scan.scan_project(memory.components, memory.harbor).changed == 0
     forget_sessions(memory, session=memory.flaky)
     memory.append(memory.flaky, *TOLD)
     report = scan.scan_project(memory.components, memory.harbor, walked=walked)

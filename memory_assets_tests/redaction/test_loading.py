@@ -25,6 +25,7 @@ from memory_assets.redaction import redactor as redactor_module
 from memory_assets.redaction.engine import pattern_cache
 from memory_assets.redaction.engine.pattern_cache import code_digest
 from memory_assets.redaction.engine.scanner import Scanner
+from memory_assets.redaction.engine.token_runs import compile_formats
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored.table import ANCHORED_RULES
 from memory_assets.redaction.rules.token_formats.tokens import TOKEN_FORMATS
@@ -45,6 +46,15 @@ def test_a_rule_that_does_not_compile_refuses_to_load() -> None:
         build_redactor(PLAIN, [("broken-rule", "xyz_{q:30}")], ANCHORED_RULES, KEY)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+@sweep("rows", [[], TOKEN_FORMATS[:1], [("short-start", "{a:8}:{a:40}")]])
+def test_few_formats_find_what_they_describe_and_nothing_else(
+    rows: list[tuple[str, ...]],
+) -> None:
+    """A scanner of few rows or none reads any run of characters without an error."""
+    scanner = Scanner(compile_formats(rows), ())
+    assert scanner.scan("see kJ8mN2pQ7rT4_vX9zB3cD6fG1hJ5kL:8nM2pQ4rS6tU8vW0 there") == []
 
 
 def test_a_rule_that_misses_its_canary_refuses_to_load() -> None:

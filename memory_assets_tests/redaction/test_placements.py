@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 
 from memory_assets.redaction import Redactor
@@ -59,9 +58,6 @@ def test_every_secret_of_a_list_goes(text: str, value: str, redactor: Redactor) 
         "log in with {s} as your password",
         "{s} ist das Passwort",
         "The value {s} is the secret key",
-        "echo {s} | base64",
-        "echo -n '{s}' | base64 -w0",
-        "echo -n app:{s} | base64",
     ],
 )
 @sweep("value", PASSWORDS)
@@ -70,15 +66,6 @@ def test_a_value_before_its_word_goes(text: str, value: str, redactor: Redactor)
     kept = redactor.redact(text.replace("{s}", value)).text
     assert value not in kept
     assert kept.endswith(text.split("{s}")[1])
-
-
-def test_what_base64_is_asked_to_decode_goes(redactor: Redactor) -> None:
-    """`echo X | base64 -d`, where X decodes to a password or to user and password."""
-    for plain in (PASSWORDS[0], "app:" + PASSWORDS[1]):
-        encoded = base64.b64encode(plain.encode()).decode()
-        assert encoded not in redactor.redact(f"echo '{encoded}' | base64 -d").text
-    words = base64.b64encode(b"hello world, all is well").decode()
-    assert words in redactor.redact(f"echo {words} | base64 -d").text
 
 
 @sweep(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets.redacted_text import seal
 from memory_assets_tests.summaries.conftest import Make
 from memory_assets_tests.sweep import sweep
 
@@ -30,29 +29,6 @@ def test_subagents_prose_is_not_the_agents(script: Make) -> None:
     """Only what came back to the main conversation was said to the user."""
     session = script().prompt("why?").say(CAUSE, agent_id="b41")
     assert session.summary().learned == ""
-
-
-@sweep(
-    "said, changed, is_past",
-    [
-        ("gate.py never asks a ship for its flag at night.", "src/gate.py", True),
-        ("There is no lamp in gate.py, so each ship waits because of it.", "src/gate.py", True),
-        ("ringBell() is never called at night because the tower is closed.", "tower.py", True),
-        ("gate.py never asks a ship for its flag at night.", "src/door.py", False),
-        ("gate.py never asked, and was closed to each ship.", "src/gate.py", False),
-        ("gate.py asks a ship for its flag at noon and at night.", "src/gate.py", False),
-    ],
-)
-def test_a_state_that_later_turns_changed_is_told_as_past(
-    script: Make, said: str, changed: str, is_past: bool
-) -> None:
-    """If a sentence says of a file, or of a name in a replaced text, that something is amiss."""
-    session = script().prompt("what does the gate do?").say(said).prompt("do the next thing")
-    edit = f"file_path: {changed}\nold_string: ringBell()\nnew_string: x"
-    session.call("Edit", edit, "ok", paths=(seal(changed),)).say("Done.")
-    told = f"{said[:-1]} (before later changes)." if is_past else said
-    denies_elsewhere = not is_past and " not " in said
-    assert session.summary().learned == ("" if denies_elsewhere else told)
 
 
 @pytest.mark.parametrize(

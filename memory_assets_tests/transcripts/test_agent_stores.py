@@ -18,6 +18,7 @@ from memory_assets.transcripts import (
     Account,
     ReadReport,
     Rendered,
+    Unlisted,
     discover,
     read_session,
     reader_of,
@@ -66,6 +67,22 @@ from memory_assets_tests.transcripts.store_reading import (
     stores,
     told,
 )
+from memory_assets_tests.unprivileged import without_privileges
+
+
+@stores
+def test_what_may_not_be_read_is_noted_and_stops_nothing(tmp_path: Path, make: Make) -> None:
+    """Any one file or folder of a store, in turn."""
+    store = make(tmp_path / store_name(make))
+    store.say(ASKED, SAID)
+    for place in sorted(store.root.rglob("*")):
+        mode = place.stat().st_mode
+        place.chmod(0)
+        notes: list[Unlisted] = []
+        with without_privileges():
+            sources = found(store, notes)
+        place.chmod(mode)
+        assert sources or notes, place.name
 
 
 @stores

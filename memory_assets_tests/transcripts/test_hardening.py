@@ -282,25 +282,6 @@ def test_lines_account_for_every_line(tmp_path: Path, blocks: Any) -> None:
     assert report.records == len(found)
 
 
-@readers
-def test_deep_nesting_is_no_danger(reader: Reader) -> None:
-    """Input nested 800 levels deep is read or refused, without recursion errors."""
-    deep: Any = "x"
-    for _ in range(800):
-        deep = [deep]
-    block = {"type": "tool_use", "id": "t", "name": "n", "input": {"a": deep}}
-    call = {"type": "toolCall", "id": "t", "name": "n", "arguments": {"a": deep}}
-    item = {"type": "web_search_call", "action": {"a": deep}}
-    message = {"content": [block, call], "role": "assistant"}
-    lines = [
-        {"type": "assistant", "uuid": "1", "message": message},
-        {"type": "message", "message": message},
-        {"type": "response_item", "payload": item},
-        {"type": "user", "message": deep},
-    ]
-    check(reader, lines_of(lines), None)
-
-
 def test_many_distinct_types_do_not_grow_the_report(write: Write) -> None:
     """A hostile file cannot fill memory through the report's counters."""
     names = ("".join(chr(97 + int(digit)) for digit in str(number)) for number in range(3_000))

@@ -41,10 +41,10 @@ from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
 from memory_assets.redaction.rules.judging.likelihood import evidence
 from memory_assets.redaction.rules.judging.written import BY_A_NAME, is_identifier, secret_parts
-from memory_assets.redaction.rules.mentioned.before import find_before
+from memory_assets.redaction.rules.mentioned.in_sentences import find_hinted, find_in_sentences
 from memory_assets.redaction.rules.mentioned.labelled import find_labelled
 from memory_assets.redaction.rules.mentioned.passwords import find_mentions
-from memory_assets.redaction.rules.mentioned.told import find_shaped, find_told
+from memory_assets.redaction.rules.mentioned.value_first import find_value_first
 from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.settings import ENGINES
 from memory_assets.redaction.time_budget import Deadline, check_budget
@@ -84,9 +84,9 @@ _BY_SURROUNDINGS = words(
     "bearer-token url-step url-token url-password curl-user command-password cookie"
     " kubernetes-secret encoded-secret"
 )
-_TELLING = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
-_TELLING |= dict.fromkeys(("mentioned-password", "labelled-password"), -1)
-_MOST_TELLING = 2
+_RANKS = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
+_RANKS |= dict.fromkeys(("mentioned-password", "labelled-password"), -1)
+_RANK_OF_FORMATS = 2
 """The rank of a rule by how specific it is: a name alone, surroundings, a format."""
 
 
@@ -169,12 +169,12 @@ class Scanner:
             for mention in find_mentions(text, position, listed):
                 listed = max(listed, mention[1])
                 yield Span(*mention, "mentioned-password")
-            for mention in find_told(text, position):
+            for mention in find_in_sentences(text, position):
                 yield Span(*mention, "mentioned-password")
-            secret = find_before(text, position)
+            secret = find_value_first(text, position)
             if secret is not None:
                 yield Span(*secret, "mentioned-secret")
-        for mention in find_shaped(text, _within_deadline(deadline, clues.shaped)):
+        for mention in find_hinted(text, _within_deadline(deadline, clues.shaped)):
             yield Span(*mention, "mentioned-password")
         for position in _within_deadline(deadline, (*clues.mentions, *clues.labels)):
             for password in find_labelled(text, position):
@@ -391,7 +391,7 @@ def merge(spans: Iterable[Span]) -> list[Span]:
 
 
 def _specificity(span: Span) -> tuple[int, int]:
-    return _TELLING.get(span.rule, _MOST_TELLING), span.end - span.start
+    return _RANKS.get(span.rule, _RANK_OF_FORMATS), span.end - span.start
 
 
 _REST = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&@]{1,400}")

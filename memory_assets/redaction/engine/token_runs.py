@@ -60,6 +60,8 @@ _PREFIXED_BODY = re.compile(PREFIXED_BODY, re.ASCII)
 SLUG = r"(?:[0-9]{1,11}|[A-Za-z]{1,11})(?:[_\-]{1,2}(?:[0-9]{1,11}|[A-Za-z]{1,11}))+[_\-]?"
 """A run of words and numbers: `2026-06-06-001-notes-on-x`. Never a named secret."""
 _SLUG_RUN = re.compile(SLUG)
+_NOTHING = "(?!)"
+"""A pattern that matches nothing, where there are no formats."""
 _DIGEST_BEFORE = re.compile(r"(?i)(?:sha\d{1,3}|md5|h1|blake\w{0,2})[-:=]/{0,2}$")
 _TAG_BEFORE = re.compile(r"<redacted:[\w:-]{1,80}>([\s\"'`]{0,8})$")
 _WRAPPED_LINES = re.compile(r"(?:\r?\n[A-Za-z0-9+/_\-]{16,4000}={0,2}(?![^\r\n])){1,5000}")
@@ -126,7 +128,7 @@ class TokenIndex:
         self._shapes = _Bucket(shapes)
         self._short = _Bucket(short)
         self._outside_ends = frozenset(key[-1] for key in outside)
-        heads = "|".join(re.escape(head) for head in sorted(inside))
+        heads = "|".join(re.escape(head) for head in sorted(inside)) or _NOTHING
         self._after_separator = re.compile(f"[_-](?={heads})")
 
     def find(self, text: str, start: int, end: int, has_digit: bool) -> list[Found]:
@@ -196,19 +198,18 @@ class _Bucket:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return re.compile(
-            "|".join(
-                f"(?P<r{number}>{template.pattern}){_right_edge(template)}"
-                for number, (_, template) in enumerate(self._entries)
-            )
+        formats = (
+            f"(?P<r{number}>{template.pattern}){_right_edge(template)}"
+            for number, (_, template) in enumerate(self._entries)
         )
+        return re.compile("|".join(formats) or _NOTHING)
 
     def match(self, text: str, position: int, tokens: list[Found]) -> None:
         """Add the token that begins at `position`, if there is one."""
         token = self._pattern.match(text, position)
-        if token is None:
+        if token is None or token.lastgroup is None:
             return
-        name, template = self._entries[int((token.lastgroup or "r0")[1:])]
+        name, template = self._entries[int(token.lastgroup[1:])]
         if values.is_plausible_token(token.group()[len(template.prefix) :]) or values.is_proven(
             name, token.group()
         ):

@@ -46,11 +46,11 @@ from memory_assets.redaction.rules.judging.names import (
     SPEAKING,
     VENDORS,
 )
-from memory_assets.redaction.rules.mentioned.before import ENCODER, LINKED, NOUNS
+from memory_assets.redaction.rules.mentioned.hinted import TRIGGERS as HINTED
+from memory_assets.redaction.rules.mentioned.in_sentences import KEYWORDS as IN_SENTENCES
 from memory_assets.redaction.rules.mentioned.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
-from memory_assets.redaction.rules.mentioned.shaped import TRIGGERS as SHAPES
-from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
+from memory_assets.redaction.rules.mentioned.value_first import LINKED, NOUNS
 from memory_assets.redaction.rules.tables import COLUMN
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.views import decodings
@@ -106,7 +106,6 @@ def _anchored(rule: AnchoredRule) -> tuple[bytes, int]:
 def mention_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of words for passwords, and of nouns that follow their value."""
     triggers = [Trigger(LINKED + b"(?i:" + noun + b")", MENTION, len(noun)) for noun in NOUNS]
-    triggers.append(Trigger(ENCODER, MENTION, len("base64")))
     for word, whole in MENTIONED:
         source = b"(?i:" + re.escape(word) + b")"
         if whole:
@@ -114,11 +113,11 @@ def mention_triggers() -> tuple[Trigger, ...]:
             triggers.append(Trigger(source + rb"\z", MENTION, len(word)))
             source += AFTER_A_WORD
         triggers.append(Trigger(source, MENTION, len(word) + whole))
-    for kind, listed in ((MENTION, TOLD), (LABEL, LABELS)):
+    for kind, listed in ((MENTION, IN_SENTENCES), (LABEL, LABELS)):
         for word in listed:
             source = rb"(?:^|[^a-z])(?i:" + re.escape(word) + b")"
             triggers.append(Trigger(source, kind, len(word)))
-    shapes = b"|".join(b"(?:" + source + b")" for source in SHAPES)
+    shapes = b"|".join(b"(?:" + source + b")" for source in HINTED)
     triggers.append(Trigger(shapes, SHAPED, 1))  # as one, because many cost more to look for
     return tuple(triggers)
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from memory_assets.redaction.engine.token_runs import MASK, RUNS
 from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.judging.names import KEYWORDS
-from memory_assets.redaction.rules.mentioned.before import NOUNS
+from memory_assets.redaction.rules.mentioned.hinted import TRIGGERS as HINTED
+from memory_assets.redaction.rules.mentioned.in_sentences import KEYWORDS as IN_SENTENCES
 from memory_assets.redaction.rules.mentioned.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
-from memory_assets.redaction.rules.mentioned.shaped import TRIGGERS as SHAPES
-from memory_assets.redaction.rules.mentioned.told import KEYWORDS as TOLD
+from memory_assets.redaction.rules.mentioned.value_first import NOUNS
 from memory_assets.redaction.rules.tables import COLUMN
 
 # Flags of a run of token characters.
@@ -93,7 +93,7 @@ class Clues(NamedTuple):
     mentions: Sequence[int] = ()
     """Positions at or just before words for passwords (`mentioned/passwords.py`)."""
     shaped: Sequence[int] = ()
-    """Positions in or just behind values that may look like passwords (`mentioned/shaped.py`)."""
+    """Positions in or just behind values that may look like passwords (`mentioned/hinted.py`)."""
     labels: Sequence[int] = ()
     """Positions of further words that end labels (`mentioned/labelled.py`)."""
     addresses: Sequence[int] = ()
@@ -120,14 +120,14 @@ _MENTIONS = re.compile(
         re.escape(word) + (b"(?=" + AFTER_A_WORD + rb"|\Z)") * whole for word, whole in MENTIONED
     )
     + b"|"
-    + b"|".join((*NOUNS, *TOLD, b"base64"))
+    + b"|".join((*NOUNS, *IN_SENTENCES, b"base64"))
     + b")"
 )
 
 _LABELS = re.compile(b"(?=" + b"|".join(map(re.escape, LABELS)) + b")")
 
 
-_SHAPED = tuple(re.compile(b"(?=(" + source.replace(rb"\z", rb"\Z") + b"))") for source in SHAPES)
+_SHAPED = tuple(re.compile(b"(?=(" + source.replace(rb"\z", rb"\Z") + b"))") for source in HINTED)
 
 
 _TABLES = re.compile(

@@ -18,8 +18,13 @@ from memory_assets.redaction.rules.anchored.rule import (
     spoken_password,
 )
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.given import Place, is_given, is_name, is_number
 from memory_assets.redaction.rules.judging.likelihood import evidence, is_generated
+from memory_assets.redaction.rules.judging.named_values import (
+    Place,
+    is_name,
+    is_named_secret,
+    is_number,
+)
 from memory_assets.redaction.rules.judging.names import (
     NameKind,
     is_of_board,
@@ -197,7 +202,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return Assignment(after.end())
     if name.startswith("-") and _OPTION.fullmatch(value):
         return Assignment(after.end())
-    if _is_given(text, first, (name, kind), after, (start, end), quoted):
+    if _is_named_secret(text, first, (name, kind), after, (start, end), quoted):
         return Assignment(end, start, end, RULES[kind])
     no_secret = Assignment(after.end() if quoted or end - start <= _LONG_VALUE else end)
     if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
@@ -289,7 +294,7 @@ _VARIABLE = re.compile(r"(?:TF_VAR_\w+|[^a-z]+)")
 _VARIABLE_ENDS = re.compile(r"$|[\s;,\]\"']")
 
 
-def _is_given(
+def _is_named_secret(
     text: str,
     first: int,
     named: tuple[str, NameKind],
@@ -324,7 +329,7 @@ def _is_given(
         if is_label and name.lower().endswith("secret"):
             return False
         place = place and Place.LINE
-    return place is not None and is_given(text[slice(*span)], place)
+    return place is not None and is_named_secret(text[slice(*span)], place)
 
 
 def _is_beside_login(text: str, first: int, end: int) -> bool:

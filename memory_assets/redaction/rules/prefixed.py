@@ -20,14 +20,14 @@ SHORTEST = 24
 _LONGEST = 400
 _SHORTEST_BODY = 20
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]{0,15}")
-_TELLING = word_set(
+_SECRET_WORDS = word_set(
     "key keys tok token secret sk pk rk pat api live test auth access prod sandbox bearer"
     " apikey sec priv private sdk admin service svc personal oauth refresh cli deploy pw"
 )
 _CERTAIN = word_set("key keys tok token secret sk rk pat live bearer apikey priv private")
 """Prefix words after which even a hash is a token; with other prefixes it may be a cache key or the
 name of a container."""
-_ENDS_TELLING = re.compile(r"(?i)(?!compat)\w{1,6}(?:pat|key|tok|token|secret)")
+_SECRET_END = re.compile(r"(?i)(?!compat)\w{1,6}(?:pat|key|tok|token|secret)")
 _THINGS = word_set(
     "sha sha1 sha256 sha512 md5 hash digest commit rev tree blob image img layer container"
     " file asset chunk module css style bundle index build cache session agent task run req"
@@ -98,11 +98,11 @@ def is_prefixed_token(run: str) -> bool:
     prefix = {piece.lower() for piece in before}
     if before[0] == "pk" and len(before) == 2:
         return False  # a publishable key, such as Stripe's
-    telling = bool(prefix & _TELLING) and "id" not in prefix
+    telling = bool(prefix & _SECRET_WORDS) and "id" not in prefix
     if values.is_hex(body) and body == body.lower():
         if pieces[-1] != body or len(set(body)) < 8:
             return False
-        if (telling and prefix & _CERTAIN) or _ENDS_TELLING.fullmatch(before[-1]):
+        if (telling and prefix & _CERTAIN) or _SECRET_END.fullmatch(before[-1]):
             return len(body) >= 32 and len(before) <= 4 and not _is_title(before)
         if len(before) != 1 or len(body) in _RESPONSE_IDS:
             return False
@@ -119,7 +119,7 @@ def is_prefixed_token(run: str) -> bool:
 
 def _is_title(before: list[str]) -> bool:
     """Return True if the words before a hash are those of a title, as in links to pages."""
-    return len(before) >= 3 and before[-1].isalpha() and before[-1].lower() not in _TELLING
+    return len(before) >= 3 and before[-1].isalpha() and before[-1].lower() not in _SECRET_WORDS
 
 
 def _is_named(name: str, value: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from memory_assets.redaction.rules.anchored.rule import drawn_value, likely_password
-from memory_assets.redaction.rules.judging.given import Place, is_given, is_number
+from memory_assets.redaction.rules.judging.named_values import Place, is_named_secret, is_number
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.judging.phrases import is_type
 from memory_assets.word_lists import word_set
@@ -241,7 +241,7 @@ def _kind(name: str) -> NameKind:
 def _is_cell(value: str, kind: NameKind, place: Place = Place.LINE) -> bool:
     """Return True if `value` is a secret under a column of this kind."""
     if kind is NameKind.PASSWORD:
-        return is_given(value, place)
+        return is_named_secret(value, place)
     if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
         return False
     return likely_password(value) or drawn_value(value)

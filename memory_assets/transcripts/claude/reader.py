@@ -21,6 +21,7 @@ directory that the records name is one of a virtual machine.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -201,8 +202,9 @@ class ClaudeCodeReader(Reader):
 
     def left_out_of(self, source: Source) -> tuple[LeftOut, ...]:
         """Return the places whose text is left out; a subagent's messages where its file is."""
-        of_subagents = OF_SUBAGENTS if (source.path.with_suffix("") / "subagents").is_dir() else ()
-        return self.left_out + of_subagents
+        folder = source.path.with_suffix("") / "subagents"
+        is_there = os.path.isdir(folder)  # noqa: PTH112 - no error where it is not allowed
+        return self.left_out + (OF_SUBAGENTS if is_there else ())
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
         """Return the state of reading a transcript, or one session of the history."""

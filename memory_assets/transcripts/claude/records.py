@@ -20,6 +20,7 @@ under another request, which counts once, too.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from typing import Any
@@ -201,7 +202,7 @@ class ClaudeSession(BlockSession):
         path, name = self._source.path, f"agent-{agent}.jsonl"
         if agent not in self._own_files:
             places = (path.with_suffix("") / "subagents" / name, path.with_name(name))
-            self._own_files[agent] = any(place.is_file() for place in places)
+            self._own_files[agent] = any(map(os.path.isfile, places))
         if self._own_files[agent]:
             return None
         return {**record, "parentUuid": None, **message, "isSidechain": True}

@@ -29,7 +29,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
-from memory_assets.transcripts.lines import JsonObject, read_head
+from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import COPIED, Frame, Outcome, Session, tokens_with_cached
 from memory_assets.transcripts.stored import call_of
@@ -116,12 +116,9 @@ class AtifReader(RenderingReader):
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the documents below a directory."""
         files = walk.transcripts(walk.root(root), _DEPTH, (".json",))
-        heads = ((file, read_head(Path(file[0].path))) for file in files)
-        return (
-            file
-            for file, head in heads
-            if field_in_head(head, "schema_version").startswith(_SCHEMA)
-        )
+        for file in files:
+            if field_in_head(walk.head(file), "schema_version").startswith(_SCHEMA):
+                yield file
 
     def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the document without its steps, and each step."""

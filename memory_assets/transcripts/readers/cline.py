@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any, ClassVar
 
 from memory_assets.errors import DamagedTranscript, printable
@@ -314,23 +315,23 @@ class ClineReader(RenderingReader):
         base = walk.root(root)
         if base is None:
             return
-        inside = [base / name for name in _FOLDERS if (base / name).is_dir()]
+        inside = [base / name for name in _FOLDERS if walk.is_there(base / name, S_ISDIR)]
         for folder in inside or ([base] if base.name in _FOLDERS else []):
             for entry in walk.entries(folder):
                 if walk.is_directory(entry):
-                    yield from self._of_folder(Path(entry.path), known)
+                    yield from self._of_folder(walk, Path(entry.path), known)
 
-    def _of_folder(self, folder: Path, known: Known) -> Iterator[Source]:
-        paths = [folder / name for name in (*_SCREEN, _HISTORY) if (folder / name).is_file()]
+    def _of_folder(self, walk: Walk, folder: Path, known: Known) -> Iterator[Source]:
+        paths = [folder / name for name in (*_SCREEN, _HISTORY) if walk.is_there(folder / name)]
         if paths:
-            kept = [paths[0], *(path for path in (folder / _ITEM,) if path.is_file())]
+            kept = [paths[0], *(path for path in (folder / _ITEM,) if walk.is_there(path))]
             yield from self._found(kept, safe_id(folder.name), None, known)
             return
         for path in sorted(folder.glob(f"*{_MESSAGES}")):
             own = path.name.removesuffix(_MESSAGES)
             agent = safe_id(own) if own != folder.name else None
             manifest = path.with_name(f"{own}.json")
-            kept = [path, *([manifest] if manifest.is_file() else [])]
+            kept = [path, *([manifest] if walk.is_there(manifest) else [])]
             yield from self._found(kept, safe_id(folder.name), agent, known)
 
     def _found(

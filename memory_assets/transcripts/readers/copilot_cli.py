@@ -14,11 +14,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
-from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
@@ -207,6 +208,7 @@ class CopilotCliReader(Reader):
     """Reads the sessions of GitHub Copilot CLI."""
 
     agent = "copilot-cli"
+    once = True
     version = "5"
     session = CopilotSession
     left_out = (
@@ -239,21 +241,17 @@ class CopilotCliReader(Reader):
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
         """Yield the sessions below `~/.copilot`, or a directory of sessions."""
         home = walk.root(root)
-        folders = [home / name for name in _FOLDERS if (home / name).is_dir()] if home else []
+        folders = (
+            [home / name for name in _FOLDERS if walk.is_there(home / name, S_ISDIR)]
+            if home
+            else []
+        )
         for folder in folders or filter(None, [home]):
             files = sorted(walk.transcripts(folder, 1), key=lambda entry: entry[0].name != _EVENTS)
             for file in files:
                 path = Path(file[0].path)
                 if path.name == _EVENTS or path.parent == folder:
                     yield file
-
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield each session once."""
-        seen: set[str] = set()
-        for source in super().discover(root, known, note):
-            if source.session_id not in seen:
-                seen.add(source.session_id)
-                yield source
 
 
 def _is_start(event: JsonObject) -> bool:

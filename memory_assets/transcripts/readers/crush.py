@@ -7,6 +7,7 @@ and for each version of a file (without its contents), and its title last.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -149,7 +150,7 @@ class CrushReader(DatabaseReader):
     def elsewhere(self, root: Path) -> Iterator[Path]:
         """Yield the directories of the listed projects' databases."""
         for folder in _listed(root / _PROJECTS):
-            if folder.is_dir():
+            if os.path.isdir(folder):  # noqa: PTH112 - no error where it is not allowed
                 yield folder
 
     def members(self, database: Database, path: Path) -> Iterator[Member]:

@@ -18,7 +18,7 @@ from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import Database
-from memory_assets.transcripts.discovery import SUFFIX, Identity, Walk
+from memory_assets.transcripts.discovery import Identity, Walk
 from memory_assets.transcripts.fields import (
     IMAGE,
     content_text,
@@ -133,6 +133,7 @@ class GooseReader(DatabaseReader):
     """Reads the sessions of Goose."""
 
     agent = "goose"
+    once = True
     version = "4"
     session = GooseSession
     left_out = (
@@ -196,15 +197,11 @@ class GooseReader(DatabaseReader):
         }
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield the sessions of the database, then those of files that it has not."""
-        seen: set[str] = set()
-        for source in super().discover(root, known, note):
-            seen.add(source.member)
-            yield source
+        """Yield the sessions of the database, then those of files, of which it may have some."""
+        yield from super().discover(root, known, note)
         walk = Walk(self.agent, note)
         files = walk.transcripts(walk.root(root / _FOLDER, root), 0)
-        own = (file for file in files if file[0].name.removesuffix(SUFFIX) not in seen)
-        yield from walk.sources(own, known, self.identified)
+        yield from walk.sources(files, known, self.identified)
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the file's name, and the directory that its header names."""

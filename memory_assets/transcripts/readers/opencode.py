@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, unreadable
@@ -331,9 +332,9 @@ def session_files(walk: Walk, root: Path | None) -> Iterator[Path]:
     if root is None:
         return
     tree = root / "storage" / "session"
-    if tree.is_dir():
+    if walk.is_there(tree, S_ISDIR):
         yield from (Path(entry.path) for entry, *_ in walk.transcripts(tree, 1, (".json",)))
-    elif not any((root / name).exists() for name in _OF_HOMES):
+    elif not any(walk.is_there(root / name, bool) for name in _OF_HOMES):
         for entry, *_ in walk.transcripts(root, _DEPTH, (".json",)):
             if _EXPORTED in entry.name:
                 yield Path(entry.path)

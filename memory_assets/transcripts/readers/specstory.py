@@ -24,7 +24,7 @@ from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import parse_time, safe_id, safe_name, text_field, type_name
 from memory_assets.transcripts.json_documents import text_of
-from memory_assets.transcripts.lines import JsonObject, read_head
+from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import HEADER, Call, Frame, Outcome
 from memory_assets.transcripts.stored import BESIDE, StoredSession
@@ -141,7 +141,7 @@ class SpecStoryReader(RenderingReader):
         for folder in walk.folders(walk.root(root)):
             history = folder if folder.parts[-2:] == _FOLDER.parts else folder / _FOLDER
             files = walk.transcripts(history, 0, (".md",))
-            yield from (file for file in files if _is_own(read_head(Path(file[0].path))))
+            yield from (file for file in files if _is_own(walk.head(file)))
 
     def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield a session."""

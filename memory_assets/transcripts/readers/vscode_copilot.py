@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
-from memory_assets.errors import DamagedTranscript, printable
+from memory_assets.errors import DamagedTranscript, TranscriptError, printable
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
@@ -233,11 +234,11 @@ def _folders(walk: Walk, root: Path) -> Iterator[tuple[Path, Path | None]]:
     has_sessions = False
     for entry in walk.entries(root / "workspaceStorage"):
         folder = Path(entry.path) / "chatSessions"
-        if folder.is_dir():
+        if walk.is_there(folder, S_ISDIR):
             has_sessions = True
             yield folder, folder.parent / "workspace.json"
     for place in _OF_WINDOWS:
-        if (root / place).is_dir():
+        if walk.is_there(root / place, S_ISDIR):
             has_sessions = True
             yield root / place, None
     if not has_sessions and root.name in ("chatSessions", *(place.name for place in _OF_WINDOWS)):
@@ -294,7 +295,7 @@ def is_empty(path: Path) -> bool:
     """Return whether a session can be read and has no request."""
     try:
         document, taken_back, _ = document_of(path)
-    except DamagedTranscript:
+    except TranscriptError:  # its reading says why
         return False
     return not document.get("requests") and not taken_back
 

@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule,
     typed_password,
 )
-from memory_assets.redaction.rules.judging.given import Place, is_given
+from memory_assets.redaction.rules.judging.named_values import Place, is_named_secret
 from memory_assets.redaction.rules.judging.phrases import is_said
 
 _END = r"(?=[.,;:!?)\]]{0,2}(?:[\s\"'`]|$))"
@@ -27,7 +27,7 @@ _NO_SENTENCE = r"(?=[a-z]*[^\sa-z\"';]|[a-z]+[\"']?(?:;|[ \t]*(?:[\r\n]|$)))"
 
 def _is_community(value: str) -> bool:
     """Return True if `value`, a community of SNMP, is none that everybody knows."""
-    return is_given(value, Place.LINE) and value.lower() not in ("public", "private")
+    return is_named_secret(value, Place.LINE) and value.lower() not in ("public", "private")
 
 
 def _is_prompted(value: str) -> bool:

@@ -12,8 +12,8 @@ from functools import cached_property
 
 from memory_assets.redaction.rules.formats import sample_characters
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.named_values import Place, is_named_secret
 from memory_assets.redaction.rules.judging.phrases import Look, look_of
 
 Inside = Callable[[str, re.Match[str]], Iterator[tuple[int, int]]]
@@ -145,7 +145,7 @@ def mixed_password(value: str) -> bool:
 def placed_password(value: str) -> bool:
     """Return True if `value`, where little but a password stands, is one, a word as well, but no
     stand-in and no name."""
-    return mixed_password(value) or is_given(value, Place.LINE)
+    return mixed_password(value) or is_named_secret(value, Place.LINE)
 
 
 def spoken_password(value: str) -> bool:

@@ -17,7 +17,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     rule_above,
     spoken_password,
 )
-from memory_assets.redaction.rules.mentioned.told import FOREIGN, told_at
+from memory_assets.redaction.rules.mentioned.in_sentences import FOREIGN, passwords_around
 from memory_assets.word_lists import words
 
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
@@ -90,11 +90,11 @@ def _values_after(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
     accept = drawn_or_chosen if word.group().lower() in _FOREIGN_KEYS else spoken_password
     if assigned is not None and accept(assigned["secret"]):
         yield assigned.span("secret")
-    yield from told_at(text, word)
+    yield from passwords_around(text, word)
 
 
 SENTENCES: tuple[AnchoredRule, ...] = (
-    rule_above("spoken-password", "pass", told_at,
+    rule_above("spoken-password", "pass", passwords_around,
                rf"(?i)(?:{_BEFORE_PASS})pass(?!{_NO_PASS})[^a-z/_.-]",
                "db pass for staging = " + FILL[:12]),
     *(rule("spoken-password", word, likely_password,

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules.anchored.apart import APART
-from memory_assets.redaction.rules.anchored.below import BELOW
 from memory_assets.redaction.rules.anchored.commands import COMMANDS
 from memory_assets.redaction.rules.anchored.connections import CONNECTIONS
 from memory_assets.redaction.rules.anchored.devices import DEVICES
 from memory_assets.redaction.rules.anchored.files import FILES
 from memory_assets.redaction.rules.anchored.keys import PRIVATE_KEYS
+from memory_assets.redaction.rules.anchored.lines_below import LINES_BELOW
 from memory_assets.redaction.rules.anchored.logins import LOGINS
+from memory_assets.redaction.rules.anchored.named_elsewhere import NAMED_ELSEWHERE
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
@@ -164,8 +164,8 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     *CALLS,
     *LOGINS,
     *FILES,
-    *APART,
-    *BELOW,
+    *NAMED_ELSEWHERE,
+    *LINES_BELOW,
     *DEVICES,
     *SENTENCES,
     *PRIVATE_KEYS,

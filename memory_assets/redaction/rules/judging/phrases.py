@@ -117,7 +117,7 @@ def is_listed(word: str) -> bool:
     )
 
 
-def is_told_of(word: str) -> bool:
+def is_common_part(word: str) -> bool:
     """Return True if `word`, a part of a value, is one of these; with a capital, which a password
     has for its own sake, its ending says nothing."""
     return is_listed(word) if word[:1].isupper() else is_said(word)
@@ -147,17 +147,6 @@ def is_type(word: str) -> bool:
 def is_function(word: str) -> bool:
     """Return True if `word` is one that joins others to a sentence."""
     return word.lower() in _JOINING or word.lower() in _FUNCTION
-
-
-def is_one_word(value: str) -> bool:
-    """Return True if `value`, where only a password or what is said of it can stand, is a word of
-    letters that is not said of passwords."""
-    return (
-        value.isalpha()
-        and len(value) >= _SHORTEST_WORD
-        and not is_said(value)
-        and not is_technical(value)
-    )
 
 
 _JOINTS = re.compile(r"[-_./&@+!#$*%~^?]+")

@@ -3,8 +3,8 @@
 Each clue is a text such as `left=is`; how much each weighs was fitted to sentences of several
 authors and to transcripts (`benchmarks/told_fit.py`) and stands in `weights.txt`: if all together
 weigh `LEAST` or more, it is taken. Clues are of the word for passwords near it, of its place
-(distance, what stands left and right, the line), of its look (`judging/chosen.py`), and of the
-surroundings (code or prose, other values near). `near.py` and `shaped.py` say which values are
+(distance, what stands left and right, the line), of its look (`judging/password_look.py`), and of
+the surroundings (code or prose, other values near). `candidates.py` and `hinted.py` say what is
 weighed.
 """
 
@@ -132,7 +132,7 @@ _DIVIDING = frozenset("/:,+|;")
 
 class Value(NamedTuple):
     """A value: its range, its form (`mark`, `number`, `word`, `phrase`), how much it looks like a
-    password (`judging/chosen.py`), and form and look together."""
+    password (`judging/password_look.py`), and form and look together."""
 
     start: int
     end: int

@@ -2,7 +2,7 @@
 X, recovery codes under words that announce them.
 
 The label says without doubt what stands behind it, so only the exceptions are judged
-(`judging/given.py`). For the engine: `find_labelled` is asked at every word for passwords of
+(`judging/named_values.py`). For the engine: `find_labelled` is asked at every word for passwords of
 `mentioned/` and at `KEYWORDS`; it looks at the line, and at the lines below.
 """
 
@@ -12,15 +12,20 @@ import re
 from collections.abc import Iterator
 
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.chosen import LIKELY, UNUSUAL, shape
-from memory_assets.redaction.rules.judging.given import Place, is_given, is_number, is_passphrase
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.named_values import (
+    Place,
+    is_named_secret,
+    is_number,
+    is_passphrase,
+)
 from memory_assets.redaction.rules.judging.names import (
     NameKind,
     is_of_board,
     name_kind,
     says_secret,
 )
+from memory_assets.redaction.rules.judging.password_look import LIKELY, UNUSUAL, shape
 from memory_assets.redaction.rules.judging.phrases import is_function, is_listed
 from memory_assets.word_lists import words
 
@@ -157,7 +162,7 @@ def _is_secret(value: str, label: re.Match[str], *, quoted: bool) -> bool:
                 or value.istitle()
             )
         )
-    return is_given(value, Place.LINE) and (not label["weak"] or _is_worded(value))
+    return is_named_secret(value, Place.LINE) and (not label["weak"] or _is_worded(value))
 
 
 def _is_worded(value: str) -> bool:

@@ -1,10 +1,10 @@
 """Passwords that are mentioned: a word for passwords, then the value, without an assignment.
 
 `login admin / X`, `the pw for staging is X`, "Here is the password:" and X alone on the next line,
-`id/password: ann/X, bob/Y`. One judgement for all forms: what the value looks like beside ordinary
+`passwords: X, Y`. One judgement for all forms: what the value looks like beside ordinary
 text (`judging/likelihood.py`), how strong the word is, and what stands between the two. For the
 engine: `find_mentions` is asked at every match of `KEYWORDS` in the ASCII copy of the text, and
-looks at `REACH` characters after it, or at a list of pairs. Values before the word: `before.py`.
+looks at `REACH` characters after it, or at a list. Values before the word: `value_first.py`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ _ASSIGNED = re.compile(
     r"(?: (?:still|now|currently|just|again|really|noch|jetzt|ahora|toujours))?)"
     r"[ \t]{0,4}[\"'`*]{0,3}$"
 )
-_PAIR = re.compile(r"(?:^|[\s:=(])(?!https?:)[\w.@+-]{1,60}(?: ?/ |:)$")
 _OF_ANOTHER = re.compile(
     r"(?i)(?:(?!\w{0,20}(?:value|wert)\b)\b[\w-]{1,40}(?:[\"']\s{0,4}[:=]|=)|(?:id|uuid|sha\d*|hash|commit|checkpoint|version|node)\W?:)"
     r"\s{0,4}[\"'`]{0,2}$"
@@ -102,8 +101,6 @@ _FEW_WORDS = 2.0
 _LONG_WORD = 8
 _SHORTEST_HEX = 16
 _CLASS_BITS = 3.0
-_JOINED_BITS = -3.0
-"""Bits of words in one, which names of products are as well."""
 
 
 def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, int]]:
@@ -122,11 +119,6 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
         return [first_mention]
     several = _PLURAL.search(keyword.group()) is not None
     return [first_mention, *_list_after(text, first_mention[1], several=several)]
-
-
-def _is_joined_by_sign(value: str) -> bool:
-    """Return True if `value` is words with a sign of passwords between them."""
-    return not value.isalpha() and "-" not in value and "." not in value and values.is_joined(value)
 
 
 def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None:
@@ -192,8 +184,6 @@ def _link(between: str, strong: bool) -> float:
     apart = len(_WORD.findall(between))
     if apart and _OF_ANOTHER.search(between[-60:]) is not None:
         return _NEVER
-    if _PAIR.search(between) is not None and apart <= 4:
-        return _ASSIGNED_BITS
     if _ASSIGNED.search(between) is not None:
         return _ASSIGNED_BITS - (apart - 1) * _WORD_BITS / 3
     if not strong:
@@ -205,8 +195,6 @@ def _score(value: str) -> float:
     """Return the bits for `value` itself; far below zero if it can be no password."""
     if values.is_hex(value):
         return 0.0 if len(value) >= _SHORTEST_HEX and not value.isdecimal() else _NEVER
-    if values.is_joined(value):
-        return 0.0 if _is_joined_by_sign(value) else _JOINED_BITS
     if (
         _NOT_CHOSEN.search(value)
         or OF_CODE.search(value)

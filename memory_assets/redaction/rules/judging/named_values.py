@@ -107,7 +107,7 @@ _DRAWN = 12
 
 
 @lru_cache(maxsize=4_096)
-def is_given(value: str, place: Place) -> bool:
+def is_named_secret(value: str, place: Place) -> bool:
     """Return True if `value`, without quotes, in this place after a name for passwords, is a secret
     and no placeholder."""
     if not _SHORTEST <= len(value) <= _LONGEST or not any(map(str.isalnum, value)):

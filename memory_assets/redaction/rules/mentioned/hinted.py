@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from memory_assets.redaction.rules.judging.chosen import UNUSUAL, shape
-from memory_assets.redaction.rules.judging.given import OF_PROGRAMS
+from memory_assets.redaction.rules.judging.named_values import OF_PROGRAMS
+from memory_assets.redaction.rules.judging.password_look import UNUSUAL, shape
 from memory_assets.redaction.rules.judging.phrases import is_function, is_said, is_technical
-from memory_assets.redaction.rules.mentioned import near
+from memory_assets.redaction.rules.mentioned import candidates
 from memory_assets.redaction.rules.mentioned.clues import (
     CODE,
     STATES,
@@ -130,7 +130,9 @@ def _candidate(text: str, start: int, end: int) -> Candidate | None:
     clues = {"shaped", *(f"shaped={kind}" for kind in hints), f"shaped={len(hints)}"}
     left = left_of(text, start)
     beside = class_of(left.atoms[-1]) if left.atoms else "^"
-    if shaped.form == "mark" and near.is_named(text, start, (start, end), beside, gives=False):
+    if shaped.form == "mark" and candidates.is_named(
+        text, start, (start, end), beside, gives=False
+    ):
         return None
     for kind, hint in hints.items():
         cue = Cue(text, *hint.span(), f"{kind}?")

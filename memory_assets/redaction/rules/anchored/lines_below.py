@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     AnchoredRule,
-    Inside,
     drawn_value,
     likely_password,
     quoted_password,
@@ -22,12 +21,10 @@ from memory_assets.redaction.rules.judging.names import (
     PASSWORDS,
     NameKind,
     name_kind,
-    name_of_service,
 )
 from memory_assets.redaction.rules.judging.phrases import (
     OF_CODE,
     is_mixture,
-    is_one_word,
     is_said,
     is_technical,
     is_words,
@@ -240,8 +237,6 @@ def _paired(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     of_any_key = head.group().lower().startswith("keyname")
     if of_any_key:
         kind = NameKind.TOKEN
-    if name.lower().endswith(("pass", "pw")):
-        kind = NameKind.PASSWORD
     at = head.end()
     for _ in range(_MOST_MEMBERS if kind >= NameKind.TOKEN else 0):
         member = _MEMBER.match(text, at)
@@ -253,47 +248,38 @@ def _paired(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
             return
         if _OF_VALUE.fullmatch(member["key"]) is None:
             continue
-        if drawn_value(value) or (
-            not of_any_key and _is_valued(value, kind is NameKind.PASSWORD, name)
-        ):
+        if drawn_value(value) or (not of_any_key and _is_valued(value, kind is NameKind.PASSWORD)):
             begin = text.rindex(value, member.start(), at)
             yield begin, begin + len(value)
         return
 
 
-def _is_valued(value: str, is_password: bool, name: str) -> bool:
-    """Return True if `value`, in a member beside the `name` of a secret, is one."""
+def _is_valued(value: str, is_password: bool) -> bool:
+    """Return True if `value`, in a member beside the name of a secret, is one."""
     if not is_password:
-        return drawn_value(value) or (likely_password(value) and not is_technical(value))
-    return (
-        quoted_password(value)
-        or _is_listed(value, "password")
-        or (name_of_service(name) and is_one_word(value))
-    )
+        return likely_password(value) and not is_technical(value)
+    return quoted_password(value) or _is_listed(value, "password")
 
 
-def _row(name: str, anchor: str, inside: Inside, pattern: str, sample: str) -> AnchoredRule:
-    return rule_above(name, anchor, inside, pattern, sample)
-
-
-BELOW: tuple[AnchoredRule, ...] = (
-    *(_row("paired-secret", key, _paired,
+LINES_BELOW: tuple[AnchoredRule, ...] = (
+    *(rule_above("paired-secret", key, _paired,
            rf"(?i)(?<![a-z])(?:\w{{1,12}}:)?{key}[\"']?\s?[:=]\s?[\"']?"
            r"(?P<name>[\w. -]{0,40}(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key"
            r"|credential)s?[\w -]{0,12})"
            r"(?=[\"'\s,;])", f'{{"{key}": "password", "value": "{FILL[:12]}"}}')
       for key in ("name", "key", "field", "label", "id", "k", "title", "variable")),
-    _row("paired-secret", "keyname", _paired,
+    rule_above("paired-secret", "keyname", _paired,
          r"(?i)keyname[\"']?\s?[:=]\s?[\"']?(?P<name>[\w.-]{1,60})(?=[\"'\s,;])",
          f'{{"keyName": "key1", "value": "{FILL[:44]}"}}'),
-    *(_row("listed-secret", anchor, _listed, rf"(?i)(?P<name>{_NAME})[\"'`*\])]{{0,3}}{_OPENS}",
+    *(rule_above("listed-secret", anchor, _listed,
+           rf"(?i)(?P<name>{_NAME})[\"'`*\])]{{0,3}}{_OPENS}",
            f"app:\n  {sample}:\n    - {FILL[:20]}\n")
       for anchor, sample in (("pass", "passwords"), ("pwd", "pwd"), ("secret", "secrets"),
                              ("token", "tokens"), ("credential", "credentials"),
                              ("api", "api_keys"), ("access", "access_keys"), ("key", "app_key"),
                              ("unseal", "unseal keys"),
                              ("pw", "app_pw"))),
-    *(_row("command-secret", anchor, _fed, rf"(?i)(?:{_FED})[^\n|;<]{{0,120}}{_DELIMITER}",
+    *(rule_above("command-secret", anchor, _fed, rf"(?i)(?:{_FED})[^\n|;<]{{0,120}}{_DELIMITER}",
            f"{sample} <<E\n{FILL[:12]}\nE\n")
       for anchor, sample in (("--pass", "docker login --password-stdin"),
                              ("--with-token", "gh auth login --with-token"),

@@ -1,6 +1,6 @@
 """Judge how likely a value that stands in a sentence is a password that a person chose.
 
-`shape` is the one scale: it adds to how strongly the sentence tells a value (`mentioned/told.py`).
+`shape` is the one scale: it is a clue for what `mentioned/in_sentences.py` finds.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.phrases import (
     OF_CODE,
+    is_common_part,
     is_listed,
     is_technical,
-    is_told_of,
     is_type,
 )
 from memory_assets.redaction.rules.judging.written import is_identifier
@@ -75,7 +75,7 @@ def shape(value: str) -> int:
     pieces = _LETTERS.findall(value)
     if not pieces or max(map(len, pieces)) < 3:
         return LIKELY if _is_drawn(value) or _SHORT_DRAWN.fullmatch(value) else NOTHING
-    uncommon = [word for word in pieces if len(word) > 2 and not is_told_of(word)]
+    uncommon = [word for word in pieces if len(word) > 2 and not is_common_part(word)]
     has_digit = values.has_digit(value)
     signs = _SIGN.search(value) is not None
     if not uncommon:
@@ -122,7 +122,7 @@ def _joined(value: str, pieces: list[str], joints: list[str], has_digit: bool) -
         return NOTHING
     if any(map(is_technical, pieces)):
         return NOTHING
-    is_known = is_listed if value[0].isupper() else is_told_of
+    is_known = is_listed if value[0].isupper() else is_common_part
     known_count = sum(len(word) < 3 or is_known(word) for word in pieces)
     ends_with_known = is_known(pieces[-1]) or (is_type(pieces[-1]) and value.islower())
     if not has_digit and (ends_with_known or value.isupper() or _HUMP.search(value)):

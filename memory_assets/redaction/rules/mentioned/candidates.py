@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.chosen import UNUSUAL, shape
-from memory_assets.redaction.rules.judging.given import OF_PROGRAMS
+from memory_assets.redaction.rules.judging.named_values import OF_PROGRAMS
+from memory_assets.redaction.rules.judging.password_look import UNUSUAL, shape
 from memory_assets.redaction.rules.judging.phrases import (
     is_function,
     is_listed,
@@ -138,7 +138,7 @@ _HUMPS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _GOES_ON = re.compile(r"[ ]\w")
 
 
-def candidates(text: str, cue: Cue) -> Iterator[Candidate]:
+def find_candidates(text: str, cue: Cue) -> Iterator[Candidate]:
     """Yield the values around a word that may be passwords, with their clues."""
     end = _search_end(text, cue)
     if len(CODE.findall(text, cue.start, min(cue.end + _NEAR, end))) > _MOST_SIGNS:

@@ -1,10 +1,10 @@
 """Passwords that sentences tell: a word for passwords or for logging in, and a value beside it.
 
 One judgement for all sentences: what speaks for and against each value around the word is weighed
-(`clues.py`, `near.py`), and so is a value that looks like a password near a word that only
-hints at one (`shaped.py`). For the engine: `find_told` is asked at every match of
-`passwords.KEYWORDS` and `KEYWORDS`, and `find_shaped` at those of `shaped.TRIGGERS`. How far they
-look, `near.py` and `shaped.py` say.
+(`clues.py`, `candidates.py`), and so is a value that looks like a password near a word that only
+hints at one (`hinted.py`). For the engine: `find_in_sentences` is asked at every match of
+`passwords.KEYWORDS` and `KEYWORDS`, and `find_hinted` at those of `hinted.TRIGGERS`. How far they
+look, `candidates.py` and `hinted.py` say.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
-from memory_assets.redaction.rules.mentioned import clues, near, shaped
+from memory_assets.redaction.rules.mentioned import candidates, clues, hinted
 from memory_assets.redaction.rules.mentioned.clues import (
     BELONGING,
     Candidate,
@@ -122,13 +122,13 @@ _ASCII_VALUE = re.compile(r"[A-Za-z0-9]{3}")
 """Occurs where a password is told after a word in any script; searching for it is cheap."""
 
 
-def told_at(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
+def passwords_around(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield the passwords that the sentences around a matched word tell."""
-    if _ASCII_VALUE.search(text, word.end(), word.end() + near.REACH) is not None:
-        yield from find_told(text, word.start())
+    if _ASCII_VALUE.search(text, word.end(), word.end() + candidates.REACH) is not None:
+        yield from find_in_sentences(text, word.start())
 
 
-def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
+def find_in_sentences(text: str, position: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the passwords that the sentences around the word at `position` tell."""
     cue = _CUE.match(text, position)
     if cue is None or _NAMED_ON.match(text, cue.end()) is not None:
@@ -147,21 +147,21 @@ def find_told(text: str, position: int) -> Iterator[tuple[int, int]]:
             yield stated.span("number")
     if kind == "strong" and _is_of_thing(text, cue.end()):
         return
-    for value in near.candidates(text, clues.Cue(text, *cue.span(), kind)):
+    for value in candidates.find_candidates(text, clues.Cue(text, *cue.span(), kind)):
         if not clues.is_password(text, value) or _is_of_something_else(text, cue.end(), value):
             continue
         if kind == "number" or _REFERENCE.match(text, value.start, value.end) is None:
             yield value.start, value.end
 
 
-def find_shaped(text: str, positions: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the passwords at some of the `positions`, in order, that `shaped.py` is
+def find_hinted(text: str, positions: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the passwords at some of the `positions`, in order, that `hinted.py` is
     asked at."""
     seen = -1
     for position in positions:
         if position < seen:
             continue  # within the run that was looked at
-        seen, value = shaped.candidate(text, position)
+        seen, value = hinted.candidate(text, position)
         if value is None or not clues.is_password(text, value):
             continue
         if text[value.start].isalpha() or not _is_of_something_else(text, value.start, value):

@@ -20,11 +20,11 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.given import Place, is_given
 from memory_assets.redaction.rules.judging.likelihood import is_generated
+from memory_assets.redaction.rules.judging.named_values import Place, is_named_secret
 from memory_assets.redaction.rules.judging.phrases import is_mixture, is_words
 
-_TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
+_SECRET_NAME = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _ALONE = (
     r"[ \t]{0,4}\r?\n(?:[ \t]{0,8}(?:```\w{0,12})?\r?\n){0,2}[ \t>]{0,24}[\"'`]?"
     r"(?P<secret>[^\s\"'`<>]{4,400})[\"'`]?(?=[ \t]{0,8}(?:\r?\n|$))"
@@ -60,9 +60,9 @@ def _all_drawn(value: str) -> bool:
     return all(map(drawn_value, re.split(r"[\s\"',;|]+", value)))
 
 
-def _is_given(value: str) -> bool:
+def _is_named_secret(value: str) -> bool:
     """Return True if `value`, beside a user, is a password."""
-    return is_given(value, Place.LITERAL)
+    return is_named_secret(value, Place.LITERAL)
 
 
 def _is_worded(value: str) -> bool:
@@ -72,7 +72,7 @@ def _is_worded(value: str) -> bool:
 
 def _is_login(value: str) -> bool:
     """Return True if `value`, behind a user and a colon in a login, is a password, or one word."""
-    return _is_worded(value) or is_given(value, Place.LINE)
+    return _is_worded(value) or is_named_secret(value, Place.LINE)
 
 
 def _is_beside(value: str) -> bool:
@@ -80,9 +80,9 @@ def _is_beside(value: str) -> bool:
     return likely_password(value) or is_mixture(value) or is_words(value)
 
 
-APART: tuple[AnchoredRule, ...] = (
+NAMED_ELSEWHERE: tuple[AnchoredRule, ...] = (
     *(rule("form-password", anchor, typed_password,
-           rf"(?i){anchor}[\w.\[\]-]{{0,40}}{_TELLING}[\w\]-]{{0,8}}\"?(?:\r?\n[^\n]{{1,100}}){{0,2}}"
+           rf"(?i){anchor}[\w.\[\]-]{{0,40}}{_SECRET_NAME}[\w\]-]{{0,8}}\"?(?:\r?\n[^\n]{{1,100}}){{0,2}}"
            r"\r?\n\r?\n(?P<secret>[^\s]{4,400})(?=\r?\n|$)",
            f'; {anchor}app_password"\n\n{FILL[:12]}\n')
       for anchor in ('name="', "name=")),
@@ -107,11 +107,11 @@ APART: tuple[AnchoredRule, ...] = (
            r"(?:[\"']?(?:[ ]?[,;|][ ]?|[ ])[\"']?[\w.+/=-]{12,400}){1,20})",
            f"APP_{name}={FILL[:24]},{FILL[20:44]}")
       for name in ("token", "key", "secret", "keyring")),
-    rule("login-password", "pass ", _is_given,
+    rule("login-password", "pass ", _is_named_secret,
          r"(?i)(?:(?<=\n)|(?<=\n[>c] )|(?<=\n> )|(?<=\nC: ))(?-i:PASS) (?P<secret>\S{4,100})"
          r"(?=[ \t]*\r?\n[<>SC: ]{0,4}(?:[25]3\d\b|\+OK|-ERR))",
          "331 go on\nPASS " + FILL[:12] + "\n230 logged in"),
-    *(rule("login-password", name, _is_given,
+    *(rule("login-password", name, _is_named_secret,
            rf"(?i)(?<![a-z]){name}\"?[ ]?[:=][ ]?(?:[\[({{]\s{{0,8}})?[\[(]\s{{0,4}}{_USER}"
            r"[\"']?,\s{0,24}[\"']?(?P<secret>[^\s\"',\])]{4,100})[\"']?\s{0,24}[\])]",
            f"{name}: [app, {FILL[:12]}]")
