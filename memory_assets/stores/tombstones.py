@@ -131,11 +131,10 @@ class Tombstones:
         sessions: Iterable[tuple[str, str]],
         records: Iterable[tuple[int, Records]] = (),
         state: Literal["begun", "leaving"] = "begun",
-        at: datetime | None = None,
     ) -> None:
-        """Note that these (project, session id) are to be forgotten since `at` (None: now), and the
-        records they owned, by the family that they share with their forks."""
-        now, keys = (at or datetime.now(UTC)).isoformat(), list(sessions)
+        """Note that these (project, session id) are to be forgotten since now, and the records they
+        owned, by the family that they share with their forks."""
+        now, keys = datetime.now(UTC).isoformat(), list(sessions)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as connection, transaction(connection):
             connection.executemany(
