@@ -37,6 +37,7 @@ test_a_part_of_a_path_or_fragment_goes_that_gives_access = goes(
     ("https://repo.acme.io/{s}/npm/", HEXADECIMAL),
     ("http://tracker.acme.io/{s}/announce", HEXADECIMAL),
     ("https://acme-collector.acme.io/v1/accounts/1/events/{s}", HEXADECIMAL),
+    ("http://tv.acme.io/live/bob/{s}/17.ts", CHOSEN),
     ("https://chat.whatsapp.com/{s}", DRAWN[:22]),
     ("https://acme.io/paste?17#{s}", DRAWN),
     ("https://acme.io/#json=632011801321,{s}", DRAWN),
@@ -50,6 +51,7 @@ test_a_parameter_goes_that_gives_access = goes(
     ("https://acme.io/a?access={s}&v=1", HEXADECIMAL),
     ("https://acme.io/a?wskey={s}", "U2rRn9PUMYx4"),
     ("https://acme.io/verify?email=bob@acme.io&hash={s}", HEXADECIMAL * 2),
+    ("https://acme.io/verify?otp={s}&user=12", "904172"),
 )
 
 
@@ -78,12 +80,18 @@ test_a_value_goes_that_words_announce = goes(
     ("API Token\n\n    {s}\n", HEXADECIMAL),
     ("master key {s}", DRAWN),
     ("encryption key → {s}", HEXADECIMAL),
+    ("totp seed {s}", SEED),
+    ("sk: {s}", HEXADECIMAL),
+    ("bindpw {s}", "lantern"),
     ('key := []byte("{s}")', DRAWN),
     ('client.basic_auth("bob", Some("{s}"))', CHOSEN),
     ("MYSQLPWD={s}", CHOSEN),
     ("InstrumentationKey={s};", UUID),
     ("senha do admin: {s}", "rosebud77"),
     ("пароль от админки: {s}", CHOSEN),
+    ("ключ доступа: {s}", HEXADECIMAL),
+    ("şifresi: {s}", CHOSEN),
+    ("mật khẩu: {s}", CHOSEN),
     ("the pw is {s}, said bob", "Kq8zx=W2p7"),
     (f'tokens: ["{HEXADECIMAL}", "{{s}}"]', DRAWN),
 )

@@ -20,6 +20,8 @@ SIGNS = "$2N!Pz6Xl}BOi"
         ("postgres://app:{s}@db/shop", "{BF~iEvdTkZ2^k"),
         ("postgres://app:{s}@db.acme.io:5432/shop", "z'SkOO8$tu<9kd"),
         ("postgres://app:${DB_LOGIN:-{s}}@db:5432/shop", "lantern"),
+        ('create_engine("postgresql://%s:%s@db/shop" % ("app", "{s}"))', "lantern4711"),
+        ('"postgres://{}:{}@db/shop".format("app", "{s}")', "lantern4711"),
         ("admin:{s}@192.0.2.7", "lantern"),
         ("app:{s}@rabbit1:5672", "lantern4711"),
     ],

@@ -32,6 +32,7 @@ COMMANDS = (
     "ansible-vault encrypt_string '{s}' --name db",
     "redis-server --requirepass {s}",
     "echo {s} | passwd --stdin bob",
+    "curl -b 'theme=dark; id={s}' https://acme.io",
 )
 HEADERS = (
     "X-Client-Secret: {s}",
@@ -64,6 +65,8 @@ test_a_secret_goes_that_its_place_and_look_tell = goes(
     ("docker run -e POSTGRES_PASSWORD={s} postgres", "opensesame"),
     ("    POSTGRES_PASSWORD: {s}\n", "opensesame"),
     ("<password>  {s}  </password>", "plainWords"),
+    ("nuget push x.nupkg -k {s} -s acme", "7b3c1d2e-4f5a-4b7c-8d9e-0f1a2b3c4d5e"),
+    ("License: {s}", "G99ZV-V4582-G7X8A-J345F-PW0U5"),
     ("Backup codes:\n{s}\n", "87f2v-gmmtx1\n6oxwp-fad35"),
     ("password {s}", "8d1QBFJ!nFetoO"),
     ("https://acme.io/password/reset/{s}", DRAWN * 12),

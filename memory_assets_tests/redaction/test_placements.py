@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 
 from memory_assets.redaction import Redactor
@@ -23,8 +24,10 @@ PASSWORDS = ["Tr0ub4dor5kQ7", "xK9vQ2mLpwZ4", "kJ8mN2pQ7rT4vX9zB3cD6fG1"]
         "id: admin pw: {s} id: root pw: {t}",
         "passwords: alice={s} bob={t}",
         "Test users (login / password): alice / {s}, bob / {t}",
+        'passwords = {"alice": "{s}", "bob": "{t}"}',
         "passwords:\n- alice: {s}\n- bob: {t}\n",
         "Passwords:\nalice {s}\nbob   {t}\n",
+        "logins:\n  alice / {s}\n  bob / {t}\n",
         "NAME    PASSWORD        AGE\nalice   {s}   5d\nbob     {t}   5d\n",
         "name  secret\n----  ------\nalice {s}\nbob   {t}\n",
         "ID  NAME   API KEY   CREATED\n1   al b   {s}   2026-01-01\n2   bob    {t}   2026\n",
@@ -58,6 +61,9 @@ def test_every_secret_of_a_list_goes(text: str, value: str, redactor: Redactor) 
         "log in with {s} as your password",
         "{s} ist das Passwort",
         "The value {s} is the secret key",
+        "echo {s} | base64",
+        "echo -n '{s}' | base64 -w0",
+        "echo -n app:{s} | base64",
     ],
 )
 @sweep("value", PASSWORDS)
@@ -68,9 +74,19 @@ def test_a_value_before_its_word_goes(text: str, value: str, redactor: Redactor)
     assert kept.endswith(text.split("{s}")[1])
 
 
+def test_what_base64_is_asked_to_decode_goes(redactor: Redactor) -> None:
+    """`echo X | base64 -d`, where X decodes to a password or to user and password."""
+    for plain in (PASSWORDS[0], "app:" + PASSWORDS[1]):
+        encoded = base64.b64encode(plain.encode()).decode()
+        assert encoded not in redactor.redact(f"echo '{encoded}' | base64 -d").text
+    words = base64.b64encode(b"hello world, all is well").decode()
+    assert words in redactor.redact(f"echo {words} | base64 -d").text
+
+
 @sweep(
     "text",
     [
+        "- value: {s}\n  name: DB_PASSWORD\n",
         "- Key: DbPassword\n  Value: {s}\n",
         "- key: db_password\n  val: {s}\n",
         'variable "db_password" {\n  description = "x"\n  type = string\n  default = "{s}"\n}',
@@ -81,6 +97,10 @@ def test_a_value_before_its_word_goes(text: str, value: str, redactor: Redactor)
         "api_key = '''\n{s}\n'''\n",
         'api_key = """\\\n{s}\\\n"""\n',
         "In [3]: os.environ['ACME_TOKEN']\nOut[3]: '{s}'\n",
+        ">>> os.getenv('ACME_TOKEN')\n'{s}'\n",
+        "> process.env.ACME_TOKEN\n'{s}'\n",
+        "irb> ENV['TOKEN']\n=> \"{s}\"",
+        "PS> $env:ACME_TOKEN\n{s}\n",
         "ngrok config add-authtoken {s}",
         "snyk auth {s}",
         "cargo login {s}",
@@ -94,6 +114,9 @@ def test_a_value_before_its_word_goes(text: str, value: str, redactor: Redactor)
         "https://app.corp.io/api/v1/{s}/telemetry",
         "https://{s}:@app.corp.io/v1",
         "https://app.corp.io/feed/{s}/all.xml",
+        "acme -p {s}",
+        "< x-acme: {s}\n",
+        "curl -H 'X-Foo: {s}' https://x",
     ],
 )
 def test_a_drawn_value_goes_where_little_else_stands(text: str, redactor: Redactor) -> None:

@@ -191,6 +191,8 @@ def test_a_kept_line_after_a_tag_stays(redactor: Redactor, fake: Fake) -> None:
 
 test_the_value_of_a_field_or_an_argument_goes = goes(
     "Fields of forms, literals of secrets, arguments of calls and commands: words, too.",
+    ("curl -F secret={s} https://example.com", "harborlamp"),
+    ('curl -F "token={s}" https://example.com', "harbor lamp"),
     ("curl --data-urlencode 'password={s}' https://example.com", "harbor lamp"),
     ("curl --form 'user[password]={s}'", "Harborlamp"),
     ("net use Z: \\\\nas\\scans /user:scanner {s}", "Scan4Folder"),

@@ -40,6 +40,7 @@ PASSWORDS = (
     'get(url, auth=("app", "{s}"))',
     'mysql_connect("localhost", "root", "{s}");',
     'DriverManager.getConnection(url, "app", "{s}");',
+    'add_argument("--password", default="{s}")',
     "<key>password</key>\n<string>{s}</string>",
     "<name>app.password</name>\n<value>{s}</value>",
     '"db_password": {\n "sensitive": true,\n "type": "string",\n "value": "{s}"\n}',

@@ -72,6 +72,12 @@ def test_hex_dumps_hide_nothing(form: str, redactor: Redactor, fake: Fake) -> No
         assert part.encode().hex() not in kept.replace(" ", "")
 
 
+def test_a_secret_that_is_dumped_by_name_goes(redactor: Redactor) -> None:
+    """`xxd -p key`: what it prints is the key."""
+    value = b"Tr0ub4dor&3 horse".hex()
+    assert value not in redactor.redact(f"$ xxd -p deploy.key\n{value}\n").text
+
+
 def test_compressed_data_in_base64_goes(redactor: Redactor) -> None:
     """Nobody can read it, so nothing is lost, whatever it holds; lines around it stay."""
     data = base64.encodebytes(gzip.compress(random.Random(1).randbytes(300))).decode()

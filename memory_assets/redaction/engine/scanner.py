@@ -77,8 +77,11 @@ _SECONDS_PER_CHARACTER = 1e-5
 """Limits of the CPU time for confirming: a thousand times what it takes normally."""
 _BY_NAME = (
     *ASSIGNMENT_RULES.values(),
-    *words("authorization-header host-login named-secret prefixed-token url-parts"),
-    *words("mentioned-password mentioned-secret printed-secret table-cell listed-secret"),
+    *words("authorization-header header-value host-login named-secret prefixed-token url-parts"),
+    *words(
+        "mentioned-password mentioned-secret blank-separated printed-secret table-cell"
+        " listed-secret"
+    ),
 )
 _BY_SURROUNDINGS = words(
     "bearer-token url-step url-token url-password curl-user command-password cookie"

@@ -50,7 +50,7 @@ from memory_assets.redaction.rules.mentioned.hinted import TRIGGERS as HINTED
 from memory_assets.redaction.rules.mentioned.in_sentences import KEYWORDS as IN_SENTENCES
 from memory_assets.redaction.rules.mentioned.labelled import KEYWORDS as LABELS
 from memory_assets.redaction.rules.mentioned.passwords import KEYWORDS as MENTIONED
-from memory_assets.redaction.rules.mentioned.value_first import LINKED, NOUNS
+from memory_assets.redaction.rules.mentioned.value_first import ENCODER, LINKED, NOUNS
 from memory_assets.redaction.rules.tables import COLUMN
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.views import decodings
@@ -106,6 +106,7 @@ def _anchored(rule: AnchoredRule) -> tuple[bytes, int]:
 def mention_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of words for passwords, and of nouns that follow their value."""
     triggers = [Trigger(LINKED + b"(?i:" + noun + b")", MENTION, len(noun)) for noun in NOUNS]
+    triggers.append(Trigger(ENCODER, MENTION, len("base64")))
     for word, whole in MENTIONED:
         source = b"(?i:" + re.escape(word) + b")"
         if whole:

@@ -10,7 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.anchored.rule import drawn_value, likely_password
+from memory_assets.redaction.rules.anchored.rule import (
+    mixed_password,
+    typed_password,
+)
+from memory_assets.redaction.rules.judging import values
+from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.named_values import Place, is_named_secret, is_number
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.judging.phrases import is_type
@@ -23,6 +28,9 @@ _BOX |= {ord(sign): "+" for sign in "├┼┤╞╪╡┣╋┫╠╬╣┝┿�
 """Signs that draw a table, as those that stand for them in plain ones."""
 _RULER = re.compile(r"[ \t]*+[|+]?(?:[ \t]*+:?-{2,}+:?[ \t]*+[|+]?)++[ \t]*+\r?$")
 """Possessive, or a line of hyphens that ends in a word would take a time that doubles with each."""
+_FOREIGN = re.compile(
+    r"(?i)passwor|kennwort|contrase|senha|wachtwoord|has[lł]o|mot de passe|\bpw\b"
+)
 _INSERT = re.compile(
     r"(?i)insert\s{1,4}into\s{1,4}(?P<table>[\w.\"`\[\]]{1,80})\s{0,4}"
     r"(?:\((?P<columns>[^()]{1,1000})\)\s{0,8})?values\s{0,8}(?=\()"
@@ -42,6 +50,8 @@ _HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}(?<!\.)")
 _RULES = re.compile(r"[-=+ \t]+\r?")
 _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""
+_OF_NAMES = re.compile(r"(?i)(?:secret|credential|token|password|api key)s?(?: name)?")
+"""Columns of names of secrets, if another one has their values."""
 _LOGINS = word_set(
     "user username login account email name host server service system adminlogin device device"
     " user benutzer nutzer konto usuario utilisateur who ssid"
@@ -61,10 +71,12 @@ _OF_CODES = word_set("name service server email")
 _TYPES = word_set("type value required description default example")
 _NUMBERED = re.compile(r"(?i)(?<![a-z])(?:pin|puk|code)s?$")
 _SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
+_OF_SECRETS = re.compile(r"(?i)credential|secret|token|password|api_?key")
 _LITERAL = re.compile(
     r"[(,]\s{0,8}[ENXB]?(?:'(?P<text>(?:[^'\n\\]|''|\\.){0,400})'|[^',()]{0,200}(?:\([^()]{0,80}\))?)"
 )
 _LONGEST_INSERT = 20_000
+_DRAWN = 12
 
 
 def find_cells(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
@@ -161,6 +173,9 @@ def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
     header = text[header_start : ruler - 1].translate(_BOX)
     names = [name.strip(" \t\r`*+") for name in header.split("|")]
     kinds = _judge_columns(names)
+    first = names[0] or (names[1:] or [""])[0]
+    if _OF_NAMES.fullmatch(first) and "value" in map(str.lower, names):
+        kinds = [NameKind.TOKEN if name.lower() == "value" else NameKind.PLAIN for name in names]
     if max(kinds, default=NameKind.PLAIN) < NameKind.TOKEN:
         return [], ruler
     cells = []
@@ -200,6 +215,10 @@ def _judge_columns(names: list[str]) -> list[NameKind]:
     lower = [name.lower() for name in names]
     kinds = [_kind(name) for name in names]
     of_persons = not _PERSONS.isdisjoint(lower)
+    if "pass" in lower:
+        kinds[lower.index("pass")] = NameKind.TOKEN
+    if "secret" in lower and not _LOGINS.isdisjoint(lower):
+        kinds[lower.index("secret")] = NameKind.PASSWORD
     if _TYPES.isdisjoint(lower) and not _OF_CODES.issuperset(_LOGINS.intersection(lower)):
         for number, name in enumerate(lower):
             if _OF_LOGINS.fullmatch(name) is not None:
@@ -235,7 +254,7 @@ def _kind(name: str) -> NameKind:
     """Return how strongly a column's name indicates secrets."""
     if len(name) > 40 or name.lower() in _AMBIGUOUS:
         return NameKind.PLAIN
-    return name_kind(name.replace(" ", "_"))
+    return NameKind.PASSWORD if _FOREIGN.match(name) else name_kind(name.replace(" ", "_"))
 
 
 def _is_cell(value: str, kind: NameKind, place: Place = Place.LINE) -> bool:
@@ -244,7 +263,15 @@ def _is_cell(value: str, kind: NameKind, place: Place = Place.LINE) -> bool:
         return is_named_secret(value, place)
     if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
         return False
-    return likely_password(value) or drawn_value(value)
+    if values.is_hyphenated(value):
+        return typed_password(value)
+    return typed_password(value) and (
+        is_generated(value, _DRAWN)
+        or values.is_joined(value)
+        or values.is_chosen(value)
+        or values.is_worded(value, quoted=False)
+        or (values.is_hex(value) and len(value) >= 20)
+    )
 
 
 def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], int]:
@@ -257,6 +284,7 @@ def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], 
         not columns and _SECRET_TABLE.search(insert["table"])
     ):
         return [], insert.end()
+    for_secrets = _OF_SECRETS.search(insert["table"]) is not None
     limit = min(insert.end() + _LONGEST_INSERT, len(text))
     spans: list[tuple[int, int]] = []
     number, end = 0, insert.end()
@@ -269,7 +297,11 @@ def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], 
         if columns:
             is_secret = number < len(kinds) and _is_cell(value, kinds[number])
         else:
-            is_secret = likely_password(value) or drawn_value(value)
+            is_secret = mixed_password(value) and (
+                is_generated(value, _DRAWN)
+                or values.is_chosen(value)
+                or (for_secrets and values.is_hex(value) and len(value) >= 20)
+            )
         if is_secret:
             spans.append(literal.span("text"))
     return spans, end

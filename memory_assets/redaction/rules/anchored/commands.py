@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from memory_assets.redaction.rules.anchored.positions import POSITIONS
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
+    HEX,
     AnchoredRule,
+    any_value,
     argument_password,
+    drawn_value,
+    likely_password,
     mixed_password,
     placed_password,
     rule,
@@ -22,8 +26,10 @@ from memory_assets.redaction.rules.judging.likelihood import is_generated
 _SECRET = r"[\"']?(?P<secret>(?<=\")[^\"\n]{4,200}|(?<=')[^'\n]{4,200}|[^\s\"'|;&<>()`,]{4,200})"
 _SHORT_ARGUMENTS = r"(?:[ \t]{1,4}[^\s|;&]{1,80}){0,12}?[ \t]{1,4}"
 _ARGUMENT = r"[\"']?(?P<secret>[^\"'\s$%=][^\"'\s]{3,400})"
+_NAME = r"\w{0,40}(?i:pass|pwd|secret|token|key|auth|cred)\w{0,24}"
 
 _ANY_ARGUMENT = r"[\"']?(?P<secret>[^\s\"'$%=|;&<>()`,-][^\s\"'|;&<>()`,]{5,400})"
+_SETTING = r"(?:auth-?|api-?)?(?:token|key|secret|license|password)"
 _LITERAL = re.compile(
     rf"--from-literal[= ][\"']?(?P<name>[\w.-]{{1,80}})={_ARGUMENT}|(?<!\\)(?P<end>\n)"
 )
@@ -31,6 +37,8 @@ _OF_PLACE = re.compile(r"(?i)user|login|name|host|url|port|addr|region|mail|buck
 _LONGEST_COMMAND = 1_000
 _PORT = re.compile(r"^\d+(?:/\w+)?$|:\d+(?:/\w+)?$")
 _DRAWN = 6
+_CERTAIN = 22
+"""Bits of evidence after options that take all kinds of values."""
 
 
 def _drawn_argument(value: str) -> bool:
@@ -39,6 +47,11 @@ def _drawn_argument(value: str) -> bool:
     return (
         mixed_password(value) and (is_generated(value, _DRAWN) or values.is_chosen(value))
     ) or values.is_uuid(value)
+
+
+def _stored_in_vault(value: str) -> bool:
+    """Return True if `value`, stored in a vault among settings, is a secret."""
+    return _drawn_argument(value) or likely_password(value)
 
 
 def _given_password(value: str) -> bool:
@@ -56,9 +69,21 @@ def _literals(text: str, command: re.Match[str]) -> Iterator[tuple[int, int]]:
             yield literal.span("secret")
 
 
+def _is_cookie(value: str) -> bool:
+    """Return True if `value`, of a cookie on a command line, was drawn."""
+    return typed_password(value) and (
+        is_generated(value, _DRAWN) or (values.is_hex(value) and len(value) >= 16)
+    )
+
+
 def _password_of_user(value: str) -> bool:
     """Return True if `value`, of an option -p after a user, is a password, no port or priority."""
     return mixed_password(value) and _PORT.search(value) is None
+
+
+def _certain_argument(value: str) -> bool:
+    """Return True if `value` is a token, after an option that takes all kinds of values."""
+    return ":" not in value and is_generated(value, _CERTAIN)
 
 
 _BY_PROGRAM = (
@@ -108,8 +133,6 @@ _BY_PROGRAM = (
     ("k3s ", r"k3s(?: agent| server)", r"(?:-t|--token)[ =]", "k3s agent -t "),
     ("rcon", r"rcon(?:-cli)?", r"(?:-p|--password)[ =]", "mcrcon -p "),
     ("espota", r"espota(?:\.py)?", r"(?:-a|--auth=?) ?", "espota.py -a "),
-    ("schtasks", r"schtasks", r"/rp ", "schtasks /rp "),
-    ("config http", r"config http-basic\.\S{1,80} \S{1,80}", "", "poetry config http-basic.x app "),
     ("webrepl", r"webrepl\w*(?:\.py)?", r"-p ", "webrepl_cli.py -p "),
 )  # fmt: skip
 """Beginning of the program's name, the name, what stands right before its password, and a sample of
@@ -123,6 +146,8 @@ COMMANDS: tuple[AnchoredRule, ...] = (
            f"tool {sample}{FILL[:12]}")
       for anchor, user, option, accept, sample in (
           (" -u", "-u(?:ser(?:name)?)?", "-p[ :=]{0,2}", _password_of_user, "-U app -P "),
+          (" -l ", "-l", "-p ", _password_of_user,
+           "-l app -p "),
           (" user ", "user", "-p ", _password_of_user, "user app -p "),
           (" --u", "--user(?:name)?", "(?:-p |--?pass(?:word|wd)?[ =])", _given_password,
            "--user=app --password "),
@@ -136,6 +161,20 @@ COMMANDS: tuple[AnchoredRule, ...] = (
       for anchor, program, flag, sample in _BY_PROGRAM),
     rule("command-secret", " -u ", _given_password,
          r" -U [\"']?[A-Za-z][\w.\\@/-]{0,60}%" + _SECRET, "smbclient -U app%" + FILL[:12]),
+    rule("command-secret", "config ", typed_password,
+         r"config http-basic\.\S{1,80} \S{1,80} " + _SECRET,
+         "poetry config http-basic.x app " + FILL[:12]),
+    *(rule("cookie", flag, _is_cookie,
+           rf"(?<=\s){flag}[\"'](?:[\w.-]{{1,60}}=[^;\"'\n]{{0,200}};\s?){{0,4}}?[\w.-]{{1,60}}="
+           r"(?P<secret>[^\s;\"']{10,2000})", f"curl {flag}'id={FILL[:20]}'")
+      for flag in ("-b ", "--cookie ", "--cookie=")),
+    *(rule("command-secret", f"{flag} ", typed_password,
+           rf"(?i){flag}[ =]{quote}[\w.\[\]-]{{0,40}}"
+           r"(?:pass(?:word|wd|phrase)?|pwd|pin|secret|token|api_?key)\]?="
+           rf"(?![@<$])(?P<secret>[^\n{stop}]{{4,200}})(?={quote or '[ ]|$'})",
+           f"curl {flag} {quote}app_secret={FILL[:12]}{quote}")
+      for flag in ("-f", "--form", "--form-string", "--data-urlencode")
+      for quote, stop in (("'", "'"), ('"', '"'), ("", r"\s\"'&"))),
     rule("command-secret", "net use ", placed_password,
          rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?:/user:\S{{1,60}} )?(?!/){_SECRET}",
          "net use z: \\\\srv\\share " + FILL[:12] + " /user:app"),
@@ -146,20 +185,60 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule_above("command-secret", "create secret generic ", _literals,
                r"create secret generic (?=[^\n]{1,400}?--from-literal)",
                "kubectl create secret generic app --from-literal=app=" + FILL[:20]),
-    rule("printed-secret", "{.data.", mixed_password,
-         r"\{\.data\.[^\n]{1,80}\r?\n(?P<secret>[^\s<$]\S{3,400})(?=\s|$)",
-         "{.data.x}' | base64 -d\n" + FILL[:20] + "\n"),
+    rule("command-secret", "setx ", mixed_password, rf"(?i)setx (?:/m )?{_NAME} {_ARGUMENT}",
+         "setx APP_SECRET " + FILL[:20]),
+    rule("command-secret", "env ", mixed_password, rf"(?<![\w.-])ENV {_NAME} {_ARGUMENT}",
+         "ENV APP_SECRET " + FILL[:20]),
+    *(rule("printed-secret", anchor, mixed_password,
+           rf"{pattern}\r?\n(?P<secret>[^\s<$]\S{{3,400}})(?=\s|$)", f"{sample}\n{FILL[:20]}\n")
+      for anchor, pattern, sample in (
+          ("printenv ", rf"printenv {_NAME}", "printenv APP_SECRET"),
+          ("echo ", rf"echo [\"']?\$\{{?{_NAME}\}}?[\"']?", "echo $APP_SECRET"),
+          ("{.data.", r"\{\.data\.[^\n]{1,80}", "{.data.x}' | base64 -d"))),
+    *(rule("printed-secret", anchor, drawn_value,
+           rf"{pattern}[\"'\])}}]{{0,3}}\r?\n(?:Out\[\d{{1,4}}\]: |=> ?)?[\"']?"
+           r"(?P<secret>[^\s<$\"'][^\s\"']{3,400})(?=[\"']?(?:\s|$))",
+           f"{sample}\n{FILL[:20]}\n")
+      for anchor, pattern, sample in (
+          ("environ", rf"environ(?:\.get)?[\[(][\"']{_NAME}", ">>> os.environ['APP_SECRET']"),
+          ("env[", rf"(?i:env)\[[\"']{_NAME}", "irb> ENV['APP_SECRET']"),
+          ("getenv(", rf"getenv\([\"']{_NAME}", ">>> os.getenv('APP_SECRET')"),
+          ("process.env.", rf"process\.env\.{_NAME}", "> process.env.APP_SECRET"),
+          ("$env:", rf"(?i:\$env:){_NAME}", "PS> $env:APP_SECRET"))),
+    *(rule("printed-secret", f"{program} ", any_value,
+           rf"{program}(?: -\w{{1,6}}){{0,3}} [\w.~/-]{{0,80}}?{_NAME}(?:\.\w{{1,6}})?\r?\n"
+           r"(?P<secret>[A-Za-z0-9+/]{16,400}={0,2})(?=\s|$)",
+           f"$ {program} -p app.key\n{HEX[:32]}\n")
+      for program in ("xxd", "base64")),
     *(rule("command-secret", anchor, _drawn_argument,
            rf"(?i){before}{_ANY_ARGUMENT}", f"{sample}{FILL[:20]}")
       for anchor, before, sample in (
-          (" -t ", r"(?<=[\w)]) -t ", "acmectl -t "),
+          *((f" {flag} ", rf"(?<=[\w)]) {flag} ", f"acmectl {flag} ")
+            for flag in ("-k", "-t")),
           ("authtoken ", r"auth-?token ", "ngrok authtoken "),
+          *((f" {verb} ", rf"(?<=\w) {verb} {_SETTING} ", f"acmectl config {verb} token ")
+            for verb in ("set", "add")),
           (" login ", r"(?<=\w) login (?:--?\w[\w-]{0,20} )?", "cargo login "),
+          (" auth ", r"(?<=\w) auth ", "snyk auth "),
+          ("--secret ", r"--secret [\w.:/-]{1,60} ", "pulumi config set --secret app "),
           ("<<<", r"<<< ?", "vercel env add APP <<< "),
+          ("config:set ", r"config:set [^\n|;&]{0,200}?\b[A-Z_]\w{0,60}=(?!<)",
+           "heroku config:set APP="),
           ("put-parameter ", r"put-parameter [^\n|;&]{0,300}?--value[= ]",
            "aws ssm put-parameter --name x --value "),
           ("secret_access_key ", "secret_access_key ", "set aws_secret_access_key "),
-          ("vault login ", r"vault login (?!-)", "vault login "))),
+          ("vault login ", r"vault login (?!-)", "vault login "),
+          ("rclone ", r"rclone [^\n|;&]{1,200}? pass[ =]", "rclone config create x webdav pass "),
+      )),
+    rule("command-secret", "vault ", _stored_in_vault,
+         r"vault (?:kv put|kv patch|write) [^\n|;&]{1,200}?\w=(?!<)" + _ANY_ARGUMENT,
+         "vault kv put secret/a b=" + FILL[:20]),
+    rule("command-secret", "schtasks ", placed_password,
+         rf"(?i)schtasks [^\n|;&]{{1,300}}?/rp {_ANY_ARGUMENT}",
+         "schtasks /create /ru app /rp " + FILL[:20]),
+    *(rule("named-secret", f" {flag} ", _certain_argument,
+           rf"(?<=\w) {flag} {_ANY_ARGUMENT}", f"acmectl {flag} {FILL[:24]}")
+      for flag in ("-p", "-a", "-s", "--license", "--otp", "init")),
     *(rule("curl-user", flag, accept,
            rf"(?i){before}{flag}(?:\s|\\\r?\n){{1,8}}[\"']?[\w.@+-]{{1,60}}:"
            r"(?P<secret>[^\s\"'@/:]{4,100})(?=[\s\"']|$)", f"fetch {flag} app:{FILL[:12]} https://x")

@@ -36,6 +36,12 @@ CONNECTIONS: tuple[AnchoredRule, ...] = (
            rf"(?i){anchor}\s?=\s?{_VALUE};\s?(?:{_FIELD}){{0,8}}?(?:{_LOGIN}|{_SERVER})\s?=",
            anchor + "=" + FILL[:6] + "{,;User Id=app")
       for anchor in ("password", "pwd")),
+    *(rule("login-password", anchor, login_password,
+           rf"(?i)(?<![\w.]){anchor}[^\s,;()\"']{{1,80}}[ ]"
+           r"(?:\w{2,30}=[^\s,;()\"']{0,80}[ ]){0,8}?"
+           r"password=(?P<secret>(?!')[^\s\"'<>\\]{3,100})(?=[\s\"'`\\]|$)",
+           f"{anchor}app password=" + FILL[:12])
+      for anchor in ("user=", "host=", "dbname=")),
     *(rule("command-secret", anchor, login_password,
            rf"(?i){pattern}[\"']?\w[\w.$]{{0,60}}/\\?[\"']?(?P<secret>(?<=[\"'])[^\s\"']{{4,100}}?(?=\\?[\"'](?:[@\s]|$))|[^\s\"'@/]{{3,100}}(?=[\"']?@))",
            f"{sample}app/{FILL[:12]}@orcl")

@@ -16,8 +16,6 @@ from memory_assets.redaction.rules.anchored.rule import (
     random_value,
     rule,
 )
-from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.rules.judging.likelihood import evidence
 from memory_assets.redaction.rules.judging.phrases import is_function
 from memory_assets.word_lists import word_set
 
@@ -61,13 +59,6 @@ def _words_of_a_phrase(value: str) -> bool:
     return NO_PHRASE.isdisjoint(listed) and 4 * sum(map(is_function, listed)) < len(listed)
 
 
-def _is_seed(value: str) -> bool:
-    """Return True if `value`, in groups of four, is base32 and no words."""
-    return (value.isupper() or value.islower()) and (
-        values.has_digit(value) or evidence(value) >= 8
-    )
-
-
 PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
     *(rule("private-key-der", mark.lower(), key_material, rf"(?P<secret>{before}{mark}{rest})",
            sample + mark + FILL, len(sample))
@@ -103,9 +94,4 @@ PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
     *(rule("recovery-phrase", word, _words_of_a_phrase, rf"(?i:{word})" + _MNEMONIC,
            f"{word}: " + "ocean zebra vault magic ladder kitten " * 2 + "jungle")
       for word in ("phrase", "mnemonic", "recovery word", "seed word", "wallet word")),
-    *(rule("one-time-seed", anchor, _is_seed,
-           rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|:?(?:\r?\n){{1,2}})[ \t]{{0,8}}[\"'`]?"
-           r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",
-           f"{anchor} seed: JBSW Y3DP EHPK 3PXP")
-      for anchor in ("2fa", "otp", "authenticator", "mfa", "key", "secret", "seed", "code")),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     AnchoredRule,
     drawn_value,
     likely_password,
+    login_password,
     quoted_password,
     rule_above,
     typed_password,
@@ -21,10 +22,13 @@ from memory_assets.redaction.rules.judging.names import (
     PASSWORDS,
     NameKind,
     name_kind,
+    name_of_service,
 )
 from memory_assets.redaction.rules.judging.phrases import (
     OF_CODE,
+    is_line_of_words,
     is_mixture,
+    is_one_word,
     is_said,
     is_technical,
     is_words,
@@ -33,6 +37,9 @@ from memory_assets.redaction.rules.mentioned.tokens import is_something_else
 
 _LONGEST_LINE = 500
 _SHORTEST = 8
+_MOST_QUOTES = 6
+_LONGEST_COMMENT = 100
+_OF_OTHERS = re.compile(r"(?i)publi|example|\bids?\b|hash|name|sample|fake|dummy")
 _MOST_LINES = 200
 _FILE_OF_USERS = 5
 """So many colons are in a line of `/etc/passwd`."""
@@ -65,6 +72,7 @@ _MEMBER = re.compile(
 )
 """A further member of an object, an attribute or a line of a list."""
 _MOST_MEMBERS = 6
+_MOST_BLOCK_LINES = 2
 _NAME = (
     r"(?:(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credential)s?"
     r"|(?:(?<=[_-])|(?<![^\n]))(?:pass|pw|key)"
@@ -145,6 +153,9 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     indent = len(line) - len(line.lstrip(" \t"))
     opened = head.group().rstrip()
     is_call = _CALL.search(opened) is not None
+    if stem == "password" and (block := _block(text, head, indent)):
+        yield block
+        return
     if opened.endswith("(") and (literals := _literals(text, head.end(), name)):
         yield from literals
         return
@@ -179,6 +190,45 @@ def _listed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
         yield start + item.start("value"), start + item.end("value")
         if not deeper and not item["mark"]:
             return
+
+
+def _block(text: str, head: re.Match[str], indent: int) -> tuple[int, int] | None:
+    """Return the range of a password that is a whole block of one line or two, with blanks or signs
+    among it."""
+    if head.group().rstrip()[-1] not in "|>+-\"'":
+        return None
+    spans = list[tuple[int, int]]()
+    for start, end in _lines(text, head.end()):
+        line = text[start:end].strip("\r")
+        if not line.strip() or line.strip() in ('"""', "'''"):
+            break
+        if (
+            line.strip()
+            and len(line) - len(line.lstrip(" \t")) <= indent
+            and head.group().rstrip()[-1] not in "\"'"
+        ):
+            break
+        if len(spans) == _MOST_BLOCK_LINES:
+            return None
+        spans.append((start + len(line) - len(line.lstrip(" \t")), start + len(line.rstrip())))
+    if not spans:
+        return None
+    value = " ".join(text[start:end] for start, end in spans)
+    if not (
+        is_line_of_words(value) or (" " not in value and typed_password(value) and _is_block(value))
+    ):
+        return None
+    return spans[0][0], spans[-1][1]
+
+
+def _is_block(value: str) -> bool:
+    """Return True if `value`, all of a block, is words or numbers with signs between them."""
+    return (
+        len(value) >= _SHORTEST
+        and not value.isalpha()
+        and not is_said(value)
+        and is_words(value.replace(";", "-"))
+    )
 
 
 def _literals(text: str, at: int, name: str) -> list[tuple[int, int]]:
@@ -230,6 +280,45 @@ def _fed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
         yield from spans
 
 
+def _typed(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the line that was typed after a command that reads a secret: where another prompt
+    follows, any that is one value; else one that looks like a password."""
+    start, end = next(_lines(text, head.end()), (0, 0))
+    line = text[start:end].strip()
+    value = line.rpartition(": ")[2] if ": " in line else line
+    if any(map(str.isspace, value)) or not login_password(value) or value[0] in "$#%>":
+        return
+    prompted = not is_said(value) and re.match(
+        r"\s*(?:[\w@:~/.-]{0,60}[$#%>][ ]|$)", text[end : end + 80]
+    )
+    if likely_password(value) or drawn_value(value) or (prompted and typed_password(value)):
+        begin = text.rindex(value, start, end)
+        yield begin, begin + len(value)
+
+
+def _before_comment(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the literal that a comment at the end of its line calls a secret."""
+    name = head["name"].lower()
+    if name == "key" or name_kind(name.replace(" ", "_")) < NameKind.TOKEN:
+        return
+    comment = text[head.start() : head.end() + _LONGEST_COMMENT].partition("\n")[0]
+    if _OF_OTHERS.search(comment) is not None:
+        return
+    first = max(head.start() - _LONGEST_LINE, 0)
+    begins = max(text.rfind("\n", first, head.start()) + 1, first)
+    ends = head.start()
+    for _ in range(_MOST_QUOTES):
+        ends = max(text.rfind(quote, begins, ends) for quote in "\"'")
+        if ends < 0:
+            return
+        opens = text.rfind(text[ends], begins, ends)
+        literal = _QUOTED.match(text, opens) if opens >= 0 else None
+        if literal and drawn_value(literal["value"]):
+            yield literal.span("value")
+            return
+        ends = opens if opens >= 0 else ends
+
+
 def _paired(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield what the members or lines behind one that names a secret give as its value."""
     name = head["name"].strip()
@@ -237,6 +326,8 @@ def _paired(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
     of_any_key = head.group().lower().startswith("keyname")
     if of_any_key:
         kind = NameKind.TOKEN
+    if name.lower().endswith(("pass", "pw")):
+        kind = NameKind.PASSWORD
     at = head.end()
     for _ in range(_MOST_MEMBERS if kind >= NameKind.TOKEN else 0):
         member = _MEMBER.match(text, at)
@@ -248,17 +339,23 @@ def _paired(text: str, head: re.Match[str]) -> Iterator[tuple[int, int]]:
             return
         if _OF_VALUE.fullmatch(member["key"]) is None:
             continue
-        if drawn_value(value) or (not of_any_key and _is_valued(value, kind is NameKind.PASSWORD)):
+        if drawn_value(value) or (
+            not of_any_key and _is_valued(value, kind is NameKind.PASSWORD, name)
+        ):
             begin = text.rindex(value, member.start(), at)
             yield begin, begin + len(value)
         return
 
 
-def _is_valued(value: str, is_password: bool) -> bool:
-    """Return True if `value`, in a member beside the name of a secret, is one."""
+def _is_valued(value: str, is_password: bool, name: str) -> bool:
+    """Return True if `value`, in a member beside the `name` of a secret, is one."""
     if not is_password:
-        return likely_password(value) and not is_technical(value)
-    return quoted_password(value) or _is_listed(value, "password")
+        return drawn_value(value) or (likely_password(value) and not is_technical(value))
+    return (
+        quoted_password(value)
+        or _is_listed(value, "password")
+        or (name_of_service(name) and is_one_word(value))
+    )
 
 
 LINES_BELOW: tuple[AnchoredRule, ...] = (
@@ -288,4 +385,11 @@ LINES_BELOW: tuple[AnchoredRule, ...] = (
                              ("sudo -s", "sudo -S"), ("cryptsetup", "cryptsetup open x"),
                              ("kinit", "kinit app"), (".pass", "cat > app.pass"),
                              ("token", "cat > app-token"), ("kubeseal", "kubeseal --raw"))),
+    *(rule_above("named-secret", mark, _before_comment,
+           rf"(?i){mark} (?P<name>(?:\w{{1,20}} ){{0,3}}(?:token|secret|key|password))(?!\w)",
+           f'f("{FILL[:20]}") {mark} api token, part 1')
+      for mark in ("//", "#", "--")),
+    rule_above("command-secret", "read -", _typed,
+         r"(?<!\w)read -(?:\w{0,4}s\w{0,3}|\w{1,2} -s)\b[^\n]{0,160}\r?\n",
+         f"$ read -s APP\n{FILL[:12]}\n"),
 )  # fmt: skip

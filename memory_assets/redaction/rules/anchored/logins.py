@@ -1,4 +1,4 @@
-"""Passwords that are arguments of calls which log in or fill in a field. Rows as in `table.py`."""
+"""Passwords that are arguments of calls which log in. Rows as in `table.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from memory_assets.redaction.rules.anchored.rule import (
     drawn_or_chosen,
     likely_password,
     placed_password,
-    quoted_password,
     rule,
     strong_value,
     typed_password,
@@ -33,29 +32,42 @@ def _is_password(value: str) -> bool:
     )
 
 
-_WRITES = (
-    r"(?:clear\(\)\.)?(?:first\(\)\.|last\(\)\.)?(?:send_?keys|fill|type|press_?sequentially"
-    r"|set_?value|enter_?text|set_?text|input|change)\("
+_MAILING = "|".join(
+    rf"(?<={end}\.)"
+    for end in (
+        "ftp",
+        "ftps",
+        "tp_ssl",
+        "smtp",
+        "imap",
+        "mail",
+        "server",
+        "conn",
+        "session",
+        "pop",
+        "pop3",
+    )
 )
-"""What drivers call to type into a field."""
-_TYPED = r"[\"'](?P<secret>[^\"'\n\\]{4,100})[\"']"
-_OF_EVENT = r"(?:\{\s?target:\s?\{\s?value:\s?)?"
-_MEMBER = r"[\"']?\w{1,20}[\"']?\s?[:=]\s?(?:[\"'][^\"'\n]{0,80}[\"']|[\w.]{1,20}),\s{0,24}"
-
-
-def _is_typed(value: str) -> bool:
-    """Return True if `value`, typed into a field for passwords, is one."""
-    return quoted_password(value) or likely_password(value)
-
+"""Variables of which a `login` takes a user and a password."""
 
 LOGINS: tuple[AnchoredRule, ...] = (
     *(rule("login-call", anchor, accept,
            rf"(?i){pattern}\(\s{{0,8}}{before}{_SECRET}\s{{0,8}}[,)]", f'{sample}"{FILL[:12]}")')
       for anchor, pattern, before, accept, sample in (
-          ("login(", r"(?:(?<=ftp\.)|(?<=smtp\.)|(?<=imap\.)|(?<=server\.))login", _ANY + _NEXT,
-           argument_password, 'smtp.login("app", '),
-          ("bind_s(", "bind_s", _QUOTED + _NEXT, argument_password, 'simple_bind_s("cn=app", '),
+          ("login(", rf"(?:{_MAILING})login", _ANY + _NEXT, argument_password,
+           'smtp.login("app", '),
           ("login(", "login", _QUOTED + _NEXT + r"(?:Some\()?", _is_password, 'login("app", '),
+          ("connect(", "connect", rf"[^()\n]{{1,120}}{_NEXT}{_QUOTED}{_NEXT}", strong_value,
+           'mysql_connect("localhost", "root", '),
+          ("credentials(", "credentials", rf"(?:{_QUOTED}{_NEXT}){{1,3}}", strong_value,
+           'Credentials("Realm", "host", "app", '),
+          ("bind(", "bind",
+           r"(?:\$?\w{1,20},\s{0,4})?[\"'](?:cn|uid|dc|ou)=[^\"'\n]{1,120}[\"']" + _NEXT,
+           argument_password, 'ldap.bind("cn=app", '),
+          ("bind_s(", "bind_s", _QUOTED + _NEXT, argument_password, 'simple_bind_s("cn=app", '),
+          ("connection(", "connection",
+           r"\w{1,20},\s{0,4}[\"'](?:cn|uid|dc|ou)=[^\"'\n]{1,120}[\"']" + _NEXT,
+           argument_password, 'Connection(server, "cn=app", '),
           *((f"{name}(", name, _ANY + _NEXT + r"(?:Some\()?", argument_password, f'{name}("app", ')
             for name in ("auth=", "basic_auth", "basicauth", "oci_connect", "oci_pconnect",
                          "plaincredentials", "passwordauthentication", "userpasscredentials",
@@ -80,11 +92,4 @@ LOGINS: tuple[AnchoredRule, ...] = (
                          "mysqldb.connect", "pymysql.connect",
                          "ftp", "odbc_connect", "getconnection", "ftp_login", "ftplib.ftp",
                          "ftp_tls", "db2_connect", "ibase_connect")))),
-    *(rule("set-password", anchor, _is_typed,
-           rf"(?i)(?<![a-z]){word}(?: (?:field|(?:text)?box|input))?[\"'\]/][\"'\])/i\s]{{0,8}}"
-           rf"(?:\.{_WRITES}{_OF_EVENT}"
-           rf"|,\s{{0,24}}(?:{_MEMBER}){{0,3}}"
-           rf"(?:[\"']?(?:text|value|input|content|keys)[\"']?\s?[:=]\s?|{_OF_EVENT[:-1]})){_TYPED}",
-           f"get('{anchor}').fill('{FILL[:12]}')")
-      for anchor, word in (("pass", "pass(?:word|wd)?"), ("pwd", "pwd"))),
 )  # fmt: skip

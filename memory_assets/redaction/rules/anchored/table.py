@@ -11,12 +11,13 @@ import re
 
 from memory_assets.redaction.rules.anchored.commands import COMMANDS
 from memory_assets.redaction.rules.anchored.connections import CONNECTIONS
-from memory_assets.redaction.rules.anchored.devices import DEVICES
 from memory_assets.redaction.rules.anchored.files import FILES
 from memory_assets.redaction.rules.anchored.keys import PRIVATE_KEYS
 from memory_assets.redaction.rules.anchored.lines_below import LINES_BELOW
 from memory_assets.redaction.rules.anchored.logins import LOGINS
 from memory_assets.redaction.rules.anchored.named_elsewhere import NAMED_ELSEWHERE
+from memory_assets.redaction.rules.anchored.printed import PRINTED
+from memory_assets.redaction.rules.anchored.prose import PROSE
 from memory_assets.redaction.rules.anchored.rule import (
     FILL,
     HEX,
@@ -25,9 +26,10 @@ from memory_assets.redaction.rules.anchored.rule import (
     key_material,
     quoted_password,
     rule,
+    spoken_password,
     token_value,
 )
-from memory_assets.redaction.rules.anchored.sentences import SENTENCES
+from memory_assets.redaction.rules.anchored.spoken import SPOKEN
 from memory_assets.redaction.rules.anchored.urls import URLS
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
@@ -36,8 +38,19 @@ _JDBC_PASSWORD = re.compile(
     r"(?i)password=[^&;\s]{3}|//[^/@\s]{1,80}:[^/@\s]{3,80}@|:[^/@\s]{1,40}/[^/@\s]{3,40}@"
 )
 _HEADER_BITS = 12
+_CERTAIN_BITS = 25
+_PATH_IN_URL = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _QUOTED = r"(?:\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')"
 _SECRET = r"\\?[\"'](?P<secret>[^\"'\n\\]{4,100})\\?[\"']"
+
+
+def _odd_password(value: str) -> bool:
+    """Return True if `value` contains characters that a password in a URL should have escaped."""
+    return (
+        any(map(value.__contains__, "/?#"))
+        and _PATH_IN_URL.match(value) is None
+        and any_value(value)
+    )
 
 
 def _user_and_password(value: str) -> bool:
@@ -58,6 +71,11 @@ def _is_credential(value: str) -> bool:
     return token_value(value) and (values.is_hex(value) or is_generated(value, _HEADER_BITS))
 
 
+def _is_certain_credential(value: str) -> bool:
+    """Return True if `value`, in a header of any name, is drawn and no id."""
+    return is_generated(value, _CERTAIN_BITS)
+
+
 CALLS: tuple[AnchoredRule, ...] = (
     *(rule("set-password", anchor, quoted_password,
            rf"(?i){anchor}\({arguments}", f"x.{anchor}(" + sample + '"' + FILL[:12] + '")')
@@ -66,10 +84,21 @@ CALLS: tuple[AnchoredRule, ...] = (
           (rf"\s{{0,24}}{_SECRET}", ""),
           (rf"\s{{0,24}}(?:{_QUOTED},\s{{0,24}}){{1,3}}{_SECRET}\s{{0,4}},?\s{{0,24}}\)",
            '"app", '))),
+    *(rule("default-password", f"password{quote},", quoted_password,
+           rf"(?i)password{quote},[^\n]{{0,100}}?\bdefault\s?=\s?{_SECRET}",
+           f"add_argument({quote}--password{quote}, default={quote}{FILL[:12]}{quote})")
+      for quote in "\"'"),
+    rule("environment-default", "env.", quoted_password,
+         r"(?i)env\.\w{0,60}(?:pass|pwd|secret|token|key|phrase)\w{0,24}\s?(?:\|\||\?\?)\s?"
+         + _SECRET, "process.env.APP_SECRET || '" + FILL[:20] + "'"),
 )  # fmt: skip
 """Secrets passed to calls without a name."""
 
 ANCHORED_RULES: tuple[AnchoredRule, ...] = (
+    rule("url-password", "://", _odd_password,
+         r"://[^\s/@:\"'<>`\\]{1,60}:(?P<secret>[^\s\"'<>`\\]{4,100})@"
+         r"(?:[\w.-]{1,80}:\d{2,5}\b|localhost\b|[\w-]{1,40}(?:\.[\w-]{1,40}){1,5}(?=[/\s\"'?]|$))",
+         "postgres://app:p/" + FILL[:14] + "@db.internal:5432/app"),
     rule("webhook-url", "://", lambda value: values.is_plausible_token(value.replace("/", "")),
          r"://(?i:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"
          r"|[\w.-]{1,80}/hooks/catch/|(?:[\w-]{1,60}\.)?webhook\.office\.com/webhookb2/"
@@ -89,6 +118,16 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?[A-Za-z][\w.-]{1,30}[ \t]{1,4}[\"']?"
          r"(?:\w{3,14}=)?"
          r"(?P<secret>[^\s\"'<>,;(){}]{10,2000})", "Authorization: Acme " + FILL[:32]),
+    rule("authorization-header", "authorization", spoken_password,
+         r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:bearer|token|api-?key|jwt|key)"
+         r"[ ]{1,4}(?P<secret>[\w.~+/-]{6,400}={0,2})(?=[\s\"'\\]|$)",
+         "Authorization: Token " + FILL[:7]),
+    rule("header-value", "x-", _is_certain_credential,
+         r"(?i)(?<![\w/.-])x-(?![\w-]{0,40}?(?:id|trace|span|b3|request|cache|etag|nonce|hash|digest"
+         r"|checksum|version|rev|build|commit|served|timer|runtime|content|frame|forwarded|cf|sha\d*"
+         r"|ray|csrf|xsrf|powered)\b)"
+         r"[\w-]{2,40}:[ ]?(?P<secret>[\w.~+/=-]{16,2000})(?=[\s\"']|$)",
+         "> X-Acme: " + FILL[:32]),
     rule("digest-response", "response=", key_material,
          r"(?i)response=[\"']?(?P<secret>[0-9a-f]{32,64})(?![\w-])",
          'Digest username="app", response="' + HEX[:32] + '"'),
@@ -166,11 +205,11 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     *FILES,
     *NAMED_ELSEWHERE,
     *LINES_BELOW,
-    *DEVICES,
-    *SENTENCES,
+    *SPOKEN,
+    *PRINTED,
     *PRIVATE_KEYS,
+    *PROSE,
     *URLS,
-
 )  # fmt: skip
 """Tried in order at every place where the anchor stands; all that match are reported."""
 

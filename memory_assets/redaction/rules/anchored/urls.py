@@ -27,6 +27,7 @@ _DRAWN_STEP_BITS = 25
 _SIGNED_BITS = 5
 _CERTAIN_BITS = 20
 _ODD_BITS = 12
+"""Bits of evidence that passwords with such signs need."""
 _REFERS = re.compile(r"\$[{(]|\{\{|#\{|<%|%\w+%")
 _ODD_SIGN = re.compile(r"[\"'<>`\\]")
 _TWO_TEXTS = re.compile(
@@ -101,6 +102,28 @@ URLS: tuple[AnchoredRule, ...] = (
     rule("url-password", "://", _is_password,
          r"://[^\s/:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,1800})@(?=[\w\[$%{/\"'`<+(:*?-])",
          "postgres://app:" + FILL[:14] + "@db.internal:5432/app"),
+    rule("url-password", "://", _has_odd_signs,
+         r"://[^\s/:\"'<>`\\]{0,60}:(?P<secret>\S{6,100})@(?:" + _NAMED_HOST + ")",
+         "postgres://app:p'" + FILL[:14] + "@db.internal:5432/app"),
+    rule("url-password", "://", login_password,
+         r"://[^\s/:\"'<>`\\]{0,120}:\$\{\w{1,60}:[-=]?(?P<secret>[^\s{}$\"'<>`]{3,100})\}@",
+         "postgres://app:${DB_PASS:-" + FILL[:12] + "}@db:5432/app"),
+    *(rule("url-password", anchor, login_password,
+           rf"(?i)(?<=[\w%.+-])&(?:[\w.-]{{1,30}}(?:\[|%5B))?{name}\w{{0,6}}(?:\]|%5D)?="
+           r"(?P<secret>[^\s&\"'<>`\\]{4,100})(?=[&\s\"'<`\\]|$)",
+           f"user=app{anchor}word={FILL[:12]}")
+      for anchor, name in (("&pass", "pass"), ("&user[pass", "pass"), ("&user%5bpass", "pass"))),
+    *(rule("url-password", anchor, login_password,
+           rf"{re.escape(anchor)}[^\"'\n]{{0,80}}[\"']\s?{call}\s{{0,4}}"
+           r"(?:[\"'][^\"'\n]{1,60}[\"']|[\w.]{1,40}),\s{0,4}[\"'](?P<secret>[^\"'\n]{4,100})[\"']",
+           f'x = "postgres{anchor}db/app"{sample}"app", "{FILL[:12]}")')
+      for anchor, call, sample in (("://%s:%s@", r"(?:%\s?\(|,)", " % ("),
+          ("://{}:{}@", r"\.format\(", ".format("))),
+    rule("url-password", "//", typed_password,
+         r"(?<![\w:/.*])//[\w.%+-]{0,60}:(?P<secret>[^\s/\"'<>`\\@:]{4,100})@[\w-]{1,60}[.:/]",
+         f"//app:{FILL[:14]}@db.example.com/app"),
+    rule("ldap-password", "bindpw=", typed_password,
+         r"(?i)bindpw=(?P<secret>[^\s,&\"'<>]{4,100})", "ldap://x/????X-BINDPW=" + FILL[:12]),
     *(rule("url-parameter", f"{name}=", accept,
            rf"(?i)(?<=[?&;#]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})", f"/cb?{name}={FILL[:32]}")
       for names, accept in ((PARAMETERS, _is_parameter), (SESSIONS, _is_session))
@@ -114,13 +137,12 @@ URLS: tuple[AnchoredRule, ...] = (
            rf"(?i)(?<=\w){step}/(?P<secret>(?=[^/?#&\s]{{0,40}}\d)[\w.~%+-]{{16,4000}})"
            + _NO_FILE, f"example.com{step}/{FILL[:32]}")
       for step in DRAWN_STEPS),
-    rule("url-password", "://", _has_odd_signs,
-         r"://[^\s/:\"'<>`\\]{0,60}:(?P<secret>\S{6,100})@(?:" + _NAMED_HOST + ")",
-         "postgres://app:p'" + FILL[:14] + "@db.internal:5432/app"),
-    rule("url-password", "://", login_password,
-         r"://[^\s/:\"'<>`\\]{0,120}:\$\{\w{1,60}:[-=]?(?P<secret>[^\s{}$\"'<>`]{3,100})\}@",
-         "postgres://app:${DB_PASS:-" + FILL[:12] + "}@db:5432/app"),
-    rule("url-password", "//", typed_password,
-         r"(?<![\w:/.*])//[\w.%+-]{0,60}:(?P<secret>[^\s/\"'<>`\\@:]{4,100})@[\w-]{1,60}[.:/]",
-         f"//app:{FILL[:14]}@db.example.com/app"),
+    rule("url-step", "/live/", mixed_password,
+         r"/live/[\w.@-]{1,60}/(?P<secret>[\w.@!$~-]{4,80})/\d{1,9}(?:\.(?:ts|m3u8))?(?![\w/.-])",
+         f"http://tv.example.com/live/app/{FILL[:10]}/17.ts"),
+    *(rule("one-time-code", f"{name}=", str.isdigit,
+           rf"(?i)(?<=[?&;]){before}{name}=(?P<secret>\d{{4,8}})(?![\w.%-])",
+           f"https://example.com/verify?{sample}{name}=904172", lead)
+      for name, before, sample, lead in (("otp", "", "", 0), ("pin", "", "", 0),
+          ("passcode", "", "", 0), ("cation_code", "verifi", "verifi", 6))),
 )  # fmt: skip

@@ -310,6 +310,12 @@ def is_of_board(before: str) -> bool:
     return _OF_BOARD.search(before) is not None
 
 
+def name_of_service(name: str) -> bool:
+    """Return True if `name` says whose password it is, as names of settings do and labels do
+    not."""
+    return not _SERVICES.isdisjoint(word.lower() for word in _WORD.findall(name))
+
+
 def is_public(parts: list[str]) -> bool:
     """Return True if a name of these words, in lower case, says that its value is no secret."""
     public = _PUBLIC_WORDS.intersection(parts)

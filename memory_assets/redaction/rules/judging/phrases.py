@@ -97,6 +97,7 @@ _FUNCTION = word_set(
     " o os um uma do da dos das no na seu sua tem deve em mesmo"
 )
 """Further words of sentences, in other languages."""
+_LONGEST = 9
 _SHORTEST_WORD = 5
 _LONGEST_JOINING = 3
 
@@ -149,6 +150,17 @@ def is_function(word: str) -> bool:
     return word.lower() in _JOINING or word.lower() in _FUNCTION
 
 
+def is_one_word(value: str) -> bool:
+    """Return True if `value`, where only a password or what is said of it can stand, is a word of
+    letters that is not said of passwords."""
+    return (
+        value.isalpha()
+        and len(value) >= _SHORTEST_WORD
+        and not is_said(value)
+        and not is_technical(value)
+    )
+
+
 _JOINTS = re.compile(r"[-_./&@+!#$*%~^?]+")
 _PIECE = re.compile(r"[^\W\d_]{2,16}\d{0,4}|\d{1,6}")
 _FILE = re.compile(r"(?i)\.[a-z]{1,4}$|^[./~@#]|//|\(|^\d|:$")
@@ -157,6 +169,7 @@ _MIXED = re.compile(
     r"|debian|ipv|iso|id_|ed\d|secp|pkcs|lib|win|log4|k8s|i18n|h26|mp[34]|s3|ec2|line|page|step|port))"
     r"(?=.*\d)(?=(?:.*?[^\W\d_]){4})[^\W\d_][^\s/:\\|=<>(){}\[\]\"'`,;]{5,39}"
 )
+_LINE_PIECE = re.compile(r"[^\W_]{1,16}[!?]?")
 _LEET = re.compile(r"[^\W\d_]\d[^\W\d_]")
 
 
@@ -192,6 +205,20 @@ def _is_own_word(piece: str) -> bool:
     """Return True if `piece` is a word of which sentences, labels and code seldom are made."""
     word = piece.rstrip("0123456789")
     return len(word) > 2 and not is_said(word) and not is_technical(word)
+
+
+def is_line_of_words(value: str) -> bool:
+    """Return True if `value`, all that is on a line behind a name for passwords, is a passphrase:
+    a few words and numbers, of which half or more are nobody's message."""
+    pieces = value.split(" ")
+    own = sum(map(_is_own_word, pieces))
+    return (
+        1 < len(pieces) <= _LONGEST
+        and all(map(_LINE_PIECE.fullmatch, pieces))
+        and 2 * own >= len(pieces)
+        and (own > 1 or values.has_digit(value))
+        and not values.STAND_IN_WORDS.intersection(map(str.lower, pieces))
+    )
 
 
 def is_mixture(value: str) -> bool:

@@ -22,7 +22,7 @@ UNSPACED = re.compile(
 """Runs of Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer text, with its punctuation."""
 BY_A_NAME = word_set(
     "assigned-secret named-secret mentioned-secret spoken-secret announced-secret printed-secret"
-    " command-secret table-cell listed-secret"
+    " command-secret header-value blank-separated table-cell listed-secret"
 )
 """Rules that take a value for the name beside it, whatever the value is; not those for passwords,
 which people make of words."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_assets.redaction.rules.anchored.rule import mixed_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.named_values import (
@@ -63,7 +64,21 @@ _REST = re.compile(
     r"|\.(?:\s|$))"
 )
 _CLOSING = {"“": "”", "«": "»"}
+_ASKED = re.compile(
+    r"(?:[ ](?:for|of|to|on)[ ][^\n:?]{1,60}|[ ]\([^()\n]{1,40}\))?:[ \t]*\r?\n(?:[ \t]*\r?\n)?"
+    r"[ \t>]{0,12}(?P<value>\S[^\n]{2,80}?)[ \t]*(?=\r?\n|$)"
+)
+"""A prompt, and the line that was typed below it."""
+_INDENTED = re.compile(r"(?:^|\n)[ \t]*$")
+_DRAWN_ALONE = re.compile(r"(?=\S*[!#$%&+*@^?])\S{4,100}(?=[ \t]*(?:[\r\n]|$))")
+_OF_ROUTER = re.compile(r"[ \t]*(?:enable|username \S{1,40}|neighbor \S{1,40}) ")
 _USER = re.compile(r"(?i)(?<![a-z])(?:user|login|account|ssid)")
+_NOT_TYPED = re.compile(
+    r".*[@~:\]\\].*[#$%>]|[A-Za-z]:\\.*|\S+@\S+\.\S+|-.*|[`~]{3}.*|[\w.\[\]]+[ ]?[:+]?=[^=].*"
+)
+"""What stands below a prompt but is no answer: a shell, an address, a fence, an assignment."""
+_OF_COLUMN = re.compile(r"[ \t]{0,4}\.{3,60}:?[ \t]*|[ \t]{2,}")
+"""What fills a line of a list between a name and its value."""
 _HEAD = re.compile(
     r"(?:^|[,;/|(]|[.:][ ]|[ ]-[ ])[ \t>*#•|+-]*(?P<words>(?:[^\W_][\w.'’&+-]*[ ]){0,4})(?:\w+\.)?$"
 )
@@ -74,6 +89,9 @@ _CODES_OF = re.compile(
 _CODE_LINE = re.compile(
     r"[ \t>*•-]*(?:\d{1,2}[.):][ \t]+)?[\"']?(?P<value>(?=[^\n]{0,40}\d)[A-Za-z0-9]{4,12}"
     r"(?:[ -][A-Za-z0-9]{3,12}){0,3})[\"']?,?[ \t]*\r?"
+)
+_QUOTED_CODE = re.compile(
+    r"[\"'](?P<value>(?=[^\"'\n]{0,30}\d)[A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{3,12}){0,3})[\"']"
 )
 _CODE_BEHIND = re.compile(
     r"(?<![\w-])(?=[\w-]{0,40}\d)[A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{3,12}){1,3}(?![\w-])"
@@ -96,6 +114,7 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
     if label is None:
         return
     if label.group().lower() == "pass" and not _is_password(text, position):
+        yield from _in_column(text, position, label.end())
         return
     line_start = max(position - _LONGEST, 0)
     line_start = max(text.rfind("\n", line_start, position) + 1, line_start)
@@ -108,11 +127,32 @@ def find_labelled(text: str, position: int) -> Iterator[tuple[int, int]]:
         if span is not None:
             yield span
         return
+    prompt = _ASKED.match(text, label.end()) if label["certain"] else None
+    if prompt is not None:
+        value = prompt["value"]
+        if not _NOT_TYPED.fullmatch(value) and _is_asked(value, label.group()):
+            yield prompt.span("value")
+        return
     blank = _BLANK.match(text, label.end())
     if blank is not None and not label["weak"]:
         span = _value_after(text, label, blank)
         if span is not None and _is_alone(text, line_start, label, head["words"], span):
             yield span
+
+
+def _in_column(text: str, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the range of a drawn value in the column beside the label from `first` to `end`, if the
+    line has nothing else."""
+    filled = _OF_COLUMN.match(text, end)
+    if filled is None or not _INDENTED.search(text[max(first - 80, 0) : first]):
+        return
+    value = _DRAWN_ALONE.match(text, filled.end())
+    if (
+        value is not None
+        and mixed_password(value.group())
+        and is_named_secret(value.group(), Place.LINE)
+    ):
+        yield value.span()
 
 
 def _is_password(text: str, position: int) -> bool:
@@ -122,6 +162,13 @@ def _is_password(text: str, position: int) -> bool:
     before = text[max(position - 80, 0) : position]
     beside = before.rstrip().rpartition(" ")[2].rpartition("\n")[2]
     return _USER.search(before) is not None or says_secret(f"{beside}_pass")
+
+
+def _is_asked(value: str, label: str) -> bool:
+    phrase = "hrase" in label.lower()
+    return (phrase and is_passphrase(value, quoted=False)) or (
+        " " not in value and is_named_secret(value, Place.LINE)
+    )
 
 
 def _value_after(text: str, label: re.Match[str], link: re.Match[str]) -> tuple[int, int] | None:
@@ -139,6 +186,8 @@ def _value_after(text: str, label: re.Match[str], link: re.Match[str]) -> tuple[
         if line_rest is None:
             return None
         end = line_rest.end()
+    if text[start - 1] == "=" and " " in text[start:end]:  # other settings follow
+        end = text.index(" ", start)
     if link.re is _BLANK and shape(text[start:end].partition(" ")[0]) >= LIKELY:
         end = start + len(text[start:end].partition(" ")[0])
     value = text[start:end]
@@ -149,7 +198,12 @@ def _is_secret(value: str, label: re.Match[str], *, quoted: bool) -> bool:
     if not quoted and _OF_CODE.search(value) is not None:
         return False
     if label["number"]:
-        return is_number(value)
+        return is_number(value) or (
+            " " not in value
+            and values.has_digit(value)
+            and not value[0].isalpha()
+            and is_named_secret(value, Place.LINE)
+        )
     if " " in value:
         sure = "hrase" in label.group().lower()
         if label["weak"] and not (quoted and label.group().lower() == "secret"):
@@ -175,6 +229,8 @@ def _is_alone(
 ) -> bool:
     """Return True if a value behind a blank is no word that goes on: `password reset`."""
     value = text[slice(*span)]
+    if _OF_ROUTER.fullmatch(text, line_start, label.start()):
+        return text[span[1] : span[1] + 1] in ("", "\n", "\r")
     if name_kind(f"password_{value}") is NameKind.PLAIN or " " in value:
         return False
     if any(is_function(word) or (value.isalpha() and is_listed(word)) for word in before.split()):
@@ -185,12 +241,18 @@ def _is_alone(
         return True
     if not value.isalpha():
         return shape(value) >= UNUSUAL or is_generated(value, _DRAWN)
+    following = text[span[1] : span[1] + 1]
     line = text[line_start : label.start()].lower()
-    return (
-        text[span[1] : span[1] + 1] in ("", "\n", "\r")
-        and label.group().lower() in ("pw", "psk", "pwd")
-        and (not line.strip() or says_secret(f"{line.split()[-1]}_pw"))
-    )
+    if following == ",":
+        return "user" in line
+    if following not in ("", "\n", "\r"):
+        return False
+    if label.group().lower() in ("pw", "psk", "pwd"):
+        return not line.strip() or says_secret(f"{line.split()[-1]}_pw")
+    if line.strip():
+        return False
+    above = text[max(line_start - 80, 0) : line_start].rstrip().rpartition("\n")[2]
+    return _USER.match(above.lstrip()) is not None
 
 
 def _recovery_codes(text: str, position: int) -> Iterator[tuple[int, int]]:
@@ -199,6 +261,10 @@ def _recovery_codes(text: str, position: int) -> Iterator[tuple[int, int]]:
         return
     end = text.find("\n", position, position + _LONGEST)
     line = text[position : end if end >= 0 else position + _LONGEST]
+    if "[" in line or '"' in line:
+        for quoted in _QUOTED_CODE.finditer(text, position, position + 5 * _LONGEST):
+            yield quoted.span("value")
+        return
     behind = line.find(":")
     if 0 < behind < _LONGEST_CUE:
         for listed in _CODE_BEHIND.finditer(text, position + behind, position + len(line)):

@@ -1,10 +1,11 @@
 """Passwords that are mentioned: a word for passwords, then the value, without an assignment.
 
 `login admin / X`, `the pw for staging is X`, "Here is the password:" and X alone on the next line,
-`passwords: X, Y`. One judgement for all forms: what the value looks like beside ordinary
+`id/password: ann/X, bob/Y`. One judgement for all forms: what the value looks like beside ordinary
 text (`judging/likelihood.py`), how strong the word is, and what stands between the two. For the
 engine: `find_mentions` is asked at every match of `KEYWORDS` in the ASCII copy of the text, and
-looks at `REACH` characters after it, or at a list. Values before the word: `value_first.py`.
+looks at `REACH` characters after it, or at a list of pairs. Values before the word:
+`value_first.py`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,15 @@ _KEYWORD = re.compile(
 _VALUE = re.compile(r"[^\s\"'`<>(){}\[\],;|:=&。、，]{5,100}")
 _AFTER_SIGN = re.compile(r"={1,2}[^\s\"'`<>(){}\[\],;|:&]{1,60}")
 """What follows an equals sign inside a value."""
+_LIST = re.compile(r"[^\n:=]{0,40}[:=][ \t]{0,4}(?:\r?\n)?")
+_LISTED_PAIR = re.compile(
+    r"[ \t{\[(]{0,8}(?:[-*•][ \t]{1,4})?[\"'`]?[\w.@+-]{1,60}[\"'`]?"
+    r"(?P<sep>[ \t]{0,4}(?:[:=|/→]|->|=>)[ \t]{0,4}|[ \t]{1,24})[\"'`]?"
+    r"(?P<value>[^\s\"'`<>(){}\[\],;|]{5,100})[\"'`]?"
+    r"(?:[ \t})]{0,4}(?:[,;]|and\b|\r?\n|$)|[ \t]{1,4}(?=[\w.@+-]{1,60}[:=/]))"
+)
+"""A user and a password, up to the next pair."""
+_MOST_PAIRS = 50
 _LISTED = re.compile(
     r"[\"'`*]{0,3}(?:[ \t]{0,4}(?:[,;/|、，；&]|\b(?:and|or|und|oder|et|ou|y|o)\b)[ \t]{0,4}"
     r"|(?P<blank>[ \t]{1,4})|[ \t]{0,8}[,;]?\r?\n[ \t>|]{0,24})"
@@ -63,6 +73,7 @@ _ASSIGNED = re.compile(
     r"(?: (?:still|now|currently|just|again|really|noch|jetzt|ahora|toujours))?)"
     r"[ \t]{0,4}[\"'`*]{0,3}$"
 )
+_PAIR = re.compile(r"(?:^|[\s:=(])(?!https?:)[\w.@+-]{1,60}(?: ?/ |:)$")
 _OF_ANOTHER = re.compile(
     r"(?i)(?:(?!\w{0,20}(?:value|wert)\b)\b[\w-]{1,40}(?:[\"']\s{0,4}[:=]|=)|(?:id|uuid|sha\d*|hash|commit|checkpoint|version|node)\W?:)"
     r"\s{0,4}[\"'`]{0,2}$"
@@ -81,6 +92,12 @@ _NEXT_LINE = re.compile(
     r"[`\"']{0,3}"
     r"(?P<value>[^\s\"'`<>,;|&]{5,100})[`\"']{0,3}[ \t]{0,8}\\?(?=\r?\n|$)"
 )
+_BELOW = re.compile(
+    r"(?: [A-Za-z'-]{1,16}){1,6}:?\r?\n(?:[ \t]{0,8}(?:```\w{0,12}|[=~-]{3,80})?\r?\n){0,2}"
+    rf"[ \t]{{0,8}}(?:{_AT}[\w.<-]{{1,20}}>?:[ ])?"
+    r"(?P<value>[^\s\"'`<>,;|&]{8,100})[ \t]{0,8}(?=\r?\n|$)"
+)
+"""A few words more, and the value alone on the next line."""
 _NOT_CHOSEN = re.compile(
     r"(?i)\.[a-z]{1,5}(?::\d+)*$|^\d+[-.x/%+]?[a-z]{0,10}$|^#|^\W*\d+\W*$"
     r"|^v?\d+(?:\.\w+)+|^\W*[\d.,:–-]+[a-z%]{0,3}$|^(?:[a-z]+[-_])+\w{0,12}$|://|\\|\.\.|^-|^[a-z]+\d?/|^@"
@@ -101,6 +118,8 @@ _FEW_WORDS = 2.0
 _LONG_WORD = 8
 _SHORTEST_HEX = 16
 _CLASS_BITS = 3.0
+_JOINED_BITS = -3.0
+"""Bits of words in one, which names of products are as well."""
 
 
 def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, int]]:
@@ -113,12 +132,17 @@ def find_mentions(text: str, position: int, listed: int = 0) -> list[tuple[int, 
         return []
     strong = _STRONG_BITS if keyword["strong"] else 0.0
     first_mention = _one_mention(text, keyword.end(), strong)
-    if first_mention is None:
-        return []
-    if not strong or first_mention[1] < listed:
-        return [first_mention]
-    several = _PLURAL.search(keyword.group()) is not None
-    return [first_mention, *_list_after(text, first_mention[1], several=several)]
+    mentions = [first_mention] if first_mention else []
+    if first_mention and strong and first_mention[1] >= listed:
+        several = _PLURAL.search(keyword.group()) is not None
+        mentions += _list_after(text, first_mention[1], several=several)
+    listed_bits = strong or _STRONG_BITS * (keyword.group().lower() == "secrets")
+    return [*mentions, *_pairs(text, keyword.end(), listed_bits)]
+
+
+def _is_joined_by_sign(value: str) -> bool:
+    """Return True if `value` is words with a sign of passwords between them."""
+    return not value.isalpha() and "-" not in value and "." not in value and values.is_joined(value)
 
 
 def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None:
@@ -130,6 +154,13 @@ def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None
             or (strong and look_of(alone["value"]) >= Look.WORDS)
         ):
             return alone.span("value")
+    if strong:
+        below = _BELOW.match(text, start, start + REACH)
+        if below is not None and (
+            _score(below["value"]) + strong >= _BITS - _CLASS_BITS
+            or look_of(below["value"]) >= Look.WORDS
+        ):
+            return below.span("value")
     stop = _STOP.search(text, start, start + REACH)
     end = stop.start() if stop else min(start + REACH, len(text))
     for candidate in _VALUE.finditer(text, start, end + (stop is not None and text[end] != "\n")):
@@ -179,11 +210,30 @@ def _least_link(value: str) -> float:
     return _ASSIGNED_BITS - _FEW_WORDS * (len(value) >= _LONG_WORD)
 
 
+def _pairs(text: str, start: int, strong: float) -> Iterator[tuple[int, int]]:
+    """Yield the passwords of a list of users and passwords that begins after the keyword."""
+    head = _LIST.match(text, start)
+    if head is None:
+        return
+    at = head.end()
+    for _ in range(_MOST_PAIRS):
+        pair = _LISTED_PAIR.match(text, at)
+        if pair is None:
+            return
+        if strong + _ASSIGNED_BITS >= _BITS - _score(pair["value"]) and (
+            strong or not pair["sep"].isspace()
+        ):
+            yield pair.span("value")
+        at = pair.end()
+
+
 def _link(between: str, strong: bool) -> float:
     """Return the bits that what stands between keyword and value adds."""
     apart = len(_WORD.findall(between))
     if apart and _OF_ANOTHER.search(between[-60:]) is not None:
         return _NEVER
+    if _PAIR.search(between) is not None and apart <= 4:
+        return _ASSIGNED_BITS
     if _ASSIGNED.search(between) is not None:
         return _ASSIGNED_BITS - (apart - 1) * _WORD_BITS / 3
     if not strong:
@@ -195,6 +245,8 @@ def _score(value: str) -> float:
     """Return the bits for `value` itself; far below zero if it can be no password."""
     if values.is_hex(value):
         return 0.0 if len(value) >= _SHORTEST_HEX and not value.isdecimal() else _NEVER
+    if values.is_joined(value):
+        return 0.0 if _is_joined_by_sign(value) else _JOINED_BITS
     if (
         _NOT_CHOSEN.search(value)
         or OF_CODE.search(value)

@@ -1,5 +1,5 @@
 """Values that stand before the word that says what they are: "X is the acme token", "use X as the
-password", `X (the staging password)`.
+password", `X (the staging password)`, `echo X | base64 -d`.
 
 For the engine: `find_value_first` is asked where a word of `NOUNS` follows its links, and where a
 word for passwords stands (`passwords.KEYWORDS`); it looks at `REACH` characters before it.
@@ -7,6 +7,7 @@ word for passwords stands (`passwords.KEYWORDS`); it looks at `REACH` characters
 
 from __future__ import annotations
 
+import base64
 import re
 
 from memory_assets.redaction.rules.anchored.rule import likely_password, spoken_password
@@ -21,6 +22,7 @@ LINKED = (
 )
 """What stands before a noun that follows its value, in the ASCII copy of a text."""
 NOUNS = (b"token", b"key", b"secret", b"credential")
+ENCODER = rb"\|[ ]?base64"
 REACH = 200
 _ARTICLE = r"(?:the|my|our|your|its|their|his|her|das|mein|le|la|el|mi)"
 _LINK = (
@@ -41,6 +43,10 @@ _NOUN = re.compile(
     r"(?=[ \t]{0,2}(?:[.,;:!?)\]\"'`*\n\r]|$"
     r"|(?:for|of|to|on|in|at|and|you|we|i|that|which|from)\b))"
 )
+_ECHOED = re.compile(
+    r"(?:echo|printf)(?: -\w{1,3}){0,2} [\"']?(?P<value>[^\s\"'|$]{6,400})[\"']?[ ]?\|[ ]?$"
+)
+_DECODES = re.compile(r"base64 (?:-\w{0,3}[dD]|--decode)")
 _MIXED_BITS = 0
 _LOWER_BITS = 8
 _TOKEN_BITS = 12
@@ -53,6 +59,12 @@ _USED = re.compile(
 
 def find_value_first(text: str, position: int) -> tuple[int, int] | None:
     """Return the range of the secret that stands before the noun at `position`, or None."""
+    if text.startswith("base64", position):
+        echoed = _ECHOED.search(text[max(position - 2 * REACH, 0) : position])
+        if echoed is None or not _is_echoed(echoed["value"], _DECODES.match(text, position)):
+            return None
+        start = position - len(echoed.string) + echoed.start("value")
+        return start, start + len(echoed["value"])
     if text[max(position - 1, 0)] not in " (":
         return None
     noun = _NOUN.match(text, position)
@@ -84,6 +96,19 @@ def find_value_first(text: str, position: int) -> tuple[int, int] | None:
 def _says_password(noun: re.Match[str]) -> bool:
     """Return True if `noun` means a password and nothing else."""
     return not noun["password"].lower().startswith(("login", "cred"))
+
+
+def _is_echoed(value: str, decodes: re.Match[str] | None) -> bool:
+    """Return True if `value`, an argument of echo that base64 reads, is a secret or encodes one."""
+    if decodes is not None:
+        try:
+            value = base64.b64decode(value, validate=True).decode("ascii").strip()
+        except ValueError:
+            return False
+    _, colon, password = value.partition(":")
+    if colon and spoken_password(password):
+        return True
+    return _is_password(value)
 
 
 def _is_password(value: str) -> bool:
