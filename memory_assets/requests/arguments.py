@@ -53,6 +53,7 @@ def argument(
     flag: tuple[str, object] | None = None,
     names: Mapping[Door, str | None] | None = None,
     aliases: tuple[str, ...] = (),
+    secret: bool = False,
     required_at: tuple[Door, ...] = (),
     cut: bool = False,
     **limits: Any,
@@ -65,13 +66,13 @@ def argument(
     argument's names at interfaces where it is not called as the field is; None if an interface does
     not offer it. `flag` is a name and a value: MCP and the command line offer a flag that stands
     for the value. `aliases` are names that clients of earlier versions use: MCP and HTTP accept
-    them with the field's own values, and no schema lists them. Interfaces in `required_at` do not
-    know the default. A text of more than `max_length` characters is refused, or (`cut`) its middle
-    is left out.
+    them with the field's own values, and no schema lists them. A `secret` is left out where the
+    object is printed. Interfaces in `required_at` do not know the default. A text of more than
+    `max_length` characters is refused, or (`cut`) its middle is left out.
     """
     about = wire, default, description, hint, limits, reads, flag, names or {}
     spec = Argument("", *about, aliases, required_at, cut)
-    return field(default=default, metadata={"argument": spec})
+    return field(default=default, repr=not secret, metadata={"argument": spec})
 
 
 def one_of(choices: Sequence[str]) -> Any:
