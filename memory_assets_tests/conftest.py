@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -44,7 +45,9 @@ _ENOUGH_BYTES = 4 << 30
 
 def pytest_configure() -> None:
     """Put the tests' directories into memory where it can hold them: databases and the lake wait
-    for the disk at every commit, half as long again as they compute."""
+    for the disk at every commit, half as long again as they compute. A shell that starts the tests
+    in the background has them ignore interrupts, which tests send."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # while tests are imported, of which nothing goes
     if not IN_MEMORY.is_dir() or shutil.disk_usage(IN_MEMORY).free < _ENOUGH_BYTES:
         return
