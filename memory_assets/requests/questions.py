@@ -207,6 +207,7 @@ class UsageRequest(Arguments):
     until: datetime | None = argument(
         None, "Begun before this: 7d, yesterday, last monday or a date; local time.", **TIME
     )
+    pager: bool = argument(True, **PAGER)
 
     def check_together(self) -> None:
         """Raise `ConfigurationError` for a time range that holds no time."""

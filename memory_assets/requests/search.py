@@ -364,6 +364,7 @@ class CrossQueryRequest(Arguments):
     assume_same_embedder: bool = argument(
         False, "Treat its vectors as made by all-MiniLM-L6-v2 although it does not say so."
     )
+    pager: bool = argument(True, **PAGER)
 
     def check_together(self) -> None:
         """Raise `ConfigurationError` for a request without query, document and session, and for a
