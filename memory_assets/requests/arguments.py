@@ -13,7 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypedDict,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from memory_assets.errors import BadArgument
 
@@ -43,6 +54,17 @@ COUNT: dict[str, Any] = {"names": {"cli": "-n"}, "aliases": ("limit",), "ge": 1}
 """What arguments of several requests have in common."""
 
 
+class Limits(TypedDict, total=False):
+    """What a value may be, in pydantic's words."""
+
+    ge: float
+    gt: float
+    le: float
+    min_length: int
+    max_length: int
+    pattern: str
+
+
 def argument(
     default: Any = MISSING,
     description: str = "",
@@ -56,7 +78,7 @@ def argument(
     secret: bool = False,
     required_at: tuple[Door, ...] = (),
     cut: bool = False,
-    **limits: Any,
+    **limits: Unpack[Limits],
 ) -> Any:
     """Return a dataclass field that is an argument.
 
