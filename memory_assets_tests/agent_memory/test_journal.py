@@ -23,7 +23,9 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.search.search import KEYWORD_ONLY
 from memory_assets.settings import load_settings
+from memory_assets.stores.agents import journal
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
+from memory_assets.stores.files.sqlite import compact
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents
 from memory_assets_tests.sweep import sweep
 from memory_assets_tests.unprivileged import without_privileges
@@ -108,6 +110,29 @@ def test_four_processes_append_and_lose_none(tmp_path: Path) -> None:
     journal = AgentJournal(path)
     assert [turn.turn_index for turn in journal.tail("c", 2_000)] == list(range(1_000))
     journal.close()
+
+
+def test_texts_replaced_while_the_file_is_rewritten_are_still_to_be_erased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another process, between the rewriting and the note of it; the next one erases them."""
+    path = tmp_path / FILE_NAME
+    with closing(AgentJournal(path)) as one, closing(AgentJournal(path)) as other:
+        notes: list[int] = []
+
+        def rewrite(file: Path) -> None:
+            compact(file)
+            if not notes:
+                with other.replacing_texts():
+                    notes.append(1)
+
+        monkeypatch.setattr(journal, "compact", rewrite)
+        with one.replacing_texts():
+            pass
+        one.erase_replaced_texts()
+        assert notes and one.value("PRAGMA user_version")
+        other.erase_replaced_texts()
+        assert not one.value("PRAGMA user_version")
 
 
 def test_a_journal_that_cannot_be_read_is_named(tmp_path: Path) -> None:

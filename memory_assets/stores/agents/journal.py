@@ -477,9 +477,10 @@ class AgentJournal(SqliteStore):
     @contextmanager
     def replacing_texts(self) -> Iterator[None]:
         """Hold the write lock for a block that replaces texts, and note that the file may have the
-        former ones until `erase_replaced_texts`."""
+        former ones until `erase_replaced_texts`: it counts such blocks."""
         with self.transaction() as connection:
-            connection.execute("PRAGMA user_version = 1")
+            (blocks,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {blocks + 1}")
             yield
 
     def erase_replaced_texts(self) -> None:
@@ -490,10 +491,14 @@ class AgentJournal(SqliteStore):
 
     def compact(self) -> None:
         """Rewrite the file and its copy, so that no byte of what was deleted stays."""
+        blocks = self.value("PRAGMA user_version")
         with self.transaction():
             remove_copies(self.path)
         compact(self.path)
-        self.write("PRAGMA user_version = 0")
+        with self.transaction() as connection:
+            # else another process has replaced texts meanwhile, which are still to be erased
+            if connection.execute("PRAGMA user_version").fetchone()[0] == blocks:
+                connection.execute("PRAGMA user_version = 0")
         self.keep_copy()
 
     @contextmanager
