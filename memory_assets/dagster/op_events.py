@@ -80,10 +80,14 @@ class OpEvents:
             self._look_up(asset, [row.event.project or None for row in group], latest)
         # Failures last: of all partitions, Dagster's page shows a check's last result.
         for outcome in sorted(evaluated, key=lambda row: _has_failed(row.event)):
-            assert isinstance(outcome.event, Evaluation)
-            about = latest.get((outcome.event.asset, outcome.event.project or None))
+            check = outcome.event
+            assert isinstance(check, Evaluation)
+            about = latest.get((check.asset, check.project or None))
             # Takes evaluations, too, which its annotation lacks (Dagster 1.13).
-            self._context.log_event(_evaluation(outcome.event, outcome, about))  # type: ignore[arg-type]
+            self._context.log_event(_evaluation(check, outcome, about))  # type: ignore[arg-type]
+            if _has_failed(check) and not check.warning:
+                # Dagster's log shows the result of a check without its partition.
+                self.error(f"{check.project}: {check.asset}.{check.check}: {check.description}")
 
     def _materialized_since(
         self, asset: str, outcomes: Sequence[Unreported]

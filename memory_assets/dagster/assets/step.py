@@ -46,8 +46,6 @@ _NO_SUCH_PARTITION = (
     "nothing of a project or workspace is on disk or on record: is the partition misspelt? The "
     "sensors add a partition for each that there is."
 )
-_LISTED = 5
-"""Partitions that a failure names."""
 StepResults = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
 
@@ -143,7 +141,7 @@ def _check_many(
     partitions: Sequence[str],
 ) -> str:
     """Log the results of the selected checks of `assets` for partitions, [] for all; return for
-    which of them a blocking one failed, "" for none."""
+    how many of them a blocking one failed, "" for none."""
     definition = str(partitions_of(assets[0]).name)
     chosen = partitions or context.instance.get_dynamic_partitions(definition)
     evaluations, failed = [], set()
@@ -158,8 +156,8 @@ def _check_many(
     if not failed:
         return ""
     return (
-        f"a blocking check failed for {len(failed)} of {len(chosen)} partitions: "
-        f"{', '.join(sorted(failed)[:_LISTED])}; its result says what to do"
+        f"A blocking check failed for {len(failed)} of {len(chosen)} partitions. The log says for "
+        "which and why."
     )
 
 
