@@ -359,7 +359,8 @@ def _totals(database: Database, said: Said) -> dict[str, tuple[int, int]]:
     columns = database.columns(said.table)
     sizes = " + ".join(f"coalesce({LENGTH}({name}), 0)" for name in said.needed.split())
     times = [f"max({name})" for name in said.times.split() if name in columns] or ["NULL"]
-    sql = f"""SELECT {said.session} AS id, sum({sizes}) + count(*) + max(rowid) AS size,
+    latest = f"coalesce(max({database.row_number(said.table)}), 0)"
+    sql = f"""SELECT {said.session} AS id, sum({sizes}) + count(*) + {latest} AS size,
             {", ".join(f"{time} AS time{at}" for at, time in enumerate(times))}
         FROM {said.table} GROUP BY {said.session}"""
     return {

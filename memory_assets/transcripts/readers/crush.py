@@ -163,14 +163,18 @@ class CrushReader(DatabaseReader):
         self, database: Database, source: Source, facts: JsonObject
     ) -> Iterator[JsonObject]:
         """Yield a session."""
-        order = "WHERE session_id = ? ORDER BY created_at, rowid"
+
+        def in_order(table: str, names: str) -> Iterator[JsonObject]:
+            order = f"ORDER BY created_at, {database.row_number(table)}"
+            return database.select(table, names, f"WHERE session_id = ? {order}", source.member)
+
         names = "id role parts model created_at is_summary_message"
         rows = [
             {"type": "message", **row, "parts": parsed(row["parts"])}
-            for row in database.select("messages", names, order, source.member)
+            for row in in_order("messages", names)
         ]
         if database.columns("files").issuperset(("path", "version", "session_id", "created_at")):
-            files = database.select("files", "path version", order, source.member)
+            files = in_order("files", "path version")
             rows += ({"type": "file-version", **row} for row in files)
         known = {"id": facts["id"], "cwd": _project_of(source.path), "start": facts["created_at"]}
         yield from session_rows(known, {"title": facts["title"]}, rows)
