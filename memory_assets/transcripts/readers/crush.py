@@ -23,7 +23,6 @@ from memory_assets.transcripts.fields import (
     IMAGE,
     object_field,
     objects_in,
-    parse_time,
     parsed,
     text_field,
     type_name,
@@ -59,11 +58,11 @@ class CrushSession(StoredSession):
     }
     blocks_are = "part"
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         if name == "file-version":
             return name
-        at, model = parse_time(row.get("created_at")), text_field(row, "model")
-        frame = self._frame(row, start, end, row.get("id"), at, model)
+        model = text_field(row, "model")
+        frame = self._frame(row, row.get("id"), row.get("created_at"), model)
         if role == "user":
             return self._from_user(_parts(row), frame)
         if role not in ("assistant", "tool"):
