@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from memory_assets.errors import (
     BadArgument,
+    BadTime,
     ConfigurationError,
     MemoryAssetsError,
     NotFound,
@@ -56,6 +57,7 @@ MAX_BYTES = 8_000_000
 AT_ONCE = 4
 """Questions answered at a time."""
 _CODES: dict[type[MemoryAssetsError], tuple[int, str]] = {
+    BadTime: (422, "not_answerable"),
     BadArgument: (400, "bad_parameter"),
     UnknownName: (404, "not_found"),
     ConfigurationError: (422, "not_answerable"),
@@ -190,7 +192,7 @@ def _respond(opened: OpenedMemory, answer: Callable[[], Response]) -> Response:
     try:
         return answer()
     except MemoryAssetsError as error:
-        return _error(*status_of(error), opened.told(error))
+        return _error(*status_of(error), opened.told(error, "http"))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _error(500, "unexpected", str(unexpected(error)))
 

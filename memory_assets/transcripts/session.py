@@ -139,11 +139,18 @@ class Session(ABC):
         """Calls by id, each until it is answered; the oldest go when there are too many."""
         self._cwd = self._git_branch = self._model = self._version = ""
         self._start: datetime | None = None
+        self._byte_start = self._byte_end = 0
+        """Where the present object is."""
         self._branch = ""
         """The subtype of what the present object says: `ABANDONED` on an abandoned branch."""
 
+    def take_at(self, start: int, end: int, record: JsonObject) -> list[Record]:
+        """Return what `take` does of the object at these bytes."""
+        self._byte_start, self._byte_end = start, end
+        return self.take(record)
+
     @abstractmethod
-    def take(self, record: JsonObject, start: int, end: int, /) -> list[Record]:
+    def take(self, record: JsonObject, /) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases."""
 
     def end(self) -> list[Record]:
@@ -207,27 +214,27 @@ class Session(ABC):
     def _frame(
         self,
         row: Any,
-        start: int,
-        end: int,
-        own: object,
-        at: datetime | None,
+        own: object = None,
+        at: object = None,
         model: str = "",
         parent: object = None,
     ) -> Frame:
-        """Return the frame of an object with the agent's `own` id and its time, else that of the
-        session's beginning."""
-        self._report.see_time(at)
+        """Return the frame of the present object with the agent's `own` id and its time, in
+        whatever form, else that of the session's beginning."""
+        time = parse_time(at)
+        self._report.see_time(time)
+        source, start = self._source, self._byte_start
         return Frame(
             byte_start=start,
-            byte_end=end,
-            record_uuid=record_id(self._source.agent, self._source.session_id, own, start),
-            timestamp=at or self._start,
+            byte_end=self._byte_end,
+            record_uuid=record_id(source.agent, source.session_id, own, start),
+            timestamp=time or self._start,
             parent_uuid=safe_id(parent) or None,
             cwd=self._cwd,
             git_branch=self._git_branch,
             model=safe_name(model) or self._model,
             agent_version=self._version,
-            is_sidechain=self._source.agent_id is not None,
+            is_sidechain=source.agent_id is not None,
             content=row,
         )
 

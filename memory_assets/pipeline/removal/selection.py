@@ -130,8 +130,12 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         forms = _forms(selection.text)
         wanted = {key for key in wanted if _holds(components, key, forms)}
     if not wanted:
-        what = "session" if selection.conversation is None else "conversation"
-        raise NotFound(f"nothing found: no {what} in memory fits; see `memory status`")
+        what, where = "session", "memory status"
+        if selection.conversation is not None:
+            what = "conversation"
+        elif selection.project is not None and is_workspace(selection.project):
+            what, where = "document of that workspace", "memory workspaces"
+        raise NotFound(f"nothing found: no {what} in memory fits; see `{where}`")
     conversations = conversations_of(known[key] for key in wanted)
     wanted |= set(memories_from(components, conversations, wanted))
     unique = {session_id for _, session_id in wanted if is_unique(session_id)}

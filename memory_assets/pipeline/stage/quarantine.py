@@ -8,6 +8,7 @@ its records, the rules, the scanner or its settings change.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 from memory_assets import __version__
@@ -30,7 +31,6 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT,
 from memory_assets.stores.workspaces import is_workspace
 
 _PERMANENT_REMEDY = "it is tried again when its file, the rules or the code change"
-_FAILED_IN = f"version {__version__} failed"
 
 
 def hold_back(
@@ -47,17 +47,20 @@ def hold_back(
     if isinstance(error, stores) and not isinstance(error, DamagedFile):
         raise error
     until = "" if may_pass(error) else failed_input
-    reason, remedy = safe_reason(error), remedy_for(error)
-    if remedy == _PERMANENT_REMEDY:
+    entry = Quarantined(
+        project, session_id, stage, until, safe_reason(error), remedy=remedy_for(error)
+    )
+    if entry.remedy == _PERMANENT_REMEDY:
         command = "index" if is_workspace(project) else "ingest"
-        remedy = f"{remedy} ({_FAILED_IN}); `memory {command} --full` tries it now"
-    catalog.quarantine.hold(Quarantined(project, session_id, stage, until, reason, remedy=remedy))
+        tried = f"(version {__version__} failed); `memory {command} --full` tries it now"
+        entry = replace(entry, remedy=f"{entry.remedy} {tried}", failed_version=__version__)
+    catalog.quarantine.hold(entry)
 
 
 def release_mended(catalog: Catalog) -> None:
     """Release what failed for a fault of another version of this program: it may be mended."""
     for entry in catalog.quarantine.entries():
-        if entry.remedy.startswith(_PERMANENT_REMEDY) and _FAILED_IN not in entry.remedy:
+        if entry.failed_version not in ("", __version__):
             catalog.quarantine.release(entry.project, entry.session_id, entry.stage)
 
 

@@ -137,7 +137,7 @@ class ClaudeSession(BlockSession):
         self._own_files: dict[str, bool] = {}
         self._tokens = AnswerTokens()
 
-    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, record: JsonObject) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
         name = type_name(record.get("type"))
         embedded = self._told_of_subagent(record) if name == "progress" else None
@@ -146,7 +146,7 @@ class ClaudeSession(BlockSession):
             name, record = type_name(embedded.get("type")), embedded
         if name in NOISE:
             return self._resolve(NOISE[name])
-        frame = self._envelope(record, start, end)
+        frame = self._envelope(record)
         if name in SPOKEN:
             return self._spoken(name, record, frame)
         if name == "queue-operation":
@@ -169,7 +169,7 @@ class ClaudeSession(BlockSession):
             report.parent_session = None
         return self._release(self._queue.end())
 
-    def _envelope(self, record: JsonObject, start: int, end: int) -> Frame:
+    def _envelope(self, record: JsonObject) -> Frame:
         """Return the fields that all blocks of a record share, and note them in the report."""
         report = self._report
         timestamp = parse_time(record.get("timestamp"))
@@ -180,8 +180,8 @@ class ClaudeSession(BlockSession):
         report.see_version(version)
         report.see_session(safe_id(record.get("sessionId")))
         return Frame(
-            byte_start=start,
-            byte_end=end,
+            byte_start=self._byte_start,
+            byte_end=self._byte_end,
             record_uuid=safe_id(record.get("uuid")),
             timestamp=timestamp,
             parent_uuid=safe_id(record.get("parentUuid")) or None,

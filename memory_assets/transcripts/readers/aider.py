@@ -82,9 +82,9 @@ class _Run(NamedTuple):
 class AiderSession(StoredSession):
     """The state of reading one run."""
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         place = f"{self._source.session_id}/{row.get('place')}"
-        frame, text = self._frame(row, start, end, place, None), text_field(row, "text")
+        frame, text = self._frame(row, place), text_field(row, "text")
         if name == "user":
             return self._typed(text, frame)
         if name in ("command", "plan"):

@@ -36,7 +36,6 @@ from memory_assets.transcripts.fields import (
     from_json,
     object_field,
     objects_in,
-    parse_time,
     render_value,
     replace_enclosed,
     rows_of,
@@ -128,22 +127,22 @@ class TaskSession(StoredSession):
         self._is_first = True
         self._open: tuple[str, Call] = ("", Call(""))
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s that a line gives."""
         if row.get("type") == "row":
-            return self._on_screen(row, start, end)
-        return super().take(row, start, end)
+            return self._on_screen(row)
+        return super().take(row)
 
     # --- the screen --------------------------------------------------------------------
 
-    def _on_screen(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def _on_screen(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s that a row of the screen gives."""
         message = object_field(row, "row")
         kind = text_field(message, "say") or text_field(message, "ask")
         key = f"{message.get('ts')}/{kind}"
         self._ids[key] += 1
         own = f"{key}/{self._ids[key]}"
-        frame = self._frame(message, start, end, own, parse_time(message.get("ts")))
+        frame = self._frame(message, own, message.get("ts"))
         if row.get(SUPERSEDED):
             return self._resolve(SUPERSEDED)
         return self._resolve(self._row(kind, message, frame))
@@ -230,10 +229,10 @@ class TaskSession(StoredSession):
 
     # --- the model's history -----------------------------------------------------------
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         own = row.get("id") or f"{row.get('ts')}/{role}/{self._report.records}"
         model = text_field(object_field(row, "modelInfo"), "id")
-        frame = self._frame(row, start, end, own, parse_time(row.get("ts")), model)
+        frame = self._frame(row, own, row.get("ts"), model)
         blocks = blocks_of(row.get("content"))
         is_summary = row.get("isSummary") is True
         if role == "user" and not is_summary:

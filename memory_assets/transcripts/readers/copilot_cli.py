@@ -74,21 +74,21 @@ class CopilotSession(Session):
         self._totals: dict[str, Tokens] = {}
         self._told = text_hash("")
 
-    def take(self, event: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, event: JsonObject) -> list[Record]:
         """Return the `Record`s that this event gives."""
         name = type_name(event.get("type"))
         data = object_field(event, "data")
         if name in _DROPPED:
             return self._resolve(_DROPPED[name])
-        frame = self._frame_of(event, data, start, end)
+        frame = self._frame_of(event, data)
         if self._met(frame.record_uuid):
             return self._resolve(REPEATED_ID)
         return self._resolve(self._by_type(name, data, frame))
 
-    def _frame_of(self, event: JsonObject, data: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, event: JsonObject, data: JsonObject) -> Frame:
         self._model = safe_name(text_field(data, "model")) or self._model
-        at, own = parse_time(event.get("timestamp")), event.get("id")
-        frame = self._frame(data, start, end, own, at, parent=event.get("parentId"))
+        at, parent = event.get("timestamp"), event.get("parentId")
+        frame = self._frame(data, event.get("id"), at, parent=parent)
         by_subagent = "agentId" in event or bool(data.get("parentToolCallId"))
         frame.is_sidechain = frame.is_sidechain or by_subagent
         frame.message_id = safe_id(data.get("messageId"))

@@ -23,7 +23,6 @@ from memory_assets.transcripts.fields import (
     IMAGE,
     object_field,
     objects_in,
-    parse_time,
     parsed,
     text_field,
     type_name,
@@ -59,11 +58,11 @@ class CrushSession(StoredSession):
     }
     blocks_are = "part"
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         if name == "file-version":
             return name
-        at, model = parse_time(row.get("created_at")), text_field(row, "model")
-        frame = self._frame(row, start, end, row.get("id"), at, model)
+        model = text_field(row, "model")
+        frame = self._frame(row, row.get("id"), row.get("created_at"), model)
         if role == "user":
             return self._from_user(_parts(row), frame)
         if role not in ("assistant", "tool"):
@@ -163,14 +162,18 @@ class CrushReader(DatabaseReader):
         self, database: Database, source: Source, facts: JsonObject
     ) -> Iterator[JsonObject]:
         """Yield a session."""
-        order = "WHERE session_id = ? ORDER BY created_at, rowid"
+
+        def in_order(table: str, names: str) -> Iterator[JsonObject]:
+            order = f"ORDER BY created_at, {database.row_number(table)}"
+            return database.select(table, names, f"WHERE session_id = ? {order}", source.member)
+
         names = "id role parts model created_at is_summary_message"
         rows = [
             {"type": "message", **row, "parts": parsed(row["parts"])}
-            for row in database.select("messages", names, order, source.member)
+            for row in in_order("messages", names)
         ]
         if database.columns("files").issuperset(("path", "version", "session_id", "created_at")):
-            files = database.select("files", "path version", order, source.member)
+            files = in_order("files", "path version")
             rows += ({"type": "file-version", **row} for row in files)
         known = {"id": facts["id"], "cwd": _project_of(source.path), "start": facts["created_at"]}
         yield from session_rows(known, {"title": facts["title"]}, rows)

@@ -81,14 +81,14 @@ _ANSWERS = ("output", "contents", "content")
 class CursorSession(StoredSession):
     """The state of reading one conversation."""
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         bubble = object_field(row, "bubble")
         timing, kind = object_field(bubble, "timingInfo"), bubble.get("type")
         known = (bubble.get("createdAt"), *map(timing.get, _SENT))
         at = next(filter(None, map(parse_time, known)), None)
         model = text_field(object_field(bubble, "modelInfo"), "modelName")
         own = bubble.get("bubbleId") or bubble.get("id")
-        frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
+        frame = self._frame(bubble, own, at, model or text_field(bubble, "modelType"))
         text = text_field(bubble, "text") or text_field(bubble, "rawText")
         if kind in _PERSON:
             text = text or _plain(bubble.get("initText"))

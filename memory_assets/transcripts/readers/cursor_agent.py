@@ -73,14 +73,14 @@ class CursorSession(BlockSession):
         super().__init__(source, report)
         self._place = 0
 
-    def take(self, line: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, line: JsonObject) -> list[Record]:
         """Return the `Record`s that this line gives."""
         role = text_field(line, "role")
         name = type_name(role or line.get("type"))
         self._place += 1
         content = object_field(line, "message").get("content")
         session = (self._source.session_id, self._source.agent_id or "")
-        frame = self._frame(line, start, end, None, None)
+        frame = self._frame(line)
         frame.record_uuid = derived_id(self._source.agent, *session, str(self._place))
         outcome: Outcome
         if role == "user":
@@ -218,8 +218,8 @@ class CursorCliSession(StoredSession):
         self._report.see_time(parse_time(self._source.mtime_ns))
         return []
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
-        content, frame = row.get("content"), self._frame(row, start, end, None, None)
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
+        content, frame = row.get("content"), self._frame(row)
         place = (self._source.session_id, text_field(row, "blob"), str(row.get("again")))
         frame.record_uuid = derived_id(self._source.agent, *place)
         if role == "system":

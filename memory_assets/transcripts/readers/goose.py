@@ -66,19 +66,18 @@ class GooseSession(StoredSession):
         super().__init__(source, report)
         self._by_person = True
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s that a line gives."""
         role = text_field(row, "role")
         if role:
-            at = parse_time(row.get("created"))
-            frame = self._frame(row, start, end, row.get("id"), at)
+            frame = self._frame(row, row.get("id"), row.get("created"))
             return self._resolve(self._said_in(role, row, frame))
         if "usage" in row and "session" not in row:
-            model, at = text_field(row, "model"), parse_time(row.get("created"))
-            frame = self._frame(row, start, end, f"usage/{row.get('id')}", at, model)
+            model = text_field(row, "model")
+            frame = self._frame(row, f"usage/{row.get('id')}", row.get("created"), model)
             return self._resolve(self._with_tokens([], frame, _tokens(row)))
         name = text_field(row, "name") or text_field(row, "description")
-        frame = self._frame(row, start, end, f"{row.get('id') or row.get('session')}/title", None)
+        frame = self._frame(row, f"{row.get('id') or row.get('session')}/title")
         if _is_header(row):
             self._by_person = text_field(row, "session_type") in ("", *_PERSONS)
             header = self._begin(

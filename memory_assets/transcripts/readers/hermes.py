@@ -16,7 +16,6 @@ from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     object_field,
     objects_in,
-    parse_time,
     parsed,
     safe_id,
     text_field,
@@ -45,10 +44,10 @@ class HermesSession(StoredSession):
     def _tokens_of_all(self, row: JsonObject) -> Tokens:
         return tokens_in(object_field(row, "usage"), _COUNTS)
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         if row.get("copied"):
             return COPIED
-        frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
+        frame = self._frame(row, str(row.get("id")), row.get("timestamp"))
         text = text_field(row, "content")
         if role == "user":
             by_program = text.startswith("[SYSTEM:")

@@ -63,11 +63,11 @@ _IDS = "ids of the program's interface to the model"
 class OpenCodeSession(StoredSession):
     """The state of reading one session."""
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         info = object_field(row, "info")
-        at, own = parse_time(object_field(info, "time").get("created")), info.get("id")
+        at, own = object_field(info, "time").get("created"), info.get("id")
         model = text_field(info, "modelID") or text_field(object_field(info, "model"), "modelID")
-        frame = self._frame(row, start, end, own, at, model, info.get("parentID"))
+        frame = self._frame(row, own, at, model, info.get("parentID"))
         self._branch = ABANDONED if row.get("reverted") else ""
         parts = objects_in(row.get("parts"))
         if role == "user":

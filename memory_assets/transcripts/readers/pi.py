@@ -105,7 +105,7 @@ class PiSession(ShapedSession):
         self._name = text_hash("")
         self._origin = BY_PROGRAM if _RUN.fullmatch(source.path.parent.name) else UNKNOWN
 
-    def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, entry: JsonObject) -> list[Record]:
         """Return the `Record`s that this entry gives."""
         name = type_name(entry.get("type"))
         message = object_field(entry, "message")
@@ -116,7 +116,7 @@ class PiSession(ShapedSession):
         elif name == "session":
             outcome = self._header(entry)
         else:
-            frame = self._frame_of(entry, message, start, end)
+            frame = self._frame_of(entry, message)
             is_abandoned = text_hash(text_field(entry, "id")) in self._abandoned
             self._branch = ABANDONED if is_abandoned else ""
             if self._met(frame.record_uuid):
@@ -147,9 +147,9 @@ class PiSession(ShapedSession):
             report.see_parent(safe_id(match.group(1) if match else origin))
         return HEADER
 
-    def _frame_of(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, entry: JsonObject, message: JsonObject) -> Frame:
         timestamp = parse_time(entry.get("timestamp")) or parse_time(message.get("timestamp"))
-        stamp = timestamp.isoformat() if timestamp is not None else str(start)
+        stamp = timestamp.isoformat() if timestamp is not None else str(self._byte_start)
         entry_id = text_field(entry, "id")
         content = entry_id or render_value(message or entry)
         uuid = derived_id("pi", stamp, text_field(message, "role"), content)
@@ -158,7 +158,7 @@ class PiSession(ShapedSession):
             if len(self._uuids) > _KNOWN_PARENTS:
                 self._uuids.popitem(last=False)
         model, parent = text_field(message, "model"), text_field(entry, "parentId")
-        frame = self._frame(message or entry, start, end, None, timestamp, model)
+        frame = self._frame(message or entry, None, timestamp, model)
         frame.record_uuid = uuid
         frame.parent_uuid = self._uuids.get(text_hash(parent))
         frame.message_id = safe_id(message.get("responseId"))

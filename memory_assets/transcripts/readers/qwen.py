@@ -20,7 +20,6 @@ from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
     object_field,
-    parse_time,
     render_value,
     safe_id,
     text_field,
@@ -103,10 +102,10 @@ class QwenSession(PartsSession):
         super().__init__(source, report)
         self._abandoned = abandoned
 
-    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, record: JsonObject) -> list[Record]:
         """Return the `Record`s that this record gives."""
         name, subtype = type_name(record.get("type")), text_field(record, "subtype")
-        frame = self._frame_of(record, start, end)
+        frame = self._frame_of(record)
         is_abandoned = text_hash(text_field(record, "uuid")) in self._abandoned
         self._branch = ABANDONED if is_abandoned else ""
         outcome: Outcome
@@ -126,7 +125,7 @@ class QwenSession(PartsSession):
             outcome = self._unknown(name)
         return self._resolve(outcome)
 
-    def _frame_of(self, record: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, record: JsonObject) -> Frame:
         self._cwd = self._version = ""
         cwd, version = text_field(record, "cwd"), text_field(record, "version")
         self._begin(session=record.get("sessionId"), cwd=cwd, version=version)
@@ -134,10 +133,8 @@ class QwenSession(PartsSession):
         message = object_field(record, "message")
         return self._frame(
             [message.get("parts"), record.get("systemPayload")],
-            start,
-            end,
             record.get("uuid"),
-            parse_time(record.get("timestamp")),
+            record.get("timestamp"),
             text_field(record, "model"),
             record.get("parentUuid"),
         )

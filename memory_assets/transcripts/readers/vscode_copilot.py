@@ -31,7 +31,6 @@ from memory_assets.transcripts.fields import (
     from_json,
     object_field,
     objects_in,
-    parse_time,
     rows_of,
     safe_id,
     text_field,
@@ -66,13 +65,12 @@ _REPEATED = "a prompt as the program sent it"
 class ChatSession(StoredSession):
     """The state of reading one session."""
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         if name != "request":
             return self._unknown(name)
         metadata = object_field(object_field(row, "result"), "metadata")
         model = text_field(metadata, "resolvedModel") or text_field(row, "modelId")
-        at = parse_time(row.get("timestamp"))
-        frame = self._frame(row, start, end, row.get("requestId"), at, model)
+        frame = self._frame(row, row.get("requestId"), row.get("timestamp"), model)
         self._branch = ABANDONED if row.get("undone") else ""
         return self._request(row, metadata, frame)
 

@@ -29,7 +29,6 @@ from memory_assets.transcripts.fields import (
     nanoseconds,
     object_field,
     objects_in,
-    parse_time,
     render_value,
     safe_id,
     text_field,
@@ -66,7 +65,7 @@ class ZedSession(StoredSession):
         "RedactedThinking": None,
     }
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         body: Any = row.get("body")
         if body == "Resume":
             return STATE
@@ -74,7 +73,7 @@ class ZedSession(StoredSession):
             return self._unknown("message")
         user = object_field(body, "User")
         own = user.get("id") or str(row.get("number"))
-        frame = self._frame(row, start, end, own, parse_time(body.get("created_at")))
+        frame = self._frame(row, own, body.get("created_at"))
         tokens = tokens_in(object_field(row, "usage"), _COUNTS)
         return self._with_tokens(self._said_in(body, user, frame), frame, tokens)
 
