@@ -35,13 +35,13 @@ _ROWS = (".parquet", ".staging")
 """How the names of files with rows end: the lake's own, and those that were being written."""
 _TRIES = 5
 _AT_ONCE = 8
-Chosen = Callable[[Manifest], tuple[Manifest, Collection[str]]]
+Choose = Callable[[Manifest], tuple[Manifest, Collection[str]]]
 """Takes a manifest; returns what is brought of it, and the tables that become so. Other tables stay
 as they are here."""
 
 
 @dataclass
-class Pulled:
+class PullReport:
     """What a pull brought of a shard: its generation, the projects that changed, files and bytes;
     `gone`: the shard is no more, and its replica was deleted; `failed`: why it is as it was here,
     or not all of it came."""
@@ -55,7 +55,7 @@ class Pulled:
     failed: str = ""
 
 
-def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[Pulled]:
+def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[PullReport]:
     """Bring all shards below an address, except this memory's own at `own_url`, to this machine,
     and delete the replicas of those that are no more; return what came of each. One that cannot be
     read does not stop the others.
@@ -64,13 +64,13 @@ def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[Pulled
         StoreError: it cannot be told which shards there are.
     """
     shards = shards_below(objects)
-    pulled: list[Pulled] = []
+    reports: list[PullReport] = []
     for shard in shards:
         if shard.url != own_url:
             try:
-                pulled.append(pull_shard(settings, shard))
+                reports.append(pull_shard(settings, shard))
             except MemoryAssetsError as error:
-                pulled.append(Pulled(shard.url, failed=str(error)))
+                reports.append(PullReport(shard.url, failed=str(error)))
     Catalog(settings.data_dir / CATALOG_FILE).close()  # a machine that has no memory of its own
     present_urls = {shard.url for shard in shards}
     for replica in replicas_of(settings.data_dir, objects.url):
@@ -80,11 +80,11 @@ def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[Pulled
             )
             if missing_reason:
                 stays = f"{missing_reason}. If it was deleted, delete {replica.directory}, too."
-                pulled.append(Pulled(replica.url, failed=stays))
+                reports.append(PullReport(replica.url, failed=stays))
                 continue
             replica.remove()
-            pulled.append(Pulled(replica.url, replica.generation, gone=True))
-    return pulled
+            reports.append(PullReport(replica.url, replica.generation, gone=True))
+    return reports
 
 
 def _missing_reason(settings: Settings, objects: Objects, own: str) -> str:
@@ -95,7 +95,7 @@ def _missing_reason(settings: Settings, objects: Objects, own: str) -> str:
     return f"{objects.url} is empty, or not mounted" if objects.is_away() else ""
 
 
-def pull_shard(settings: Settings, shard: Shard) -> Pulled:
+def pull_shard(settings: Settings, shard: Shard) -> PullReport:
     """Bring a shard to this machine as it is now: two requests if it is as it was. Its generation
     does not tell, for a shard that was deleted begins anew.
 
@@ -105,9 +105,9 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
     """
     replica = replica_at(settings.data_dir, shard.url)
     head = shard.head() or Head(0, "")
-    pulled = Pulled(shard.url, head.generation)
+    report = PullReport(shard.url, head.generation)
     if head.id == replica.head and head.id:
-        return pulled
+        return report
     directory = replica.directory
     own = replace(settings, data_dir=directory, vector_backend="none", tenant=None)
     components = Components(own)
@@ -122,7 +122,7 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
             for _ in range(_TRIES):
                 head = shard.head() or Head(0, "")
                 try:
-                    if update_replica(components, shard, replica, head, pulled) or cut_short:
+                    if update_replica(components, shard, replica, head, report) or cut_short:
                         compact_databases(components)
                 except NotFound:  # it was swept: there is a newer head
                     cut_short = True
@@ -131,8 +131,8 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
                 replica.generation = head.generation
                 replica.written_at = head.written_at
                 replica.forgotten = sorted(head.forgotten)
-                pulled.generation = head.generation
-                return pulled
+                report.generation = head.generation
+                return report
         finally:
             components.catalog.close()
             replica.note()
@@ -144,8 +144,8 @@ def update_replica(
     shard: Shard,
     replica: Replica,
     head: Head,
-    pulled: Pulled,
-    chosen: Chosen = lambda manifest: (manifest, TABLES),
+    report: PullReport,
+    choose: Choose = lambda manifest: (manifest, TABLES),
 ) -> bool:
     """Make a replica's projects those of a head; return whether anything was deleted. What is there
     counts, not what was noted alone: a pull that was killed leaves more.
@@ -167,7 +167,7 @@ def update_replica(
         if replica.manifests.get(project) == key:
             continue
         with reading(f"{project} in {shard.url}"):
-            manifest, tables = chosen(Manifest.of(shard.get(key)))
+            manifest, tables = choose(Manifest.of(shard.get(key)))
             if manifest.project != project:
                 raise StoreDamaged(f"{project} in {shard.url} is damaged: it is another project")
             stored_keys = replica.files.get(project, {})
@@ -182,12 +182,12 @@ def update_replica(
             replica.manifests[project] = ""
             replica.note()
             replica.files[project] = _fetch_files(
-                components, shard, manifest, replica.files[project], pulled, tables
+                components, shard, manifest, replica.files[project], report, tables
             )
             deleted_any |= bool(_mirror_catalogue(components, manifest, tables))
             index_keywords(components, project)
         replica.manifests[project] = key
-        pulled.projects += 1
+        report.projects += 1
     return deleted_any
 
 
@@ -202,7 +202,7 @@ def _fetch_files(
     shard: Shard,
     manifest: Manifest,
     before: Mapping[str, str],
-    pulled: Pulled,
+    report: PullReport,
     tables: Collection[str],
 ) -> dict[str, str]:
     """Make the lake's files of a project those of its manifest; return their keys. New files come
@@ -216,8 +216,8 @@ def _fetch_files(
         contents = threads.map(lambda name: shard.get(manifest_keys[name]), new)
         for name, content in zip(new, contents, strict=True):
             _write(paths[name], manifest.project, content)
-            pulled.files += 1
-            pulled.bytes += len(content)
+            report.files += 1
+            report.bytes += len(content)
         for table in map(TABLES.__getitem__, tables):
             for path in components.lake.partition_dir(table, manifest.project).glob("*"):
                 if path.suffix in _ROWS and path not in needed_paths:
