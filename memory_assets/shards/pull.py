@@ -22,6 +22,7 @@ from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.files.sqlite import compact
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import staged_file
 from memory_assets.stores.lake.partition import NAME
 from memory_assets.stores.lake.schemas import TABLES
@@ -158,7 +159,9 @@ def update_replica(
     present = {name for table in TABLES.values() for name in components.lake.projects(table)}
     present |= components.catalog.projects() | replica.manifests.keys()
     for project in sorted(present - head.projects.keys()):
-        deleted_any |= bool(_mirror_catalogue(components, Manifest(project, {}, (), ()), TABLES))
+        deleted_any |= bool(
+            _mirror_catalogue(components.catalog, Manifest(project, {}, (), ()), TABLES)
+        )
         index_keywords(components, project)
         components.lake.remove_project(project)  # last, for its lock has the project's name
         replica.manifests.pop(project, None)
@@ -184,7 +187,7 @@ def update_replica(
             replica.files[project] = _fetch_files(
                 components, shard, manifest, replica.files[project], report, tables
             )
-            deleted_any |= bool(_mirror_catalogue(components, manifest, tables))
+            deleted_any |= bool(_mirror_catalogue(components.catalog, manifest, tables))
             index_keywords(components, project)
         replica.manifests[project] = key
         report.projects += 1
@@ -208,7 +211,7 @@ def _fetch_files(
     """Make the lake's files of a project those of its manifest; return their keys. New files come
     first, then those that take another one's place, so that each session is in one at any time."""
     manifest_keys = _keys(manifest)
-    paths = {name: _path(components, manifest.project, name) for name in manifest_keys}
+    paths = {name: _path(components.lake, manifest.project, name) for name in manifest_keys}
     needed_paths = set(paths.values())
     new = [name for name, key in manifest_keys.items() if before.get(name) != key]
     new.sort(key=lambda name: paths[name].exists())
@@ -243,26 +246,24 @@ def _write(path: Path, project: str, content: bytes) -> None:
         staging.replace(path)
 
 
-def _path(components: Components, project: str, name: str) -> Path:
+def _path(lake: Lake, project: str, name: str) -> Path:
     """Return where a file of a manifest belongs; a manifest is what another machine wrote."""
     match = _FILE.fullmatch(name)
     if match is None or match["table"] not in TABLES:
         raise StoreDamaged(f"a manifest of {project} names no file of the lake: {name!r}")
-    return components.lake.partition_dir(TABLES[match["table"]], project) / match["name"]
+    return lake.partition_dir(TABLES[match["table"]], project) / match["name"]
 
 
-def _mirror_catalogue(
-    components: Components, manifest: Manifest, tables: Collection[str]
-) -> set[str]:
+def _mirror_catalogue(catalog: Catalog, manifest: Manifest, tables: Collection[str]) -> set[str]:
     """Make the catalogue's rows those of a manifest; return the sessions that went."""
     project = manifest.project
     products = [replace(Product(*values), project=project) for values in manifest.products]
     sources = list(_sources(project, manifest.sources))
     own = set(LOCAL_STAGES)
     if len(tables) < len(TABLES):
-        stored_products = components.catalog.products.of_partition(project)
+        stored_products = catalog.products.of_partition(project)
         own |= {product.stage for product in stored_products if product.stage not in tables}
-    return components.catalog.mirror(project, sources, products, own)
+    return catalog.mirror(project, sources, products, own)
 
 
 def _sources(project: str, rows: Any) -> Iterator[SourceRow]:

@@ -26,6 +26,7 @@ from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import STAGING
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.shard.replicas import Replica
@@ -185,7 +186,7 @@ def note_pulled(components: Components, replica: Replica) -> None:
     files = {
         project: {
             name: (*stamp, keys[name])
-            for name, stamp in _stamps(components, project).items()
+            for name, stamp in _stamps(components.lake, project).items()
             if name in keys
         }
         for project, keys in replica.files.items()
@@ -259,7 +260,7 @@ class _Sending:
                     keys = dict(zip(new, new_keys, strict=True))
             except FileNotFoundError:
                 continue  # a writer replaced it meanwhile
-            if stamps != _stamps(self._components, project):
+            if stamps != _stamps(self._components.lake, project):
                 continue
             files = {
                 name: (*stamp, keys.get(name) or before[name][3]) for name, stamp in stamps.items()
@@ -281,7 +282,7 @@ class _Sending:
                 if product.stage not in LOCAL_STAGES
             ]
             sources = [_portable_counts(row) for row in components.catalog.sources.rows(project)]
-            return Manifest(project, {}, products, sources), _stamps(components, project)
+            return Manifest(project, {}, products, sources), _stamps(components.lake, project)
 
     def _path(self, project: str, name: str) -> Path:
         table, _, file = name.partition("/")
@@ -304,10 +305,10 @@ class _Sending:
         return self._shard.put_blob(self._generation, content)
 
 
-def _stamps(components: Components, project: str) -> dict[str, Stamp]:
+def _stamps(lake: Lake, project: str) -> dict[str, Stamp]:
     stamps = {}
     for table in TABLES.values():
-        directory = components.lake.partition_dir(table, project)
+        directory = lake.partition_dir(table, project)
         if not directory.is_dir():
             continue
         with os.scandir(directory) as entries:
