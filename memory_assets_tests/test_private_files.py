@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import stat
 import subprocess
@@ -188,6 +187,8 @@ def test_no_core_is_dumped() -> None:
         "look = 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE))'\n"
         "subprocess.run([sys.executable, '-c', look])"
     ).stdout
+    import resource
+
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     limit = 1 if sys.platform == "linux" and hard != 0 else 0
     assert told == f"({limit}, {limit})\n"
