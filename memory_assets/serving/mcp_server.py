@@ -301,7 +301,7 @@ def call_tool(
         else:
             structured, text = _answer_reading_tool(opened, name, arguments)
     except MemoryAssetsError as error:
-        return _failed(opened.told(error))
+        return _failed(opened.told(error, "mcp"))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _failed(str(unexpected(error)))
     return types.CallToolResult(
@@ -562,7 +562,7 @@ def read_resource(opened: OpenedMemory, uri: str) -> types.ReadResourceResult:
         question = SessionRequest(uri.removeprefix(_SCHEME))
         _, text = answer_tool(opened.get(), "summarize_session", question)
     except MemoryAssetsError as error:
-        raise MCPError(types.INVALID_PARAMS, visible(opened.told(error))) from None
+        raise MCPError(types.INVALID_PARAMS, visible(opened.told(error, "mcp"))) from None
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         raise MCPError(types.INTERNAL_ERROR, visible(str(unexpected(error)))) from None
     return types.ReadResourceResult(

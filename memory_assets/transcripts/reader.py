@@ -140,7 +140,7 @@ class Reader(ABC):
                 if source.parts and session.has_met(record, repeats=content is not contents[0]):
                     records = session.repeated()
                 else:
-                    records = session.take(record, before + begins, before + ends)
+                    records = session.take_at(before + begins, before + ends, record)
                 if account is not None:
                     account.compare(record, records, dropped=report.reason, version=report.version)
                 yield from records

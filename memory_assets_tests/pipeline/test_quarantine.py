@@ -137,8 +137,8 @@ def test_what_another_version_failed_at_is_tried_again(
     memory.run(LAKE_STAGES)
     catalog = memory.components.catalog
     (held,) = catalog.quarantine.entries()
-    older = held.remedy.replace(f" (version {__version__} failed)", "")
-    catalog.quarantine.hold(replace(held, remedy=older))
+    assert held.failed_version == __version__
+    catalog.quarantine.hold(replace(held, failed_version="0.3.9"))
     assert "to redact" in repr(memory.behind())
 
 

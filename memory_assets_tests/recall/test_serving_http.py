@@ -130,6 +130,12 @@ def test_what_cannot_be_answered_is_refused_with_a_reason(
     assert error["message"] and error["code"] and "Traceback" not in response.text
 
 
+def test_errors_name_the_routes_of_this_interface(client: TestClient) -> None:
+    """Not the commands of a terminal, where there is a route."""
+    message = client.get("/sessions/nobody").json()["error"]["message"]
+    assert message == "no session nobody in memory; `GET /sessions` lists them"
+
+
 def test_nothing_can_be_changed(client: TestClient) -> None:
     """Every route is for reading."""
     for method in ("POST", "PUT", "PATCH", "DELETE"):
@@ -297,6 +303,14 @@ def test_half_open_connections_deny_nothing(
         answer = httpx.get(f"http://{address[0]}:{address[1]}/", timeout=SECONDS)
         assert answer.status_code == 200
         assert _is_closed(first)
+
+
+def test_connections_that_were_answered_deny_nothing(address: tuple[str, int]) -> None:
+    """More of them than requests may be under way at once, kept open for a next request."""
+    with ExitStack() as stack:
+        for _ in range(80):
+            connection = _half_open(address, stack, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert connection.recv(4_096).startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ def test_pages_put_together_are_the_whole(asked: Asked) -> None:
         ("timeline", {"anchor": "no such thing"}, "nothing in memory is called"),
         ("get", {"ids": ["gibberish"]}, "no session gibberish in memory"),
         ("get", {"ids": []}, "ids: "),
-        ("summarize_session", {"session": "nobody"}, 'MCP: `ask(verb="sessions")`'),
+        ("summarize_session", {"session": "nobody"}, '; `ask(verb="sessions")` lists'),
         ("cross_query", {}, "give a query"),
         ("link_session_to_commit", {"session": REPORTS, "commit": "not hex"}, "commit: "),
         ("forget", {}, "there is no tool forget"),

@@ -19,6 +19,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.products import remove_sessions
+from memory_assets.stores.catalog.schema import SCHEMA
 from memory_assets.stores.files.sqlite import compact, sqlite_errors
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
@@ -173,6 +174,19 @@ def test_a_catalogue_of_the_first_version_is_refused(tmp_path: Path) -> None:
             Catalog(path)
     with closing(sqlite3.connect(path)) as old:
         assert old.execute("PRAGMA user_version").fetchone() == (0,)
+
+
+def test_a_fault_of_a_version_that_did_not_note_itself_is_tried_again(tmp_path: Path) -> None:
+    """It may be mended since; what fails whatever the version stays held back."""
+    path = tmp_path / "catalog.db"
+    fault = "it is tried again when its file, the rules or the code change; `memory ingest --full`"
+    with closing(sqlite3.connect(path)) as old, old:
+        old.executescript(SCHEMA)
+        for session_id, remedy in (("fault", fault), ("damaged", "restore it")):
+            entry = "p", session_id, "redacted_records", "in", "why", "2026-01-01", remedy
+            old.execute("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
+    (held,) = Catalog(path).quarantine.entries()
+    assert (held.session_id, held.failed_version) == ("damaged", "")
 
 
 def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:

@@ -218,8 +218,6 @@ class AgentCalls:
     def __init__(self, settings: Settings, busy_seconds: float) -> None:
         self.engines = Engines(settings)
         self.engines.journal_seconds = busy_seconds
-        if has_journal(settings.data_dir):
-            _ = self.engines.journal
 
     def gateway(self, project: str, *others: str) -> MemoryGateway:
         """Return the gateway to what agents wrote about a project ("": about none); it also reads

@@ -76,13 +76,13 @@ class HistorySession(Session):
         self._sessions = _Sessions()
         self._begun = False
 
-    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, record: JsonObject) -> list[Record]:
         """Return the prompt of a line, if it is this session's; before the first, a title."""
         if self._sessions.of(record)[1] != self._source.session_id:
             return self._resolve("other-session")
-        return self._resolve(self._prompt(record, start, end))
+        return self._resolve(self._prompt(record))
 
-    def _prompt(self, entry: JsonObject, start: int, end: int) -> Outcome:
+    def _prompt(self, entry: JsonObject) -> Outcome:
         text = _text(entry)
         if not text:
             return EMPTY
@@ -93,9 +93,9 @@ class HistorySession(Session):
         report.see_session(safe_id(entry.get("sessionId")))
         report.see_time(moment)
         frame = Frame(
-            start,
-            end,
-            derived_id("history", self._source.session_id, str(start), text),
+            self._byte_start,
+            self._byte_end,
+            derived_id("history", self._source.session_id, str(self._byte_start), text),
             moment,
             cwd=text_field(entry, "project"),
         )
