@@ -174,6 +174,9 @@ def _pushed_lines(pushed: PushReport) -> Iterator[str]:
     if pushed.forgotten:
         sessions = counted(pushed.forgotten, "session")
         yield f"{sessions} forgotten here, too, as on another machine."
+    if pushed.withheld:
+        sessions = counted(pushed.withheld, "session")
+        yield f"{sessions} not sent: held back by a check, or not checked yet (`memory status`)."
     if not pushed.projects and not pushed.swept:
         yield f"{pushed.url}: as it was."
         return

@@ -1,16 +1,17 @@
 """Pushing: the redacted products of this memory become the next generation of its shard.
 
 What is in a shard: the files of the lake, and of the catalogue the products and the counts of
-sources. Not in it: transcripts and their paths, keys, the collections and the keyword index, which
-is made from the lake where it is searched. Only files that the shard does not have are sent; those
-of the lake are never changed but by another one that takes their place.
+sources. Not in it: transcripts and their paths, keys, sessions that a check holds back, the
+collections and the keyword index, which is made from the lake where it is searched. Only files that
+the shard does not have are sent; those of the lake are never changed but by another one that takes
+their place.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,13 +23,14 @@ from memory_assets.errors import StoreBusy, StoreMismatch
 from memory_assets.pipeline.removal.forget import EraseTraces, forget
 from memory_assets.pipeline.removal.selection import sessions_on_record
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.quarantine import names_held
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import STAGING
-from memory_assets.stores.lake.schemas import TABLES
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS
 from memory_assets.stores.shard.replicas import Replica
 from memory_assets.stores.shard.shard import Head, Manifest, Shard
 from memory_assets.stores.tombstones import FILE_NAME as TOMBSTONES
@@ -70,7 +72,8 @@ class _State:
 @dataclass
 class PushReport:
     """What a push sent: its generation, the projects that changed, files and bytes; and how many
-    objects were swept, and sessions forgotten because they were forgotten elsewhere."""
+    objects were swept, sessions forgotten because they were forgotten elsewhere, and sessions
+    withheld, because a check holds them back or did not pass yet."""
 
     url: str
     generation: int = 0
@@ -79,6 +82,7 @@ class PushReport:
     bytes: int = 0
     swept: int = 0
     forgotten: int = 0
+    withheld: int = 0
 
 
 def push(
@@ -233,6 +237,7 @@ class _Sending:
         self._components, self._shard, self._state = components, shard, state
         self._report = report
         self._generation = report.generation + 1
+        self._withheld: dict[str, int] = {}
 
     def projects(self) -> dict[str, str]:
         """Send all projects; return the key of each one's manifest."""
@@ -240,7 +245,9 @@ class _Sending:
         names = sorted({name for table in TABLES.values() for name in lake.projects(table)})
         for gone in self._state.files.keys() - set(names):
             del self._state.files[gone]
-        return {name: self._project(name) for name in names}
+        manifests = {name: self._project(name) for name in names}
+        self._report.withheld = sum(self._withheld.values())
+        return manifests
 
     def named(self) -> Iterator[str]:
         """Yield the keys of all blobs that the shard needs."""
@@ -251,7 +258,7 @@ class _Sending:
     def _project(self, project: str) -> str:
         """Send a project's new files and its manifest; return the manifest's key."""
         for _ in range(_TRIES):
-            manifest, stamps = self._read(project)
+            manifest, stamps, left_out = self._read(project)
             before = self._state.files.get(project, {})
             new = [name for name, stamp in stamps.items() if before.get(name, ())[:3] != stamp]
             try:
@@ -260,7 +267,7 @@ class _Sending:
                     keys = dict(zip(new, new_keys, strict=True))
             except FileNotFoundError:
                 continue  # a writer replaced it meanwhile
-            if stamps != _stamps(self._components.lake, project):
+            if stamps != _stamps(self._components.lake, project, left_out):
                 continue
             files = {
                 name: (*stamp, keys.get(name) or before[name][3]) for name, stamp in stamps.items()
@@ -270,19 +277,30 @@ class _Sending:
             return self._manifest(replace(manifest, files=keys_and_sizes))
         raise StoreBusy(f"{project} keeps changing; run `memory push` again when it rests")
 
-    def _read(self, project: str) -> tuple[Manifest, dict[str, Stamp]]:
-        """Return a project's manifest without its files, and their stamps, of one state."""
+    def _read(self, project: str) -> tuple[Manifest, dict[str, Stamp], set[Path]]:
+        """Return a project's manifest without its files, their stamps, of one state, and the files
+        of sessions that are withheld."""
         components = self._components
         with components.project_lock(project):
+            withheld = _withheld(components, project)
+            left_out: set[Path] = set()
             for table in TABLES.values():
-                components.lake.partition(table, project).tidy()
+                partition = components.lake.partition(table, project)
+                partition.tidy()
+                left_out |= partition.set_apart(withheld) if withheld else set()
             products = [
                 [*vars(_portable_product(product)).values()]
                 for product in components.catalog.products.of_partition(project)
-                if product.stage not in LOCAL_STAGES
+                if product.stage not in LOCAL_STAGES and product.session_id not in withheld
             ]
-            sources = [_portable_counts(row) for row in components.catalog.sources.rows(project)]
-            return Manifest(project, {}, products, sources), _stamps(components.lake, project)
+            sources = [
+                _portable_counts(row)
+                for row in components.catalog.sources.rows(project)
+                if row.session_id not in withheld
+            ]
+            self._withheld[project] = len(withheld)
+            stamps = _stamps(components.lake, project, left_out)
+            return Manifest(project, {}, products, sources), stamps, left_out
 
     def _path(self, project: str, name: str) -> Path:
         table, _, file = name.partition("/")
@@ -305,7 +323,18 @@ class _Sending:
         return self._shard.put_blob(self._generation, content)
 
 
-def _stamps(lake: Lake, project: str) -> dict[str, Stamp]:
+def _withheld(components: Components, project: str) -> set[str]:
+    """Return the sessions of a project whose records did not pass the checks that block: those that
+    a check holds back, and those that were never cut into turns, which follows the checks."""
+    products = components.catalog.products
+    redacted = components.lake.partition(REDACTED_RECORDS, project).entries().keys()
+    return (redacted - products.hashes(TURN_CHUNKS.name, project).keys()) | names_held(
+        components, project
+    )
+
+
+def _stamps(lake: Lake, project: str, left_out: Collection[Path] = ()) -> dict[str, Stamp]:
+    """Return the stamps of a project's files but those left out, by `<table>/<name>`."""
     stamps = {}
     for table in TABLES.values():
         directory = lake.partition_dir(table, project)
@@ -313,7 +342,8 @@ def _stamps(lake: Lake, project: str) -> dict[str, Stamp]:
             continue
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.name.endswith(".parquet") and not STAGING.fullmatch(entry.name):
+                is_rows = entry.name.endswith(".parquet") and not STAGING.fullmatch(entry.name)
+                if is_rows and directory / entry.name not in left_out:
                     status = entry.stat()
                     stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
                     stamps[f"{table.name}/{entry.name}"] = stamp

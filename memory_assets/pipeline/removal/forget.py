@@ -467,7 +467,11 @@ def projects_to_redact(components: Components) -> set[str]:
                 values = components.lake.read_redacted_values(table, project, session_id)
                 if any(map(cut.are_in, values)):
                     projects.add(project)
-                    if table != WORKSPACE_DOCUMENTS:  # made again as what is known counts there
+                    if table == WORKSPACE_DOCUMENTS:
+                        continue  # made again as what is known counts there
+                    if is_workspace(project):  # or of a document that is left out by its path now
+                        components.catalog.products.outdate((table.name, project, session_id))
+                    else:
                         components.catalog.products.drop(table.name, project, session_id)
                     if table == COMMIT_LINKS:
                         redact_links(components, project, session_id)
