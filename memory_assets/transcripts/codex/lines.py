@@ -26,21 +26,18 @@ import orjson
 
 from memory_assets.models import Tokens
 from memory_assets.transcripts.authorship import ClassifiedText, classify_text
-from memory_assets.transcripts.fields import (
+from memory_assets.transcripts.fields import count_field, object_field, storable, text_field
+from memory_assets.transcripts.ids import type_name
+from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
+from memory_assets.transcripts.session import STATE, Call, tokens_with_cached
+from memory_assets.transcripts.texts import (
     IMAGE,
     block_text,
     content_text,
-    count_field,
-    object_field,
     patch_paths,
     paths_in,
     render_input,
-    storable,
-    text_field,
-    type_name,
 )
-from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
-from memory_assets.transcripts.session import STATE, Call, tokens_with_cached
 from memory_assets.word_lists import word_set
 
 ENVELOPES = frozenset({"response_item", "event_msg"})
