@@ -344,5 +344,5 @@ def _json(text: str) -> Any:
 
 def answer_tokens(usage: JsonObject) -> Tokens:
     """Return the tokens of a usage object, in which those of a cache are part of the input."""
-    word_set = ("input_tokens", "output_tokens", "cached_input_tokens")
-    return tokens_with_cached(*(count_field(usage, name) for name in word_set))
+    names = ("input_tokens", "output_tokens", "cached_input_tokens")
+    return tokens_with_cached(*(count_field(usage, name) for name in names))
