@@ -16,12 +16,7 @@ from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryParam, WorkersParam
 from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS
-from memory_assets.stores.runs.names import (
-    BATCH_JOB_TAGS,
-    BATCH_OPS,
-    INGEST_BATCH,
-    is_valid_key,
-)
+from memory_assets.stores.runs.names import BATCH_JOB_TAGS, BATCH_OPS, INGEST_BATCH, is_valid_key
 
 
 class BatchConfig(dg.Config):

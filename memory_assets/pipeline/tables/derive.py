@@ -13,13 +13,7 @@ from functools import partial
 from typing import Any
 
 from memory_assets.pipeline.stage.components import Components, Enough
-from memory_assets.pipeline.stage.due import (
-    Status,
-    Work,
-    make_due,
-    note_products,
-    release_vanished,
-)
+from memory_assets.pipeline.stage.due import Status, Work, make_due, note_products, release_vanished
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timing

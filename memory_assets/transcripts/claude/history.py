@@ -21,16 +21,11 @@ from pathlib import Path
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.fields import (
-    clean_text,
-    derived_id,
-    object_field,
-    parse_time,
-    safe_id,
-    text_field,
-)
+from memory_assets.transcripts.fields import clean_text, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.lines import JsonObject, read_objects
 from memory_assets.transcripts.session import EMPTY, Frame, Outcome, Session
+from memory_assets.transcripts.times import parse_time
 
 HISTORY_FILE = "history.jsonl"
 TITLE = "Prompts only: the transcript is gone"

@@ -14,16 +14,11 @@ from datetime import datetime, timedelta
 
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.codex.lines import line_name, plain_text, unwrap
-from memory_assets.transcripts.fields import (
-    derived_id,
-    object_field,
-    parse_time,
-    safe_id,
-    safe_name,
-    text_field,
-)
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, safe_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Session
+from memory_assets.transcripts.times import parse_time
 
 PAUSE = timedelta(milliseconds=300)
 
