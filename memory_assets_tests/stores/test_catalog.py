@@ -221,6 +221,8 @@ def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
     assert catalog.known_secrets.add("s", {HASH: "github-token"}) == 1
     assert catalog.known_secrets.add("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
     assert catalog.known_secrets.rules() == {HASH: "github-token", OTHER: "npm-token"}
+    assert catalog.known_secrets.hashes() == {HASH, OTHER}
+    assert catalog.known_secrets.hashes("npm-token") == {OTHER}
     first, second = catalog.known_secrets.since(0)
     assert first.number < second.number
     assert catalog.known_secrets.since(first.number) == [second]

@@ -107,7 +107,7 @@ class Components(Engines):
     def redactor_of(self, session_id: str) -> Redactor | SessionRedactor:
         """Return the redactor for text composed from a session, or from elsewhere, such as Git; it
         also removes texts that `memory forget` cut."""
-        cut = self.catalog.known_secrets.of(FORGOTTEN_TEXT)
+        cut = self.catalog.known_secrets.hashes(FORGOTTEN_TEXT)
         return self.redactor.session(session_id, cut) if cut else self.redactor
 
     @property
