@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.schema import SCHEMA
 from memory_assets.stores.files.sqlite import compact, sqlite_errors
+from memory_assets.stores.stores import Stores, opened_once
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
@@ -337,3 +339,29 @@ def test_a_log_that_a_reader_holds_is_not_called_cut(database: Path) -> None:
         remove_sessions(database, [("p", UUID)], [])
         with pytest.raises(StoreBusy, match="completes the forgetting"):
             compact(database, seconds=0.2)
+
+
+def test_one_memory_does_not_wait_for_another_to_open(tmp_path: Path) -> None:
+    """As where a server has several, of which one is busy."""
+    opens, may_open = Event(), Event()
+
+    class Waiting(Stores):
+        @opened_once
+        def catalog(self) -> Catalog:
+            opens.set()
+            assert may_open.wait(60)
+            return Catalog(self.data_dir / "catalog.db")
+
+    given: dict[str, Any] = {"vector_backend": "none", "vectors_url": None, "vectors_key": None}
+    one, other = (
+        Waiting(tmp_path / name, **given, chroma_idle_seconds=1.0) for name in ("one", "other")
+    )
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(lambda: one.catalog)
+        assert opens.wait(60)
+        opens.clear()
+        second = threads.submit(lambda: other.catalog)
+        both_open = opens.wait(5)
+        may_open.set()
+        assert both_open
+    assert first.result().path != second.result().path
