@@ -26,7 +26,7 @@ from memory_assets.errors import (
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
 from memory_assets.stores.workspaces import is_workspace
 
@@ -82,8 +82,6 @@ def remedy_for(error: Exception) -> str:
     return "the next run tries it again" if may_pass(error) else _PERMANENT_REMEDY
 
 
-STAGE = "checks"
-"""The stage of the entries in quarantine."""
 _SCANNER = "kingfisher-secret-scanner"
 _REMEDY = (
     "if the lines hold no secret, list the rule in MEMORY_SCANNER_IGNORED_RULES; if they do, "
@@ -101,7 +99,7 @@ def hold_sessions(
     for session_id, reason in sorted(reasons.items()):
         state = _state(components, records.get(session_id, ("", ""))[1])
         catalog.quarantine.hold(
-            Quarantined(project, session_id, STAGE, state, reason, remedy=_REMEDY)
+            Quarantined(project, session_id, HELD_BY_CHECK, state, reason, remedy=_REMEDY)
         )
     if table in (REDACTED_RECORDS, REDACTION_AUDIT):
         return
@@ -115,23 +113,24 @@ def held_sessions(
 ) -> frozenset[str]:
     """Return the sessions of a project that a check holds back in their present state; `records`
     are the output hashes of their products of redacted_records."""
+    held = components.catalog.quarantine.inputs(project, HELD_BY_CHECK)
     return frozenset(
         session_id
-        for session_id, state in components.catalog.quarantine.inputs(project, STAGE).items()
+        for session_id, state in held.items()
         if state == _state(components, records.get(session_id, ""))
     )
 
 
 def names_held(components: Components, project: str) -> frozenset[str]:
     """Return the sessions of a project that a check held back, changed since or not."""
-    return frozenset(components.catalog.quarantine.inputs(project, STAGE))
+    return frozenset(components.catalog.quarantine.inputs(project, HELD_BY_CHECK))
 
 
 def release_changed(components: Components, project: str, records: Mapping[str, str]) -> None:
     """Release the sessions whose state is another one now; their checks run again."""
     changed = names_held(components, project) - held_sessions(components, project, records)
     for session_id in sorted(changed):
-        components.catalog.quarantine.release(project, session_id, STAGE)
+        components.catalog.quarantine.release(project, session_id, HELD_BY_CHECK)
 
 
 def _state(components: Components, output_hash: str) -> str:

@@ -167,6 +167,11 @@ class Product:
     run_id: str = ""
 
 
+HELD_BY_CHECK = "checks"
+"""The stage of a session that a check holds back: its records are stored, nothing is made of them,
+and they leave this memory neither as answers to searches nor for other stores."""
+
+
 @dataclass(frozen=True)
 class Quarantined:
     """A session that is held back at a stage: reason and remedy, which never quote text. It is
