@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import shutil
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,21 @@ def test_a_session_whose_records_and_transcript_are_gone_is_held_back(wordy: Sam
     assert wordy.components.catalog.quarantine.entries(wordy.harbor) == []
     assert wordy.lake_state() == before
     assert wordy.behind() == []
+
+
+def test_lost_records_are_known_whatever_the_reason_says(wordy: SampleMemory) -> None:
+    """Of a session whose transcript is gone as well: it is released when they are back."""
+    wordy.path(wordy.flaky).unlink()
+    wordy.run()
+    lake, quarantine = wordy.data_dir / "lake", wordy.components.catalog.quarantine
+    lake.rename(wordy.root / "backup")
+    assert wordy.behind()
+    (held,) = quarantine.entries(wordy.harbor)
+    quarantine.hold(replace(held, reason="in other words"))
+    assert without_records(wordy.components, wordy.harbor) == [wordy.flaky]
+    shutil.copytree(wordy.root / "backup", lake, dirs_exist_ok=True)
+    forget_lost_rows(wordy.components, {wordy.harbor})
+    assert quarantine.entries(wordy.harbor) == []
 
 
 def _file_for_each_session(memory: SampleMemory) -> int:

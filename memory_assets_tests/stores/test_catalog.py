@@ -191,6 +191,19 @@ def test_a_fault_of_a_version_that_did_not_note_itself_is_tried_again(tmp_path: 
     assert (held.session_id, held.failed_version) == ("damaged", "")
 
 
+def test_a_version_that_noted_lost_records_by_the_reason_is_understood(tmp_path: Path) -> None:
+    """Its sessions without records are known as such."""
+    path = tmp_path / "catalog.db"
+    gone = "its records are gone from the lake, and its transcript is deleted or was cut down; more"
+    with closing(sqlite3.connect(path)) as old, old:
+        old.executescript(SCHEMA)
+        for session_id, reason in (("gone", gone), ("other", "its records are damaged")):
+            entry = "p", session_id, "redacted_records", "in", reason, "2026-01-01", "restore it"
+            old.execute("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
+    entries = Catalog(path).quarantine.entries()
+    assert [entry.session_id for entry in entries if entry.records_lost] == ["gone"]
+
+
 def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:
     """It would be misread; the error says what to do."""
     path = tmp_path / "catalog.db"

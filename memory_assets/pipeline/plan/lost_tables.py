@@ -40,8 +40,9 @@ def forget_lost_rows(
     removed since the last call, or all if `thoroughly`, are tidied and their footers read."""
     catalog, lake = components.catalog, components.lake
     for entry in catalog.quarantine.entries():
-        if entry.reason == _GONE and lake.file(REDACTED_RECORDS, entry.project, entry.session_id):
-            catalog.quarantine.release(entry.project, entry.session_id, entry.stage)
+        key = entry.project, entry.session_id
+        if entry.records_lost and lake.file(REDACTED_RECORDS, *key):
+            catalog.quarantine.release(*key, entry.stage)
     noted = {} if thoroughly else catalog.products.lake_states()
     changed: dict[str, dict[Table, int]] = {}
     for table in TABLES.values():
@@ -98,7 +99,7 @@ def _compare_products(components: Components, project: str, tables: Mapping[Tabl
 def without_records(components: Components, project: str) -> list[str]:
     """Return the sessions of a project that are held back because their records are gone."""
     entries = components.catalog.quarantine.entries(project)
-    return [entry.session_id for entry in entries if entry.reason == _GONE]
+    return [entry.session_id for entry in entries if entry.records_lost]
 
 
 def _forget_products(components: Components, project: str, lost: Mapping[Table, Set[str]]) -> None:
@@ -138,5 +139,6 @@ def _hold_back(components: Components, project: str, unreadable: Mapping[str, st
         key = (name, stage, unreadable[name])
         if key not in held:
             catalog.products.drop(REDACTION_AUDIT.name, project, name)
-            catalog.quarantine.hold(Quarantined(project, *key, _GONE, remedy=_REMEDY))
+            lost = Quarantined(project, *key, _GONE, remedy=_REMEDY, records_lost=True)
+            catalog.quarantine.hold(lost)
     return gone
