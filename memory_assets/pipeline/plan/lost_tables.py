@@ -9,13 +9,13 @@ quarantined with this reason: their indexed rows stay, and can still be found.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from contextlib import ExitStack
 
-from memory_assets.errors import StoreError
+from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.schema import Quarantined
-from memory_assets.stores.files.shared import is_locked
 from memory_assets.stores.lake.own_files import move_own_files
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -57,9 +57,12 @@ def forget_lost_rows(
             ):
                 changed.setdefault(project, {})[table] = state
     for project, tables in sorted(changed.items()):
-        if not is_locked(lake.lock_path(project)):  # else its writer will note the new rows
-            with components.project_lock(project):
-                _compare_products(components, project, tables)
+        with ExitStack() as locks:
+            try:
+                locks.enter_context(components.project_lock(project, 0.0))
+            except StoreBusy:  # its writer will note the new rows
+                continue
+            _compare_products(components, project, tables)
 
 
 def _compare_products(components: Components, project: str, tables: Mapping[Table, int]) -> None:
