@@ -21,7 +21,7 @@ from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.schema import SCHEMA
-from memory_assets.stores.files.sqlite import compact, sqlite_errors
+from memory_assets.stores.files.sqlite import compact, sqlite_errors, transaction
 from memory_assets.stores.stores import Stores, opened_once
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
@@ -352,6 +352,25 @@ def test_a_log_that_a_reader_holds_is_not_called_cut(database: Path) -> None:
         remove_sessions(database, [("p", UUID)], [])
         with pytest.raises(StoreBusy, match="completes the forgetting"):
             compact(database, seconds=0.2)
+
+
+def test_a_commit_that_fails_undoes_nothing_of_another_process(tmp_path: Path) -> None:
+    """What that writes while the failed one is replaced in the log stays."""
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+
+        class Failing(sqlite3.Connection):
+            def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+                if sql == "COMMIT":
+                    raise sqlite3.OperationalError("disk I/O error")
+                if "= " in sql:
+                    other.execute("PRAGMA user_version = 7")
+                return super().execute(sql, *given)
+
+        connection = sqlite3.connect(tmp_path / "a.db", isolation_level=None, factory=Failing)
+        with closing(connection) as failing, pytest.raises(sqlite3.Error), transaction(failing):
+            failing.execute("CREATE TABLE a (b)")
+        assert other.execute("PRAGMA user_version").fetchone() == (7,)
 
 
 def test_one_memory_does_not_wait_for_another_to_open(tmp_path: Path) -> None:
