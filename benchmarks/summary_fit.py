@@ -129,7 +129,7 @@ def labelled(memory: Path) -> list[Labelled]:
         }
         gone = withdrawn_turns(session) | repeated_prompt_turns(session)
         usable = frozenset(
-            at for at, one in enumerate(said) if session.turns[one.turn].id not in gone
+            at for at, one in enumerate(said) if session.turns[one.turn_number].id not in gone
         )
         its = list(clues.clues(session, said))
         bags = [vocabulary_of(one.text) for one in said]

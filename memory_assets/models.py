@@ -129,6 +129,10 @@ class Record:
     content: Any = field(default=None, repr=False, compare=False)
 
 
+PLAIN_TEXTS = ("subtype", "model", "agent_version")
+"""Fields of a redacted record that are plain strings, though they come from its text."""
+
+
 @dataclass(frozen=True, slots=True)
 class RedactedRecord:
     """A row of `redacted_records`: a `Record` whose every free string was redacted."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -86,6 +86,13 @@ class AgentMemory:
         if self._opened is None:
             self._opened = AgentCalls(self._settings, self._busy_seconds)
         return self._opened
+
+    @cached_property
+    def _memory(self) -> Memory:
+        """What searches for a context: its model and index are loaded once."""
+        from memory_assets.recall import Memory
+
+        return Memory(self._settings)
 
     def _project(self, text: str | None) -> str:
         if not text:
@@ -261,17 +268,15 @@ class AgentMemory:
     def _answering_turns(self, projects: Sequence[str], latest: str) -> list[str]:
         """Return lines with the turns of projects' sessions that probably answer a message; none if
         nothing can be searched."""
-        from memory_assets.recall import Memory
         from memory_assets.recall.names import shortest_id
         from memory_assets.recall.search.excerpts import excerpt
         from memory_assets.requests.search import SearchRequest
 
         try:
-            memory = Memory(self._settings)
             candidates = [
                 hit
                 for project in projects
-                for hit in memory.search(
+                for hit in self._memory.search(
                     SearchRequest.from_values(
                         "mcp", {"query": latest, "project": project, "n": _ANSWERING_TURNS}
                     )
@@ -283,7 +288,7 @@ class AgentMemory:
             return []
         lines = []
         for hit in hits:
-            short = shortest_id(memory, hit.turn_id, str(hit.metadata["session_id"]))
+            short = shortest_id(self._memory, hit.turn_id, str(hit.metadata["session_id"]))
             day = str(hit.metadata.get("timestamp") or "")[:10]
             text = excerpt(str(hit.text), latest, _EXCERPT, hit.prompt_length)
             lines.append(f"- {day} {text} [{short}]")

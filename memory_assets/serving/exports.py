@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from io import StringIO
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
@@ -130,17 +131,25 @@ def session_title(conversation: Conversation) -> str:
 _ELEMENT = re.compile(r"<(?=[A-Za-z/!?])")
 _IMAGE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"\](?=[(\[:])")
+_BRACKET = "&#93;"
+"""In place of a link's bracket: a backslash would be undone by one that stands before it."""
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_SCHEME = re.compile(r"(?i)(?!https?:|mailto:)[a-z][a-z0-9+.-]*:|//")
+_SCHEME = re.compile(r"(?i)(?!https?:|mailto:)[^/?#]*:|(?:/|%5C){2}")
+_DEFINITION = re.compile(r"(?m)^ *\[[^\]]{1,999}\]:")
+"""Of a footnote, of which indented lines are no code, or of where a link leads."""
+_TASK = re.compile(r"\[[ \txX]\]\s+")
+_ADDRESS = re.compile(r"(?i)(?:www\.|://)[^\s<]+")
 _CODE = ("fence", "code_block")
 
 
 @cache
-def _parser() -> MarkdownIt:
-    """A parser as forgiving as any: all links count, whatever they lead to."""
-    parser = MarkdownIt("commonmark", {"html": True})
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    return parser
+def _parsers() -> tuple[MarkdownIt, MarkdownIt]:
+    """Parsers as forgiving as any: all links count, whatever they lead to. The second one knows
+    tables, whose cells end amid code, as most programs do."""
+    parsers = tuple(MarkdownIt("commonmark", {"html": True}) for _ in range(2))
+    for parser in parsers:
+        parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    return parsers[0], parsers[1].enable("table")
 
 
 def inert_markdown(text: str) -> str:
@@ -150,12 +159,12 @@ def inert_markdown(text: str) -> str:
     The result is inert between any other texts, if it begins in their first column: it leaves no
     block of code open, and defines no links for them.
     """
-    return _close_code_block(_without_active_markup("\n".join(text.splitlines())))
+    return _close_code_block(_without_active_markup("\n".join(visible(text).splitlines())))
 
 
 def _close_code_block(text: str) -> str:
     """Return a text with the end of a block of code that it leaves open."""
-    last = _parser().parse(f"{text}\n\n.")[-1]
+    last = _parsers()[0].parse(f"{text}\n\n.")[-1]
     return f"{text}\n{last.markup}" if last.type == "fence" else text
 
 
@@ -191,12 +200,12 @@ def _escaped(text: str, *, spare_code: bool) -> str:
 def _escape_prose(text: str) -> str:
     text = _ELEMENT.sub("&lt;", text)
     text = _IMAGE.sub(r"!\\", text)
-    return _LINK.sub(r"\\]", text) if _has_active_markup(text) else text
+    return _LINK.sub(_BRACKET, text) if _has_active_markup(text) else text
 
 
 def _code_lines(text: str) -> Iterator[tuple[int, int]]:
     """Yield first line and end (exclusive) of each block of code."""
-    for token in _parser().parse(text):
+    for token in _parsers()[0].parse(text):
         if token.type in _CODE and token.map and not token.level:
             yield token.map[0], token.map[1]
 
@@ -204,14 +213,25 @@ def _code_lines(text: str) -> Iterator[tuple[int, int]]:
 def _has_active_markup(text: str) -> bool:
     """Return True if the text, as Markdown, has an element of HTML, an image, or a link to anything
     but a web address, a mail address or a part of its own; or defines where links lead, which texts
-    elsewhere in the copy may use."""
-    defined: dict[str, Any] = {}
-    tokens = _parser().parse(text, defined)
-    return bool(defined.get("references")) or any(map(_is_active, tokens))
+    elsewhere in the copy may use, or a footnote."""
+    for reading, parser in product({text, _as_github_reads(text)}, _parsers()):
+        defined: dict[str, Any] = {}
+        tokens = parser.parse(reading, defined)
+        if defined.get("references") or any(map(_is_active, tokens)):
+            return True
+    return False
+
+
+def _as_github_reads(text: str) -> str:
+    """Return Markdown without the boxes of tasks, behind which a paragraph begins, and without the
+    marks in bare addresses, which are part of the address there."""
+    return _ADDRESS.sub(lambda found: re.sub(r"[`\\]", "/", found[0]), _TASK.sub("", text))
 
 
 def _is_active(token: Token) -> bool:
     if token.type in ("html_block", "html_inline", "image"):
+        return True
+    if token.type == "inline" and _DEFINITION.search(token.content):
         return True
     address = str(token.attrGet("href") or "") if token.type == "link_open" else ""
     return _SCHEME.match(address) is not None or any(map(_is_active, token.children or ()))
@@ -225,8 +245,8 @@ def markdown_lines(
     if only is None:
         yield f"# {_line(title)}\n"
         project = project_name(conversation.summary or {"project": conversation.project})
-        about = f"{_line(project)}, session {conversation.session_id}"
-        yield f"{conversation.agent}, project {about}\n"
+        about = f"{conversation.agent}, project {project}, session {conversation.session_id}"
+        yield f"{_line(about)}\n"
     for turn in conversation.turns:
         if only in (None, turn.index):
             yield f"## Turn {turn.index}, {clock(turn.time)}\n"
@@ -238,8 +258,10 @@ def markdown_lines(
 
 
 def _line(text: str) -> str:
-    """Return a text in one line, as an item of a list or a heading has it."""
-    return _without_active_markup(" ".join(text.split()))
+    """Return a text in one line, as an item of a list or a heading has it: what begins a block of
+    code in an item is text in a heading."""
+    line = " ".join(visible(text).split())
+    return _without_active_markup(_without_active_markup(f"# {line}").removeprefix("# "))
 
 
 def _entries_markdown(entries: Iterable[Entry]) -> Iterator[str]:

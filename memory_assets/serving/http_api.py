@@ -123,7 +123,7 @@ def build_app(
     memory = opened or OpenedMemory(settings)
     turns = Semaphore(AT_ONCE)
     agents = AgentMemory(settings)
-    fixed: Mapping[str, Callable[[], dict[str, Any]]] = {
+    constants: Mapping[str, Callable[[], dict[str, Any]]] = {
         "/healthz": lambda: {"status": "ok"},
         "/openapi.json": partial(openapi_document, writes=bool(token)),
     }
@@ -132,7 +132,7 @@ def build_app(
             path: _question_handler(request, memory, turns)
             for path, (_, request) in _QUESTIONS.items()
         },
-        **{path: _constant(value) for path, value in fixed.items()},
+        **{path: _constant(value) for path, value in constants.items()},
     }
     app = Starlette(
         routes=[
@@ -258,10 +258,10 @@ def _error(status: int, code: str, message: str) -> Response:
 
 
 def _constant(value: Callable[[], dict[str, Any]]) -> _Handler:
-    async def answered(_: Request) -> Response:
+    async def handle(_: Request) -> Response:
         return _json(value())
 
-    return answered
+    return handle
 
 
 async def _http_error(_: Request, error: Exception) -> Response:

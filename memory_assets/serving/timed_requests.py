@@ -69,8 +69,8 @@ class TimedRequests(H11Protocol):
             for number, connection in enumerate(self.connections)
             if isinstance(connection, TimedRequests) and connection._deadline is not None
         ]
-        if len(arriving) > MOST_ARRIVING:
-            min(arriving)[-1]._give_up()
+        for *_, connection in sorted(arriving)[:-MOST_ARRIVING]:
+            connection._give_up()
 
     def data_received(self, data: bytes) -> None:
         """Handle the data; wait on for what is still missing of the request."""
@@ -79,6 +79,13 @@ class TimedRequests(H11Protocol):
             self._wait()
         else:
             self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request: a connection between two counts as one that has not arrived,
+        or clients that send nothing more would keep everybody else out."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.IDLE:
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""

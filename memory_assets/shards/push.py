@@ -28,6 +28,7 @@ from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import STAGING
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS
 from memory_assets.stores.shard.replicas import Replica
@@ -69,7 +70,7 @@ class _State:
 
 
 @dataclass
-class Pushed:
+class PushReport:
     """What a push sent: its generation, the projects that changed, files and bytes; and how many
     objects were swept, sessions forgotten because they were forgotten elsewhere, and sessions
     withheld, because a check holds them back or did not pass yet."""
@@ -92,7 +93,7 @@ def push(
     replace_other: bool = False,
     forgotten: frozenset[str] = frozenset(),
     made_of: str = "",
-) -> Pushed:
+) -> PushReport:
     """Make the shard hold what this memory holds, and return what was sent. Sessions that the
     shard's head, or `forgotten`, has as forgotten are forgotten here first. `made_of` says in the
     head what a derived shard was made of.
@@ -108,26 +109,26 @@ def push(
     with locked(path.with_suffix(".lock"), wait, "another process pushes this memory"):
         head = shard.head()
         state = _state_of(path, shard, head, replace_other=replace_other)
-        pushed = Pushed(shard.url, head.generation if head else 0)
+        report = PushReport(shard.url, head.generation if head else 0)
         forgotten_names = forgotten | (head.forgotten if head else frozenset())
-        pushed.forgotten = forget_travelling(components, forgotten_names, erase_traces)
+        report.forgotten = forget_travelling(components, forgotten_names, erase_traces)
         own = Tombstones(components.data_dir / TOMBSTONES, components.install_key)
-        sending = _Sending(components, shard, state, pushed)
+        sending = _Sending(components, shard, state, report)
         manifests = sending.projects()
         forgotten_names |= own.travelling()
         content = (manifests, forgotten_names, made_of)
         if head is None or content != (dict(head.projects), head.forgotten, head.made_of):
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            new = Head(pushed.generation + 1, now, *content)
+            new = Head(report.generation + 1, now, *content)
             head = _swap_head(shard, new, state, path)
-            pushed.generation = head.generation
+            report.generation = head.generation
         if state.swept != head.generation:
-            pushed.swept = shard.sweep(head, sending.named())
+            report.swept = shard.sweep(head, sending.named())
             state.swept = head.generation
         state.head = head.id
         state.pending = ""
         replace_text(path, json.dumps(asdict(state)))
-    return pushed
+    return report
 
 
 def _swap_head(shard: Shard, head: Head, state: _State, path: Path) -> Head:
@@ -146,20 +147,20 @@ def _swap_head(shard: Shard, head: Head, state: _State, path: Path) -> Head:
 
 def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: bool) -> _State:
     """Return what is known of the shard, nothing if its head is not one that this memory wrote."""
-    state, noted = _State(shard.url), _read_state(path, shard.url)
-    if head is None and noted.head and not replace_other:
+    state, stored = _State(shard.url), _read_state(path, shard.url)
+    if head is None and stored.head and not replace_other:
         raise StoreMismatch(
             f"the shard that this memory wrote is not at {shard.url} any more, or its share is not "
             "mounted. `memory push --replace` starts it anew."
         )
     if head is None:
         return state
-    if head.id in (noted.head, noted.pending):
-        noted.files = {
+    if head.id in (stored.head, stored.pending):
+        stored.files = {
             project: {name: (*file,) for name, file in files.items()}
-            for project, files in noted.files.items()
+            for project, files in stored.files.items()
         }
-        return noted
+        return stored
     if not replace_other:
         raise StoreMismatch(
             f"{shard.url} was written by another memory, or by a later state of this one. Set "
@@ -172,10 +173,10 @@ def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: boo
 def _read_state(path: Path, url: str) -> _State:
     """Return what was noted of the shard at an address; nothing if it was of another one."""
     try:
-        noted = _State(**json.loads(path.read_text("utf-8")))
+        stored = _State(**json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return _State(url)
-    return noted if noted.url == url else _State(url)
+    return stored if stored.url == url else _State(url)
 
 
 def was_pushed(data_dir: Path, url: str) -> bool:
@@ -189,7 +190,7 @@ def note_pulled(components: Components, replica: Replica) -> None:
     files = {
         project: {
             name: (*stamp, keys[name])
-            for name, stamp in _stamps(components, project).items()
+            for name, stamp in _stamps(components.lake, project).items()
             if name in keys
         }
         for project, keys in replica.files.items()
@@ -230,10 +231,12 @@ def forget_travelling(
 class _Sending:
     """Sends what a shard lacks of a memory's projects, and keeps the state up to date."""
 
-    def __init__(self, components: Components, shard: Shard, state: _State, pushed: Pushed) -> None:
+    def __init__(
+        self, components: Components, shard: Shard, state: _State, report: PushReport
+    ) -> None:
         self._components, self._shard, self._state = components, shard, state
-        self._pushed = pushed
-        self._generation = pushed.generation + 1
+        self._report = report
+        self._generation = report.generation + 1
         self._withheld: dict[str, int] = {}
 
     def projects(self) -> dict[str, str]:
@@ -243,7 +246,7 @@ class _Sending:
         for gone in self._state.files.keys() - set(names):
             del self._state.files[gone]
         manifests = {name: self._project(name) for name in names}
-        self._pushed.withheld = sum(self._withheld.values())
+        self._report.withheld = sum(self._withheld.values())
         return manifests
 
     def named(self) -> Iterator[str]:
@@ -256,22 +259,22 @@ class _Sending:
         """Send a project's new files and its manifest; return the manifest's key."""
         for _ in range(_TRIES):
             manifest, stamps, left_out = self._read(project)
-            known = self._state.files.get(project, {})
-            new = [name for name, stamp in stamps.items() if known.get(name, ())[:3] != stamp]
+            before = self._state.files.get(project, {})
+            new = [name for name, stamp in stamps.items() if before.get(name, ())[:3] != stamp]
             try:
                 with ThreadPoolExecutor(_AT_ONCE) as threads:
-                    sent = threads.map(lambda name: self._send(self._path(project, name)), new)
-                    keys = dict(zip(new, sent, strict=True))
+                    new_keys = threads.map(lambda name: self._send(self._path(project, name)), new)
+                    keys = dict(zip(new, new_keys, strict=True))
             except FileNotFoundError:
                 continue  # a writer replaced it meanwhile
-            if stamps != _stamps(self._components, project, left_out):
+            if stamps != _stamps(self._components.lake, project, left_out):
                 continue
             files = {
-                name: (*stamp, keys.get(name) or known[name][3]) for name, stamp in stamps.items()
+                name: (*stamp, keys.get(name) or before[name][3]) for name, stamp in stamps.items()
             }
             self._state.files[project] = files
-            placed = {name: (key, size) for name, (_, _, size, key) in files.items()}
-            return self._manifest(replace(manifest, files=placed))
+            keys_and_sizes = {name: (key, size) for name, (_, _, size, key) in files.items()}
+            return self._manifest(replace(manifest, files=keys_and_sizes))
         raise StoreBusy(f"{project} keeps changing; run `memory push` again when it rests")
 
     def _read(self, project: str) -> tuple[Manifest, dict[str, Stamp], set[Path]]:
@@ -296,7 +299,7 @@ class _Sending:
                 if row.session_id not in withheld
             ]
             self._withheld[project] = len(withheld)
-            stamps = _stamps(components, project, left_out)
+            stamps = _stamps(components.lake, project, left_out)
             return Manifest(project, {}, products, sources), stamps, left_out
 
     def _path(self, project: str, name: str) -> Path:
@@ -305,8 +308,8 @@ class _Sending:
 
     def _send(self, path: Path) -> str:
         content = path.read_bytes()
-        self._pushed.files += 1
-        self._pushed.bytes += len(content)
+        self._report.files += 1
+        self._report.bytes += len(content)
         return self._shard.put_blob(self._generation, content)
 
     def _manifest(self, manifest: Manifest) -> str:
@@ -315,8 +318,8 @@ class _Sending:
         key = self._state.manifests.get(manifest.project, "")
         if key.rpartition("/")[2] == sha256(content).hexdigest():
             return key
-        self._pushed.projects += 1
-        self._pushed.bytes += len(content)
+        self._report.projects += 1
+        self._report.bytes += len(content)
         return self._shard.put_blob(self._generation, content)
 
 
@@ -330,13 +333,11 @@ def _withheld(components: Components, project: str) -> set[str]:
     )
 
 
-def _stamps(
-    components: Components, project: str, left_out: Collection[Path] = ()
-) -> dict[str, Stamp]:
+def _stamps(lake: Lake, project: str, left_out: Collection[Path] = ()) -> dict[str, Stamp]:
     """Return the stamps of a project's files but those left out, by `<table>/<name>`."""
     stamps = {}
     for table in TABLES.values():
-        directory = components.lake.partition_dir(table, project)
+        directory = lake.partition_dir(table, project)
         if not directory.is_dir():
             continue
         with os.scandir(directory) as entries:

@@ -48,7 +48,7 @@ class ExtractiveSummarizer:
         sentences = [
             sentence
             for sentence in agent_sentences(session.turns)
-            if session.turns[sentence.turn].id not in withdrawn
+            if session.turns[sentence.turn_number].id not in withdrawn
         ]
         files = touched_files(session)
         commits = commit_lines(session)

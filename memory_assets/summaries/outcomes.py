@@ -203,8 +203,8 @@ def next_steps(session: SessionTurns, sentences: list[AgentSentence]) -> Redacte
 
 def _last_sentences(sentences: list[AgentSentence]) -> list[AgentSentence]:
     """Return the sentences since the last turn in which the agent wrote."""
-    from_turn = next((sentence.turn for sentence in reversed(sentences) if sentence.last), 0)
-    return [sentence for sentence in sentences if sentence.turn >= from_turn]
+    from_turn = next((sentence.turn_number for sentence in reversed(sentences) if sentence.last), 0)
+    return [sentence for sentence in sentences if sentence.turn_number >= from_turn]
 
 
 def _question_at_the_end(sentences: list[AgentSentence]) -> AgentSentence | None:

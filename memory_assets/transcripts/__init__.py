@@ -6,14 +6,7 @@ logs, and no error or report contains text of a transcript.
 """
 
 from memory_assets.transcripts.account import Account, Balance
-from memory_assets.transcripts.base import (
-    Known,
-    Note,
-    ReadReport,
-    Source,
-    Unlisted,
-    ignore,
-)
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, Unlisted, ignore
 from memory_assets.transcripts.claude.history import HISTORY_FILE
 from memory_assets.transcripts.content import (
     COMPRESSED,

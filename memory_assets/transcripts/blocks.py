@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from memory_assets.models import Kind, Record
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.fields import (
     block_text,
     content_text,
@@ -126,7 +126,7 @@ class BlockSession(ShapedSession):
             else:
                 self._report.see_unknown(f"user/{kind}")
         text = "\n".join(text for text in texts if text)
-        return records + (self._text_record(frame, classify_text(text, origin)) if text else [])
+        return records + self._user_text(frame, text, origin)
 
     def _from_assistant(self, content: Any, frame: Frame) -> list[Record]:
         """Return the records of what an agent said, thought and called."""

@@ -12,6 +12,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from memory_assets.models import Kind, Record, Role, Tokens
+from memory_assets.transcripts.authorship import (
+    UNKNOWN,
+    UNKNOWN_TAG,
+    ClassifiedText,
+    Origin,
+    classify_text,
+)
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import (
     count_field,
@@ -31,8 +38,6 @@ MAX_OPEN_CALLS = 2_000
 EMPTY = "empty"
 UNKNOWN_TYPE = "unknown-type"
 REPEATED_ID = "duplicate-uuid"
-UNKNOWN_TAG = "unknown-tag"
-"""Subtype of a text that a tag holds which no reader knows."""
 SIDE_QUESTION = "side-question"
 """Subtype of a prompt that a human sent to a subagent; all others there are an agent's."""
 HEADER = "session-header"
@@ -79,14 +84,6 @@ class Frame:
     message_id: str = ""
     content: Any = None
     """The object, or the part of it, that has the texts; see `fields.content_bytes`."""
-
-
-class ClassifiedText(NamedTuple):
-    """A text with its kind and subtype."""
-
-    kind: Kind
-    subtype: str
-    text: str
 
 
 class HeldText(NamedTuple):
@@ -238,9 +235,10 @@ class Session(ABC):
             content=row,
         )
 
-    def _unknown(self, name: str) -> str:
-        """Count a type that the reader does not know; return the reason that it gives no record."""
-        self._report.see_unknown(name)
+    def _unknown(self, name: str, *kind: object) -> str:
+        """Count a type that the reader does not know, or a kind of one; return the reason that it
+        gives no record."""
+        self._report.see_unknown("/".join((name, *map(type_name, kind))))
         return UNKNOWN_TYPE
 
     def _records(
@@ -259,6 +257,10 @@ class Session(ABC):
         if isinstance(outcome, str) or not outcome:
             outcome = [self._record(frame, "system", "", subtype=USAGE)]
         return [replace(outcome[0], tokens=tuple(tokens)), *outcome[1:]]
+
+    def _user_text(self, frame: Frame, text: str, origin: Origin = UNKNOWN) -> list[Record]:
+        """Return the record of a text under the user's name, which may be a machine's."""
+        return self._text_record(frame, classify_text(text, origin))
 
     def _text_record(self, frame: Frame, classified: ClassifiedText) -> list[Record]:
         """Return the record of a text; a prompt is the user's. An unknown tag is counted."""

@@ -28,7 +28,7 @@ from memory_assets_tests.cli.terminal import Terminal
 from memory_assets_tests.cli.test_cli import Cli
 from memory_assets_tests.git_commands import git
 from memory_assets_tests.kills import Killed
-from memory_assets_tests.transcript_files import BEGIN, write_claude
+from memory_assets_tests.transcript_files import BEGIN, claude_lines, write_claude, write_lines
 
 HOLDER, OTHER, TELLER = (f"77777777-aaaa-4aaa-8aaa-00000000000{number}" for number in (1, 2, 3))
 PLAIN = "the gate opens for quartz heron nineteen"
@@ -209,6 +209,36 @@ def test_a_text_is_cut_out_and_its_sessions_stay(machine: Cli, tmp_path: Path) -
     )
     again = _memory(machine, "forget", "--containing", "--cut", "--yes", given=secret)
     assert again.returncode == 0, again.stderr
+
+
+def test_a_text_is_cut_out_of_the_name_of_a_model(machine: Cli, tmp_path: Path) -> None:
+    """A field that is no text of the transcript, but comes from it."""
+    lines = claude_lines(TELLER, "/home/mira/repo", "paint the gate")
+    lines[1]["message"]["model"] = PLAIN
+    write_lines(tmp_path / "claude" / "repo" / f"{TELLER}.jsonl", lines)
+    machine.own["MEMORY_PROJECTS_DIR"] = str(tmp_path / "claude")
+    assert _memory(machine, "ingest").returncode == 0
+    done = _memory(machine, "forget", "--containing", "--cut", "--yes", given=PLAIN)
+    assert done.returncode == 0, done.stdout
+    assert _files_with(machine, PLAIN) == []
+
+
+def test_a_document_whose_name_holds_the_text_is_left_out(machine: Cli, tmp_path: Path) -> None:
+    """Names are kept as they are, so that it goes, and is not read again; other documents stay, and
+    later cuts succeed."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name in (f"{PLAIN}.md", "gate.md"):
+        (notes / name).write_text("# Gates\n\nThe gate is painted with pale cobalt twice.\n")
+    del machine.own["MEMORY_EMBEDDER"]
+    assert _memory(machine, "index", str(notes)).returncode == 0
+    for text in (PLAIN, "pale cobalt"):
+        done = _memory(machine, "forget", "--containing", "--cut", "--yes", given=text)
+        assert done.returncode == 0, done.stdout
+    assert _memory(machine, "index", str(notes)).returncode == 0
+    assert _files_with(machine, PLAIN) == _files_with(machine, "pale cobalt") == []
+    found = _memory(machine, "search", "painted gate", "--in", "workspace", "--json").stdout
+    assert [hit["id"] for hit in json.loads(found)["hits"]] == ["notes::gate.md::0"]
 
 
 def test_a_killed_cut_of_what_no_record_holds_is_completed_by_the_next_command(

@@ -140,7 +140,6 @@ def test_what_the_command_line_made_is_in_the_catalogue(watched: Dagster) -> Non
     assert SOLO not in watched.by_sensor()
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="runs are found by their process")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("job", [INGEST_BATCH, pytest.param(INGEST_JOB, marks=pytest.mark.long)])
 def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster, job: str) -> None:
@@ -150,8 +149,7 @@ def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster, job: str) 
     with components.project_lock(TIDEPOOL):
         killed = launched(watched, job, TIDEPOOL)
         wait_for("process of the run", lambda: bool(components.runs.begun(killed)))
-        (begun,) = components.runs.begun(killed)
-        os.kill(int(begun.process.split(":")[1]), signal.SIGKILL)
+        os.kill(int(components.runs.find("begun", "process", run_id=killed)), signal.SIGKILL)
         wait_for("failure", lambda: status_of(watched, killed) == "FAILURE")
 
     def retries() -> list[str]:

@@ -18,7 +18,7 @@ from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.shards import pull as pull_module
-from memory_assets.shards.pull import Pulled, pull
+from memory_assets.shards.pull import PullReport, pull
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets.stores.files.shared import require_own
@@ -339,7 +339,7 @@ def test_a_share_that_is_not_mounted_deletes_nothing(machine: Machine, left: str
     settings = load_settings(data_dir=machine.memory.data_dir)
     shutil.copy(settings.data_dir / "shard.json", machine.root / "state")
 
-    def pulled() -> Pulled:
+    def pulled() -> PullReport:
         shards = pull(settings, machine.objects, desk.url)
         return next(each for each in shards if each.url == machine.shard.url)
 

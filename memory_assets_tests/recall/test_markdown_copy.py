@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from memory_assets.recall.sessions.conversation import Entry
-from memory_assets.serving.exports import _entries_markdown, inert_markdown
+from memory_assets.serving.exports import _entries_markdown, _line, inert_markdown
 from memory_assets_tests.sweep import sweep
 
 ACTING = (
@@ -30,6 +30,12 @@ ACTING = (
     "```\nunclosed",
     "~~~\n```\n~~~\n<img src=x>\n~~~",
     "1. a\n\n       code\n\n   <img src=x>",
+    "<\u200bimg src=x>",
+    "!\u200b[pixel](https://evil.example/p.png) \x1b[0m<\x00b\nonclick=x>",
+    "[a](javascript:1) [b\\](javascript:2) ![c\\](data:text/html,x)",
+    "<u>a</u>\n\n[b\\]: javascript:2\n\n[b\\\\]: javascript:2\n\n[b\\]",
+    "[click](java&Tab;script:alert(1)) [click](java&NewLine;script:1) [click](/\\evil.example)",
+    "| a | b |\n|---|---|\n| `c | <img src=x> ` |",
 )
 
 
@@ -40,11 +46,33 @@ def test_nothing_of_a_text_acts(text: str) -> None:
 
 
 def _requires_nothing_acting(text: str) -> None:
-    parser = MarkdownIt("commonmark", {"html": True})
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    html = parser.render(text).lower()
-    for acting in ("<script", "<img", "<b\n", "<!--", 'href="javascript', 'href="data', 'href="//'):
-        assert acting not in html, html
+    acting = ("<script", "<img", "<u>", "<b\n", "<!--", 'href="java', 'href="data')
+    for dialect in ("commonmark", "gfm-like"):
+        parser = MarkdownIt(dialect, {"html": True, "linkify": False})
+        parser.validateLink = lambda url: True  # type: ignore[method-assign]
+        html = parser.render(text).lower()
+        assert not any(each in html for each in (*acting, 'href="//', 'href="/%5c')), html
+
+
+@sweep("text", [*ACTING, "~~~ <img src=x>", "``` <img src=x>", "<div\n"])
+def test_nothing_of_a_line_acts(text: str) -> None:
+    """As a title, where nothing begins a block of code, and as an item of a list, where it does."""
+    for mark in ("# ", "- "):
+        _requires_nothing_acting(mark + _line(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a[^1]\n\n[^1]: a note\n\n    <b>", "a[^1]\n\n[^1&#93;: a note\n\n    <b>"),
+        ("www.x.y/` <b> `", "www.x.y/` &lt;b> `"),
+        ("http://x.y/\\<b>", "http://x.y/\\&lt;b>"),
+        ("- [ ] [a]: b:c", "- [ ] [a&#93;: b:c"),
+    ],
+)
+def test_what_acts_where_github_reads_it_is_escaped(text: str, escaped: str) -> None:
+    """Footnotes, bare addresses and tasks, which `markdown_it` does not know."""
+    assert inert_markdown(text) == escaped
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from memory_assets.recall.search.answer import Answer
 from memory_assets.recall.search.excerpts import lists_calls
 from memory_assets.requests.search import KINDS, SearchRequest
 from memory_assets.settings import load_settings
+from memory_assets.stores.keyword_index.files import FILE_NAME, open_for_writing
 from memory_assets.stores.under_way import IndexedProjects, ingesting
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.recall.conftest import Asked
@@ -352,6 +354,19 @@ def test_nothing_ingested_is_not_found(tmp_path: Any) -> None:
     with pytest.raises(NotFound, match="run `memory ingest` first"):
         open_memory(load_settings(data_dir=tmp_path / "empty"))
     assert not (tmp_path / "empty").exists()
+
+
+def test_a_kind_that_is_not_indexed_yet_is_named(copied: Callable[..., Memory]) -> None:
+    """And the other kinds, of which a search may be under way, can be found as before."""
+    memory = copied()
+    session = memory.search(ANYTHING, mode="keyword").hits[0].metadata
+    key = (session["project"], session["session_id"])
+    titles = memory.searcher.titles([key])
+    with closing(open_for_writing(memory.data_dir / FILE_NAME)) as index:
+        index.remove(memory.catalog.products.of_stage("user_prompts"), "prompts")
+    with pytest.raises(NotFound, match=r"nothing of this kind .* run `memory ingest`"):
+        memory.search(ANYTHING, kinds=("prompts",))
+    assert titles and memory.searcher.titles([key]) == titles
 
 
 def test_vectors_of_another_model_are_not_compared(copied: Callable[..., Memory]) -> None:

@@ -305,6 +305,14 @@ def test_half_open_connections_deny_nothing(
         assert _is_closed(first)
 
 
+def test_connections_that_were_answered_deny_nothing(address: tuple[str, int]) -> None:
+    """More of them than requests may be under way at once, kept open for a next request."""
+    with ExitStack() as stack:
+        for _ in range(80):
+            connection = _half_open(address, stack, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert connection.recv(4_096).startswith(b"HTTP/1.1 200")
+
+
 @pytest.mark.parametrize(
     "begun",
     [b"", b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"],

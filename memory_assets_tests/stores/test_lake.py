@@ -239,7 +239,8 @@ def test_long_sessions_are_written_in_batches(lake: Lake, rows: Rows) -> None:
 
 @pytest.mark.parametrize("table", TEXT_TABLES, ids=_ids)
 def test_the_scan_for_secrets_sees_every_free_text(lake: Lake, rows: Rows, table: Table) -> None:
-    """Plain columns, lists, and the texts inside structs; each distinct value once."""
+    """Plain columns, lists, the texts inside structs, and names that come from a transcript; each
+    distinct value once."""
     written = [rows.row(table, "one"), rows.row(table, "one"), rows.row(table, "two")]
     lake.write(table, "p", "s", written, extra=rows.extra(table, written))
     wanted = {
@@ -248,6 +249,8 @@ def test_the_scan_for_secrets_sees_every_free_text(lake: Lake, rows: Rows, table
         for row in written
         for text in texts_of([getattr(row, name)])
     }
+    names = {"subtype", "model", "agent_version"} & set(table.schema.names)
+    wanted |= {getattr(row, name) for name in names for row in written}
     found = list(lake.read_redacted_values(table, "p", "s"))
     assert sorted(map(str, found)) == sorted(map(str, wanted))
 

@@ -58,6 +58,7 @@ from memory_assets.stores.agents.partitions import is_agent_memory, partition_of
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
     AGENT_MEMORY,
@@ -287,7 +288,7 @@ def plan_unchecked(
             table
             for table in TABLES.values()
             if _has_newer_files(
-                components,
+                components.lake,
                 table,
                 project,
                 int(checked_at.get((note_stage(MATCHED, table), project), 0.0) * 1e9)
@@ -302,9 +303,9 @@ def plan_unchecked(
     return unchecked
 
 
-def _has_newer_files(components: Components, table: Table, project: str, than_ns: int) -> bool:
+def _has_newer_files(lake: Lake, table: Table, project: str, than_ns: int) -> bool:
     try:
-        with os.scandir(components.lake.partition_dir(table, project)) as entries:
+        with os.scandir(lake.partition_dir(table, project)) as entries:
             return any(entry.stat().st_mtime_ns > than_ns for entry in entries)
     except FileNotFoundError:
         return False

@@ -246,6 +246,7 @@ def _remove_vanished(
         components.lake.delete(WORKSPACE_DOCUMENTS, partition, *gone)
     for path in gone:
         components.catalog.products.drop_noted(partition, path, STAGE)
+        components.catalog.vectors.remove(partition, path)
         products.pop(path)
     return len(gone)
 

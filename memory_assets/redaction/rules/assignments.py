@@ -197,15 +197,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     quoted = quoted or after["xml"] is not None or after["label"] is not None
     if _MORE.match(text, end) and name.lower().endswith("s"):
         end = _end_of_list(text, end)
-    if (
-        after["call"] is not None
-        and not _is_declared(text, first, after)
-        and (
-            kind < NameKind.TOKEN
-            or name.endswith("keys")  # those of a keyboard
-            or not is_generated(value, _CALL_BITS)
-        )
-    ):
+    if after["call"] is not None and not _may_take(text, first, (name, kind), after, value):
         return Assignment(after.end())
     if name.startswith("-") and _OPTION.fullmatch(value):
         return Assignment(after.end())
@@ -224,10 +216,16 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     return Assignment(end, start, end, RULES[kind])
 
 
-def _is_declared(text: str, first: int, after: re.Match[str]) -> bool:
-    """Return True if the name at `first` is no function: C++ gives a variable its value in braces,
-    or in parentheses behind its type."""
-    return "{" in after["call"] or _DECLARES.search(text[max(first - 24, 0) : first]) is not None
+def _may_take(
+    text: str, first: int, named: tuple[str, NameKind], after: re.Match[str], value: str
+) -> bool:
+    """Return True if the value in brackets may be the name's: of a variable of C++, in braces or in
+    parentheses behind its type; or of a call, if it was drawn."""
+    if "{" in after["call"] or _DECLARES.search(text[max(first - 24, 0) : first]) is not None:
+        return True
+    name, kind = named
+    of_keyboard = name.endswith("keys")
+    return kind >= NameKind.TOKEN and not of_keyboard and is_generated(value, _CALL_BITS)
 
 
 def _has_no_sign(text: str, after: re.Match[str], preceding: str) -> bool:

@@ -66,6 +66,10 @@ class VectorPlaces(CatalogPart):
                 [(key, *place) for key in hashes],
             )
 
+    def remove(self, project: str, session_id: str) -> None:
+        """Forget which vectors a session's file has."""
+        self._connection.delete("vector_places", project=project, session_id=session_id)
+
 
 class KeptVectors(CatalogPart):
     """Vectors of texts that documents had, by the keyed hash of the text."""

@@ -40,6 +40,7 @@ from memory_assets.stores.lake.rows import (
     arrow_rows,
     redacted_columns,
     rows_from_arrow,
+    searched_columns,
     texts_from_arrow,
     texts_of,
     with_schema,
@@ -211,7 +212,7 @@ class Lake:
 
     def read_redacted_values(self, table: Table, project: str, session_id: str) -> Iterator[str]:
         """Yield each distinct value of each column of free text, as it lies on disk."""
-        names = list(redacted_columns(table.model))
+        names = searched_columns(table.model)
         yield from redacted_values(table, self.read(table, project, session_id, names))
 
     def read_partition(
@@ -330,7 +331,7 @@ def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:
     """Yield each distinct value of each column of free text in rows that were read."""
     import pyarrow.compute as pc
 
-    for name in redacted_columns(table.model):
+    for name in searched_columns(table.model):
         column: Any = rows[name]
         while pa.types.is_list(column.type):
             column = pc.list_flatten(column)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from memory_assets.models import PLAIN_TEXTS
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.lake.schemas import Table
 
@@ -234,6 +235,12 @@ def redacted_columns(model: type) -> dict[str, Callable[[Iterable[Any]], Iterabl
         elif dataclasses.is_dataclass(inner):
             columns[name] = lambda values: (item.text for value in values for item in value)
     return columns
+
+
+def searched_columns(model: type) -> list[str]:
+    """Return the columns that are searched for what must not be stored: of redacted text, and of
+    strings that were redacted."""
+    return [*redacted_columns(model), *(name for name in PLAIN_TEXTS if name in _readers(model))]
 
 
 @cache

@@ -34,7 +34,7 @@ from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.project_names import directory_of_folder
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import without_reminders
+from memory_assets.transcripts.authorship import ClassifiedText, without_reminders
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude.queue import WITHDRAWN
@@ -52,7 +52,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, Located, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, ClassifiedText, Frame, Session
+from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, Frame, Session
 
 _PIXELS = "pixels of an image, or pages of a document that is no text"
 _HARNESS = "lists of tools, skills and agents, and reminders, by the program for the model"

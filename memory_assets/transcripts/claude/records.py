@@ -29,6 +29,8 @@ from memory_assets.models import ATTACHED, NOT_TYPED, PLAN, PROGRAM, Kind, Recor
 from memory_assets.transcripts.authorship import (
     BY_PROGRAM,
     UNKNOWN,
+    UNKNOWN_TAG,
+    ClassifiedText,
     Origin,
     planning_transcript,
     unknown_command,
@@ -64,13 +66,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import (
-    REPEATED_ID,
-    UNKNOWN_TAG,
-    ClassifiedText,
-    Frame,
-    Outcome,
-)
+from memory_assets.transcripts.session import REPEATED_ID, Frame, Outcome
 from memory_assets.word_lists import word_set
 
 NOISE = {
@@ -382,7 +378,7 @@ class ClaudeSession(BlockSession):
             return self._text_record(frame, classified)
         if subtype in SYSTEM_NOISE:
             return "system-notice"
-        return self._unknown(f"system/{type_name(subtype)}")
+        return self._unknown("system", subtype)
 
     def _typed_behind(self, frame: Frame, arguments: str) -> list[Record]:
         """Return what was typed behind a command that does not exist, with its name."""
@@ -422,7 +418,7 @@ class ClaudeSession(BlockSession):
                 return self._records(frame, "attachment", plan, "plan", paths=paths, role="system")
         if kind in ATTACHMENT_NOISE:
             return "attachment-notice"
-        return self._unknown(f"attachment/{type_name(kind)}")
+        return self._unknown("attachment", kind)
 
     def _leaf_summary(self, record: JsonObject, frame: Frame) -> Outcome:
         """A title that describes the session of its leaf, seldom this one."""

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from memory_assets.models import Tokens
-from memory_assets.transcripts.authorship import classify_text
+from memory_assets.transcripts.authorship import ClassifiedText, classify_text
 from memory_assets.transcripts.fields import (
     IMAGE,
     block_text,
@@ -40,7 +40,7 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
-from memory_assets.transcripts.session import STATE, Call, ClassifiedText, tokens_with_cached
+from memory_assets.transcripts.session import STATE, Call, tokens_with_cached
 from memory_assets.word_lists import word_set
 
 ENVELOPES = frozenset({"response_item", "event_msg"})

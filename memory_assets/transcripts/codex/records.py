@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memory_assets.models import Record, Tokens
+from memory_assets.transcripts.authorship import ClassifiedText
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.codex.code_mode import (
     PATCH,
@@ -67,7 +68,6 @@ from memory_assets.transcripts.session import (
     STATE,
     UNKNOWN_TYPE,
     Call,
-    ClassifiedText,
     Frame,
     HeldText,
     Outcome,

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
-from memory_assets.transcripts.authorship import PERSON, Origin, classify_text
+from memory_assets.transcripts.authorship import PERSON, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
 from memory_assets.transcripts.discovery import Walk
@@ -89,7 +89,7 @@ class AiderSession(StoredSession):
             return self._typed(text, frame)
         if name in ("command", "plan"):
             subtype = "local-command" if name == "command" else MACHINE_PROMPT
-            return self._text_record(frame, classify_text(text, Origin("machine", subtype)))
+            return self._user_text(frame, text, Origin("machine", subtype))
         if name == "thought":
             return self._records(frame, "thinking", text)
         if name == "answer":
@@ -101,17 +101,15 @@ class AiderSession(StoredSession):
     def _typed(self, text: str, frame: Frame) -> list[Record]:
         is_command = text.startswith("/") and not _ASKING.match(text)
         if is_command or _CONFIRMED.fullmatch(text):
-            return self._text_record(frame, classify_text(text, Origin("machine", "local-command")))
+            return self._user_text(frame, text, Origin("machine", "local-command"))
         if text.startswith("!"):
             call = Call("shell", (), text[1:].strip())
             return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
         records: list[Record] = []
         if marked := _MARKED.match(text):
-            records = self._text_record(
-                frame, classify_text(marked.group().strip(), Origin("machine"))
-            )
+            records = self._user_text(frame, marked.group().strip(), Origin("machine"))
             text = text[marked.end() :]
-        return records + self._text_record(frame, classify_text(text, PERSON))
+        return records + self._user_text(frame, text, PERSON)
 
     def _output(self, text: str, frame: Frame) -> list[Record]:
         """Return what the program printed: the files that it changed, and all of it."""

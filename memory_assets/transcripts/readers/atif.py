@@ -13,7 +13,6 @@ from pathlib import Path
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
@@ -68,7 +67,7 @@ class AtifSession(Session):
         text = content_text(row.get("message"))
         records: list[Record] = []
         if source == "user":
-            records += self._text_record(frame, classify_text(text))
+            records += self._user_text(frame, text)
         elif source == "system":
             records += self._records(frame, "system", text, "injected")
         elif source == "agent":

@@ -26,7 +26,7 @@ from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, Origin, classify_text
+from memory_assets.transcripts.authorship import PERSON, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, blocks_of
 from memory_assets.transcripts.discovery import Walk
@@ -153,7 +153,7 @@ class TaskSession(StoredSession):
             self._is_first = False
             images = message.get("images")
             shown = [IMAGE] * len(images) if isinstance(images, list) else []
-            return self._text_record(frame, classify_text("\n".join([text, *shown]), PERSON))
+            return self._user_text(frame, "\n".join([text, *shown]), PERSON)
         if kind in _SAID:
             subtype = PARTIAL if message.get("partial") else ""
             thought = text_field(message, "reasoning")
@@ -250,9 +250,9 @@ class TaskSession(StoredSession):
                 records += self._part(block, frame, False)
         typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
         self._is_first = False
-        records += self._text_record(frame, classify_text("\n".join(typed))) if typed else []
+        records += self._user_text(frame, "\n".join(typed))
         for text in inserted:
-            records += self._text_record(frame, classify_text(text, Origin("machine", "injected")))
+            records += self._user_text(frame, text, Origin("machine", "injected"))
         return records
 
     @property

@@ -18,7 +18,7 @@ from stat import S_ISDIR
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
@@ -124,9 +124,7 @@ class CopilotSession(Session):
             repeats = text_hash(summary.strip()) == self._told
             return "repeated" if repeats else self._records(frame, "assistant_text", summary)
         if name == "system.notification":
-            return self._text_record(
-                frame, classify_text(text_field(data, "content"), Origin("machine"))
-            )
+            return self._user_text(frame, text_field(data, "content"), Origin("machine"))
         if name == "abort":
             return self._records(frame, "system", text_field(data, "reason"), "interrupt")
         return self._unknown(name)
@@ -152,7 +150,7 @@ class CopilotSession(Session):
     def _from_user(self, data: JsonObject, frame: Frame) -> Outcome:
         by_skill = text_field(data, "source").startswith("skill-")
         origin = Origin("machine", "meta") if by_skill else UNKNOWN
-        records = self._text_record(frame, classify_text(text_field(data, "content"), origin))
+        records = self._user_text(frame, text_field(data, "content"), origin)
         for attachment in objects_in(data.get("attachments")):
             records += self._attached(frame, text_field(attachment, "path"))
         return records

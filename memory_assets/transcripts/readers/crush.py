@@ -14,19 +14,12 @@ from typing import ClassVar
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import (
-    IMAGE,
-    object_field,
-    objects_in,
-    parsed,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import IMAGE, object_field, objects_in, parsed, text_field
 from memory_assets.transcripts.json_documents import json_beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome
@@ -66,7 +59,7 @@ class CrushSession(StoredSession):
         if role == "user":
             return self._from_user(_parts(row), frame)
         if role not in ("assistant", "tool"):
-            return self._unknown(f"message/{type_name(role)}")
+            return self._unknown("message", role)
         records: list[Record] = []
         for part in _parts(row):
             records += self._part(part, frame, is_summary=bool(row.get("is_summary_message")))
@@ -87,12 +80,8 @@ class CrushSession(StoredSession):
                 records += self._part(part, frame, is_summary=False)
         text = "\n".join(texts)
         is_init = text.lstrip("`").startswith(_INIT)
-        return (
-            self._text_record(
-                frame, classify_text(text, Origin("machine", "meta") if is_init else UNKNOWN)
-            )
-            + records
-        )
+        origin = Origin("machine", "meta") if is_init else UNKNOWN
+        return self._user_text(frame, text, origin) + records
 
     def _part(self, part: JsonObject, frame: Frame, *, is_summary: bool) -> list[Record]:
         kind, data = part["type"], object_field(part, "data")

@@ -18,7 +18,6 @@ from typing import Any
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import LENGTH, Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
@@ -33,7 +32,6 @@ from memory_assets.transcripts.fields import (
     rows_of,
     safe_id,
     text_field,
-    type_name,
 )
 from memory_assets.transcripts.json_documents import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
@@ -92,12 +90,12 @@ class CursorSession(StoredSession):
         text = text_field(bubble, "text") or text_field(bubble, "rawText")
         if kind in _PERSON:
             text = text or _plain(bubble.get("initText"))
-            records = self._text_record(frame, classify_text(text))
+            records = self._user_text(frame, text)
             for path in _selected(bubble):
                 records += self._attached(frame, path)
             return records
         if kind not in (2, "ai"):
-            return self._unknown(f"bubble/{type_name(str(kind))}")
+            return self._unknown("bubble", str(kind))
         thought = text_field(object_field(bubble, "thinking"), "text")
         records = self._records(frame, "thinking", thought)
         records += self._records(frame, "assistant_text", text)

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
-from memory_assets.transcripts.authorship import PERSON, classify_text, split_frames
+from memory_assets.transcripts.authorship import PERSON, split_frames
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import (
     ANSWER,
@@ -105,7 +105,7 @@ class CursorSession(BlockSession):
         records = self._from_user(results, frame)
         typed, around = split_frames(content_text(content), "user_query")
         records += self._records(frame, "system", around, "injected")
-        return records + (self._text_record(frame, classify_text(typed, PERSON)) if typed else [])
+        return records + self._user_text(frame, typed, PERSON)
 
 
 class CursorAgentReader(Reader):
@@ -227,11 +227,9 @@ class CursorCliSession(StoredSession):
         if role == "user":
             typed, around = split_frames(content_text(content), "user_query")
             records = self._records(frame, "system", around, "injected")
-            return records + (
-                self._text_record(frame, classify_text(typed, PERSON)) if typed else []
-            )
+            return records + self._user_text(frame, typed, PERSON)
         if role not in ("assistant", "tool"):
-            return self._unknown(f"message/{type_name(role)}")
+            return self._unknown("message", role)
         return [record for block in blocks_of(content) for record in self._block(block, frame)]
 
     def _result_text(self, content: Any) -> str:

@@ -14,13 +14,7 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import BlockSession
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    object_field,
-    safe_id,
-    safe_name,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import object_field, safe_id, safe_name, text_field, type_name
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
@@ -82,7 +76,7 @@ class DroidSession(BlockSession):
             return self._from_user(content, frame)
         if role == "assistant":
             return self._from_assistant(content, frame)
-        return self._unknown(f"message/{type_name(role)}")
+        return self._unknown("message", role)
 
 
 class DroidReader(Reader):

@@ -23,7 +23,7 @@ from typing import Any
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import PartsSession, answer_text, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import Identity, Walk
@@ -45,12 +45,7 @@ from memory_assets.transcripts.json_documents import (
     rows_of_document,
     text_beside,
 )
-from memory_assets.transcripts.lines import (
-    JsonObject,
-    Located,
-    first_object,
-    read_objects,
-)
+from memory_assets.transcripts.lines import JsonObject, Located, first_object, read_objects
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     STATE,
@@ -207,7 +202,7 @@ class GeminiSession(PartsSession):
         text = text_of_parts(content).strip()
         is_command = text.startswith(_COMMANDS)
         origin = Origin("machine", "local-command") if is_command else UNKNOWN
-        asked = self._text_record(frame, classify_text(text, origin))
+        asked = self._user_text(frame, text, origin)
         return asked + self._answers(content, frame)
 
     def _from_model(self, message: JsonObject, frame: Frame) -> list[Record]:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import Database
@@ -31,7 +31,6 @@ from memory_assets.transcripts.fields import (
     render_value,
     safe_id,
     text_field,
-    type_name,
 )
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.session import STATE, Frame, Outcome
@@ -94,7 +93,7 @@ class GooseSession(StoredSession):
 
     def _said_in(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
         if role not in ("user", "assistant"):
-            return self._unknown(f"message/{type_name(role)}")
+            return self._unknown("message", role)
         records: list[Record] = []
         texts: list[str] = []
         for block in objects_in(row.get("content")):
@@ -108,7 +107,7 @@ class GooseSession(StoredSession):
         origin = Origin("machine", "injected") if hidden else UNKNOWN
         if not self._by_person:
             origin = Origin("machine", MACHINE_PROMPT)
-        return records + self._text_record(frame, classify_text("\n".join(texts), origin))
+        return records + self._user_text(frame, "\n".join(texts), origin)
 
     def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
         if block.get("type") == "toolResponse":

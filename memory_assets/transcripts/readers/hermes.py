@@ -9,18 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.models import Tokens
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import (
-    object_field,
-    objects_in,
-    parsed,
-    safe_id,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import object_field, objects_in, parsed, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import COPIED, HEADER, Call, Outcome, tokens_in
 from memory_assets.transcripts.stored import (
@@ -51,9 +44,8 @@ class HermesSession(StoredSession):
         text = text_field(row, "content")
         if role == "user":
             by_program = text.startswith("[SYSTEM:")
-            return self._text_record(
-                frame, classify_text(text, Origin("machine", "injected") if by_program else UNKNOWN)
-            )
+            origin = Origin("machine", "injected") if by_program else UNKNOWN
+            return self._user_text(frame, text, origin)
         if role == "assistant":
             thought = text_field(row, "reasoning")
             records = self._records(frame, "thinking", thought)
@@ -68,7 +60,7 @@ class HermesSession(StoredSession):
             return [self._answered(frame, call_id, text, unknown)]
         if role == "session_meta":
             return HEADER
-        return self._unknown(f"message/{type_name(role)}")
+        return self._unknown("message", role)
 
 
 class HermesReader(DatabaseReader):

@@ -24,7 +24,6 @@ from memory_assets.errors import DamagedTranscript, TranscriptError, unreadable
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
@@ -73,7 +72,7 @@ class OpenCodeSession(StoredSession):
         if role == "user":
             return self._from_user(parts, frame)
         if role != "assistant":
-            return self._unknown(f"message/{type_name(role)}")
+            return self._unknown("message", role)
         records: list[Record] = []
         for part in parts:
             records += self._part(part, frame, info)
@@ -99,7 +98,7 @@ class OpenCodeSession(StoredSession):
         text = "\n".join(typed)
         if any(part.get("type") == "compaction" for part in parts):
             return records + self._records(frame, "system", text, "injected")
-        return self._text_record(frame, classify_text(text)) + records
+        return self._user_text(frame, text) + records
 
     def _part(self, part: JsonObject, frame: Frame, info: JsonObject) -> list[Record]:
         kind, text = part.get("type"), text_field(part, "text")

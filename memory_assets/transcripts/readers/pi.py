@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts.account import MIN_LEAF, LeftOut
-from memory_assets.transcripts.authorship import BY_PROGRAM, UNKNOWN, classify_text
+from memory_assets.transcripts.authorship import BY_PROGRAM, UNKNOWN
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import (
     ANSWER,
@@ -173,9 +173,7 @@ class PiSession(ShapedSession):
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            return self._text_record(
-                frame, classify_text(prompt_text(content_text(content)), self._origin)
-            )
+            return self._user_text(frame, prompt_text(content_text(content)), self._origin)
         if role == "assistant":
             return self._assistant(message, content, frame)
         if role == "toolResult":
@@ -186,7 +184,7 @@ class PiSession(ShapedSession):
             return self._records(frame, "summary", text_field(message, "summary"), SUMMARIES[role])
         if role in INJECTED_ROLES:
             return self._records(frame, "system", content_text(content), "injected")
-        return self._unknown(f"message/{type_name(role)}")
+        return self._unknown("message", role)
 
     def _assistant(self, message: JsonObject, content: Any, frame: Frame) -> Outcome:
         records: list[Record] = []

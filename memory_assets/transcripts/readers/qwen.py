@@ -13,7 +13,7 @@ from typing import Any
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import PartsSession, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import File, Identity, Walk
@@ -33,13 +33,7 @@ from memory_assets.transcripts.lines import (
     head_objects,
 )
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import (
-    REPEATED_ID,
-    STATE,
-    Frame,
-    Outcome,
-    tokens_with_cached,
-)
+from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, tokens_with_cached
 
 _FOLDER = "chats"
 _HUMAN = "mid_turn_user_message"
@@ -150,7 +144,7 @@ class QwenSession(PartsSession):
         origin = PERSON if subtype == _HUMAN or by == "real_user" else UNKNOWN
         if by and origin is UNKNOWN:
             origin = Origin("machine", "injected")
-        prompts = self._text_record(frame, classify_text(text_of_parts(parts), origin))
+        prompts = self._user_text(frame, text_of_parts(parts), origin)
         return prompts + self._answers(parts, frame)
 
     def _from_model(self, parts: Any, frame: Frame) -> list[Record]:
@@ -186,7 +180,7 @@ class QwenSession(PartsSession):
             return self._records(frame, "system", text, "notice")
         if subtype in _DROPPED:
             return _DROPPED[subtype]
-        return self._unknown(f"system/{type_name(subtype)}")
+        return self._unknown("system", subtype)
 
 
 def _tokens(usage: JsonObject) -> Tokens:

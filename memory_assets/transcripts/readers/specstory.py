@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import safe_id, safe_name, text_field, type_name
@@ -94,7 +94,7 @@ class SpecStorySession(StoredSession):
             text = text_field(row, "text")
             is_echo = text.startswith(_ECHO)
             origin = Origin("machine", "local-command") if is_echo else UNKNOWN
-            return self._text_record(frame, classify_text(text, origin))
+            return self._user_text(frame, text, origin)
         if name not in ("agent", "assistant"):
             return self._unknown(name)
         records: list[Record] = []

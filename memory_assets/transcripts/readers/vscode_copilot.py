@@ -24,7 +24,7 @@ from memory_assets.errors import DamagedTranscript, TranscriptError, printable
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
@@ -77,8 +77,8 @@ class ChatSession(StoredSession):
     def _request(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
         by_program = row.get("isSystemInitiated") is True
         text = text_field(object_field(row, "message"), "text")
-        said = classify_text(text, Origin("machine", "meta") if by_program else UNKNOWN)
-        records = self._text_record(frame, said)
+        origin = Origin("machine", "meta") if by_program else UNKNOWN
+        records = self._user_text(frame, text, origin)
         for variable in objects_in(object_field(row, "variableData").get("variables")):
             path = _path_in(variable.get("value")) or text_field(variable, "name")
             records += self._attached(frame, path)

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.content import MAX_RATIO, zstd_library
@@ -97,7 +96,7 @@ class ZedSession(StoredSession):
                 texts.append(IMAGE)
             elif mention := object_field(block, "Mention"):
                 records += self._attached(frame, render_value(mention.get("uri") or ""))
-        return self._text_record(frame, classify_text("\n".join(texts))) + records
+        return self._user_text(frame, "\n".join(texts)) + records
 
     def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
         records: list[Record] = []
@@ -119,7 +118,7 @@ class ZedSession(StoredSession):
             text_field(segment, "text") for segment in segments if segment.get("type") == "text"
         )
         if role == "user":
-            return self._text_record(frame, classify_text(text))
+            return self._user_text(frame, text)
         if role != "assistant":
             return self._records(frame, "system", text, "injected")
         records: list[Record] = []
