@@ -8,6 +8,7 @@ Exits with 1 if a page violates a rule (WCAG 2.2 A and AA, and best practices).
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from pathlib import Path
@@ -22,6 +23,7 @@ _VIEWS = ((1200, False), (1200, True), (390, False))
 
 def main() -> int:
     """Print each violation; return the exit code."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     violations = 0
     with (
         tempfile.TemporaryDirectory() as directory,

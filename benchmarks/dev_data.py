@@ -52,10 +52,14 @@ def transcripts(into: Path, generated_megabytes: int | None = None) -> dict[str,
 
 def ingested(work: Path) -> Path:
     """Bring a memory of the dev transcripts below `work` up to date, without vectors, and return
-    its data directory."""
+    its data directory; what is done is told on standard error. Ends where there is no such data."""
+    work = work.absolute()
     roots = work / "roots"
     if not roots.exists():
-        transcripts(work)
+        print("unpacking the transcripts", file=sys.stderr)
+        merge_homes(unpack("transcripts.tar.xz", work / "raw"), work / "unfinished")
+        shutil.rmtree(work / "raw")
+        (work / "unfinished").rename(roots)
     (work / "home").mkdir(exist_ok=True)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")},
@@ -65,7 +69,8 @@ def ingested(work: Path) -> Path:
         **{variable: str(roots / name) for name, variable in _LAYOUT.values()},
     }
     command = [str(Path(sys.executable).with_name("memory")), "ingest"]
-    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    print("ingesting them, which takes minutes the first time", file=sys.stderr)
+    subprocess.run(command, env=environment, check=True, stdout=sys.stderr)
     return work / "memory"
 
 

@@ -1,13 +1,13 @@
 """Write the pictures of README: pages over the sample sessions, and Dagster's UI with the lineage
 of their index, by headless Chromium.
 
-python benchmarks/pictures.py [DIRECTORY]
+    python benchmarks/pictures.py [DIRECTORY]
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -40,7 +40,9 @@ _MOST_BYTES = 200_000
 
 def main() -> None:
     """Write each picture: of the pages, then of the graph."""
-    into = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/pictures")
+    options = argparse.ArgumentParser(description="Write the pictures of README.")
+    options.add_argument("into", nargs="?", type=Path, default="docs/pictures", metavar="DIRECTORY")
+    into = options.parse_args().into
     into.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as directory,

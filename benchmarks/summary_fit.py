@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -90,6 +91,7 @@ def main() -> None:
     summaries: dict[str, Summary] = {}
     summarizer = load_summarizer()
     for fold in range(FOLDS):
+        print(f"eighth {fold + 1} of {FOLDS}", file=sys.stderr)
         learnt = fit([one for one in cases if one.fold != fold]) if given.apart else clues.WEIGHTS
         with mock.patch.object(clues, "WEIGHTS", learnt):
             for one in cases:
@@ -127,7 +129,7 @@ def labelled(memory: Path) -> list[Labelled]:
         }
         gone = withdrawn_turns(session) | repeated_prompt_turns(session)
         usable = frozenset(
-            at for at, one in enumerate(said) if session.turns[one.turn].id not in gone
+            at for at, one in enumerate(said) if session.turns[one.turn_number].id not in gone
         )
         its = list(clues.clues(session, said))
         bags = [vocabulary_of(one.text) for one in said]

@@ -3,6 +3,7 @@
     MemoryAssetsError
     ├── ConfigurationError      a setting is wrong; says which and what to put there
     │   ├── BadArgument         an argument of a request is not allowed by itself
+    │   │   └── BadTime         a time or a length of time
     │   └── UnknownName         a request names a project or session that is not in memory
     ├── TranscriptError         a source file cannot be read at all
     │   ├── DamagedTranscript   for a reason that stays until the file changes
@@ -34,6 +35,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 _HERE = Path(__file__)
 _PACKAGE = _HERE.parent
@@ -56,9 +58,13 @@ class BadArgument(ConfigurationError):
         self.argument = argument
         self._message = message
 
-    def named(self, name: str) -> BadArgument:
+    def named(self, name: str) -> Self:
         """Return the error with the name that the argument has at an interface."""
-        return BadArgument(self._message, name)
+        return type(self)(self._message, name)
+
+
+class BadTime(BadArgument):
+    """An argument is no time, or no length of time, or two are in the wrong order."""
 
 
 class UnknownName(ConfigurationError):

@@ -11,6 +11,7 @@ import click
 
 from memory_assets.cli.commands import JSON, command
 from memory_assets.cli.printing import rendering
+from memory_assets.errors import BadTime
 from memory_assets.requests.times import parse_time, spoken_time
 from memory_assets.settings import load_settings
 from memory_assets.status.words import counted
@@ -37,7 +38,10 @@ def costs(since: str, json: bool) -> None:
     from memory_assets.session_analysis.usage import dollars_of, with_prices
     from memory_assets.stores.gateway_usage import FILE_NAME, spent_since
 
-    moment = parse_time(since)
+    try:
+        moment = parse_time(since)
+    except BadTime as error:
+        raise error.named("--since") from None
     settings = load_settings()
     priced = dollars_of(with_prices(settings.model_prices))
     spent = spent_since(settings.data_dir / FILE_NAME, moment.timestamp(), priced)

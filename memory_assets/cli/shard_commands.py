@@ -23,8 +23,8 @@ from memory_assets.status.words import counted
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
-    from memory_assets.shards.pull import Pulled
-    from memory_assets.shards.push import Pushed
+    from memory_assets.shards.pull import PullReport
+    from memory_assets.shards.push import PushReport
     from memory_assets.stores.shard.objects import Objects
     from memory_assets.stores.shard.shard import Shard
 
@@ -145,7 +145,7 @@ def _address(settings: Settings) -> str:
     return settings.shard
 
 
-def _push(settings: Settings, *, replace_other: bool = False) -> Pushed:
+def _push(settings: Settings, *, replace_other: bool = False) -> PushReport:
     from memory_assets.pipeline.stage.components import components_of
     from memory_assets.shards.push import push as push_memory
     from memory_assets.stores.shard.replicas import replicas_of
@@ -162,7 +162,7 @@ def _push(settings: Settings, *, replace_other: bool = False) -> Pushed:
     )
 
 
-def _pull(settings: Settings, address: str) -> list[Pulled]:
+def _pull(settings: Settings, address: str) -> list[PullReport]:
     from memory_assets.shards.pull import pull as pull_shards
     from memory_assets.stores.shard.objects import open_objects
 
@@ -170,17 +170,20 @@ def _pull(settings: Settings, address: str) -> list[Pulled]:
     return pull_shards(settings, open_objects(address), own_url=own)
 
 
-def _pushed_lines(pushed: Pushed) -> Iterator[str]:
+def _pushed_lines(pushed: PushReport) -> Iterator[str]:
     if pushed.forgotten:
         sessions = counted(pushed.forgotten, "session")
         yield f"{sessions} forgotten here, too, as on another machine."
+    if pushed.withheld:
+        sessions = counted(pushed.withheld, "session")
+        yield f"{sessions} not sent: held back by a check, or not checked yet (`memory status`)."
     if not pushed.projects and not pushed.swept:
         yield f"{pushed.url}: as it was."
         return
     yield f"{pushed.url}: {_amount(pushed)} sent, {counted(pushed.swept, 'object')} deleted."
 
 
-def _pulled_lines(pulled: Sequence[Pulled], where: Sequence[str]) -> Iterator[str]:
+def _pulled_lines(pulled: Sequence[PullReport], where: Sequence[str]) -> Iterator[str]:
     if not pulled:
         yield (
             f"No other shards in {', '.join(where)}. A memory's own is left out, and is named "
@@ -195,7 +198,7 @@ def _pulled_lines(pulled: Sequence[Pulled], where: Sequence[str]) -> Iterator[st
         yield f"{shard.url}: {'deleted, here too' if shard.gone else change}."
 
 
-def _exit(pulled: list[Pulled]) -> None:
+def _exit(pulled: list[PullReport]) -> None:
     if any(shard.failed for shard in pulled):
         sys.exit(exit_codes.ERROR)
 

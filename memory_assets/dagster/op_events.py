@@ -1,8 +1,8 @@
 """Logging the materializations and check results of many partitions in one op.
 
 `context.log_event` takes materializations and check evaluations of any partition, wherever the
-instance keeps its events. Dagster tags a yielded materialization with the versions of its inputs;
-a logged one is tagged here.
+instance keeps its events. Dagster tags a yielded materialization with the versions of its inputs,
+and a yielded check result with the materialization that it is about; logged ones are tagged here.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import dagster as dg
 
+from memory_assets.dagster.undocumented import target_of_check
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.runs.events import AssetEvent, Evaluation, Materialization, Metadata
 from memory_assets.stores.runs.ledger import Unreported
@@ -25,6 +26,8 @@ MADE_AT = "made_at"
 _PARTITIONS_A_QUERY = 500
 """Partitions named in one query."""
 _ORDER = {asset: number for number, asset in enumerate(STEPS)}
+_Latest = dict[tuple[str, str | None], dg.EventLogRecord]
+"""The last materialization of each partition of assets, as far as they were looked up."""
 
 
 class OpEvents:
@@ -61,17 +64,30 @@ class OpEvents:
         materialized.sort(
             key=lambda row: (_ORDER.get(row.event.asset, len(_ORDER)), row.event.asset)
         )
+        latest: _Latest = {}
         for asset, group in groupby(materialized, _asset_name):
             of_asset = list(group)
-            tags_by_partition = self._input_tags(asset, [row.event.project for row in of_asset])
+            partitions = [row.event.project for row in of_asset]
+            tags_by_partition = self._input_tags(asset, partitions, latest)
             for outcome in of_asset:
                 assert isinstance(outcome.event, Materialization)
                 tags = tags_by_partition.get(outcome.event.project, {})
                 self._context.log_event(_materialization(outcome.event, outcome, tags))
-        for outcome in outcomes:
-            if isinstance(outcome.event, Evaluation):
-                # Takes evaluations, too, which its annotation lacks (Dagster 1.13).
-                self._context.log_event(_evaluation(outcome.event, outcome))  # type: ignore[arg-type]
+        evaluated = sorted(
+            (row for row in outcomes if isinstance(row.event, Evaluation)), key=_asset_name
+        )
+        for asset, group in groupby(evaluated, _asset_name):
+            self._look_up(asset, [row.event.project or None for row in group], latest)
+        # Failures last: of all partitions, Dagster's page shows a check's last result.
+        for outcome in sorted(evaluated, key=lambda row: _has_failed(row.event)):
+            check = outcome.event
+            assert isinstance(check, Evaluation)
+            about = latest.get((check.asset, check.project or None))
+            # Takes evaluations, too, which its annotation lacks (Dagster 1.13).
+            self._context.log_event(_evaluation(check, outcome, about))  # type: ignore[arg-type]
+            if _has_failed(check) and not check.warning:
+                # Dagster's log shows the result of a check without its partition.
+                self.error(f"{check.project}: {check.asset}.{check.check}: {check.description}")
 
     def _materialized_since(
         self, asset: str, outcomes: Sequence[Unreported]
@@ -87,21 +103,29 @@ class OpEvents:
         return runs
 
     def _input_tags(
-        self, asset: str, partitions: Sequence[str | None]
+        self, asset: str, partitions: Sequence[str | None], latest: _Latest
     ) -> dict[str | None, dict[str, str]]:
         """Return the tags with the versions of an asset's inputs, by partition: the last
         materialization of each upstream asset, which is logged first."""
-        tags: dict[str | None, dict[str, str]] = {}
+        tags: dict[str | None, dict[str, str]] = {partition: {} for partition in partitions}
         for upstream in STEPS[asset].deps if asset in STEPS else ():
-            for record in self._records(upstream, partitions):
+            self._look_up(upstream, partitions, latest)
+            for partition, of_partition in tags.items():
+                if (record := latest.get((upstream, partition))) is None:
+                    continue
                 output = record.asset_materialization
                 version = (output.tags or {}).get("dagster/data_version", "") if output else ""
                 # As Dagster combines the versions of an input's partitions, here of one.
                 digest = sha256(version.encode()).hexdigest()
-                of_partition = tags.setdefault(record.partition_key, {})
                 of_partition[f"dagster/input_data_version/{upstream}"] = digest
                 of_partition[f"dagster/input_event_pointer/{upstream}"] = str(record.storage_id)
         return tags
+
+    def _look_up(self, asset: str, partitions: Sequence[str | None], latest: _Latest) -> None:
+        """Add the last materializations of an asset's partitions to `latest`."""
+        unknown = [name for name in dict.fromkeys(partitions) if (asset, name) not in latest]
+        for record in self._records(asset, unknown):
+            latest[asset, record.partition_key] = record
 
     def _records(
         self, asset: str, partitions: Sequence[str | None], after: float | None = None
@@ -145,13 +169,20 @@ def _materialization(
     )
 
 
-def _evaluation(event: Evaluation, outcome: Unreported) -> dg.AssetCheckEvaluation:
+def _has_failed(event: AssetEvent) -> bool:
+    return isinstance(event, Evaluation) and not event.passed
+
+
+def _evaluation(
+    event: Evaluation, outcome: Unreported, about: dg.EventLogRecord | None
+) -> dg.AssetCheckEvaluation:
     return dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey(event.asset),
         check_name=event.check,
         passed=event.passed,
         partition=event.project or None,
         metadata=_metadata(event.metadata, outcome),
+        target_materialization_data=target_of_check(about) if about else None,
         severity=dg.AssetCheckSeverity.WARN if event.warning else dg.AssetCheckSeverity.ERROR,
         description=event.description,
     )

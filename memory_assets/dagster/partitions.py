@@ -64,7 +64,11 @@ def requests_to_add(instance: dg.DagsterInstance, names: Iterable[str]) -> list[
     for name in names:
         by_kind.setdefault(_definition_name(name), []).append(name)
     new = {kind: new_keys(instance, keys, _BY_NAME[kind]) for kind, keys in by_kind.items()}
-    return [_BY_NAME[kind].build_add_request(keys) for kind, keys in new.items() if keys]
+    return [
+        _BY_NAME[kind].build_add_request(keys[start : start + _ADD_BATCH])
+        for kind, keys in new.items()
+        for start in range(0, len(keys), _ADD_BATCH)
+    ]
 
 
 def requests_to_remove(

@@ -51,11 +51,8 @@ def memory_resource(settings: Settings | None = None) -> dg.ResourceDefinition:
             return
         memory = MemoryResource(present, run.run_id)
         ledger = memory.components().runs
-        ledger.note_begun(run.run_id, run.job_name, projects_of(run), history=KEPT)
-        try:
+        with ledger.under_way(run.run_id, run.job_name, projects_of(run), history=KEPT):
             yield memory
-        finally:
-            ledger.note_left(run.run_id)
 
     return dg.ResourceDefinition(
         opened,

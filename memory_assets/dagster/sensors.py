@@ -105,7 +105,8 @@ def projects_directory_sensor(
             break
     else:
         state.after = ""
-    present = transcripts.sources.keys() | components.catalog.projects()
+    on_record = components.catalog.projects()
+    present = transcripts.sources.keys() | on_record
     state.forget((examined - plans.keys()) | (state.requested.keys() - present))
     removals = (
         [] if transcripts.unlisted else requests_to_remove(context.instance, projects, present)
@@ -123,7 +124,8 @@ def projects_directory_sensor(
     if search_request is not None:
         runs = [search_request]
     skipped = None if runs else _skip_reason(len(plans), len(transcripts.unlisted))
-    added = requests_to_add(context.instance, [plan.project for plan in due])
+    # A new instance knows none of what is up to date, which could not be made there by hand.
+    added = requests_to_add(context.instance, on_record.union(plan.project for plan in due))
     return dg.SensorResult(
         run_requests=runs,
         skip_reason=skipped,

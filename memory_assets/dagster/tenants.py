@@ -37,7 +37,7 @@ from memory_assets.pipeline.stage.components import components_of
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.private_files import create_private_files, keep_temporary_files
 from memory_assets.settings import Settings, load_settings
-from memory_assets.shards.derive import Derived, Work, made_of
+from memory_assets.shards.derive import DeriveReport, Work, made_of
 from memory_assets.shards.workers import derive_all
 from memory_assets.stores.files.shared import is_locked, locked
 from memory_assets.stores.runs.names import is_valid_key
@@ -105,12 +105,12 @@ def _works_of_tenants(settings: Settings, keys: Iterable[str]) -> dict[Work, str
     }
 
 
-def _derive(settings: Settings, keys: Sequence[str]) -> Iterator[tuple[str, list[Derived]]]:
+def _derive(settings: Settings, keys: Sequence[str]) -> Iterator[tuple[str, list[DeriveReport]]]:
     """Derive the shards of tenants; yield each tenant when all of its shards are done."""
     works = _works_of_tenants(settings, keys)
     names = {work.name: tenant for work, tenant in works.items()}
     left = {tenant: list(names.values()).count(tenant) for tenant in keys}
-    done: dict[str, list[Derived]] = defaultdict(list)
+    done: dict[str, list[DeriveReport]] = defaultdict(list)
     for derived in derive_all(settings, list(works)):
         tenant = names[derived.name]
         done[tenant].append(derived)
@@ -119,15 +119,17 @@ def _derive(settings: Settings, keys: Sequence[str]) -> Iterator[tuple[str, list
             yield tenant, done[tenant]
 
 
-def _metadata(done: Iterable[Derived]) -> dict[str, int]:
+def _metadata(done: Iterable[DeriveReport]) -> dict[str, int]:
     """Return the sums of the shards' counts: no text, no name of a project."""
     rows = [asdict(shard) for shard in done]
-    names = (field.name for field in fields(Derived) if field.type in ("int", int, "bool", bool))
+    names = (
+        field.name for field in fields(DeriveReport) if field.type in ("int", int, "bool", bool)
+    )
     counts = {name: sum(int(row[name]) for row in rows) for name in names if name != "generation"}
     return {"shards": len(rows), **counts}
 
 
-def _failures(done: Iterable[Derived]) -> list[str]:
+def _failures(done: Iterable[DeriveReport]) -> list[str]:
     return [f"{shard.name}: {shard.failed}" for shard in done if shard.failed]
 
 

@@ -8,6 +8,8 @@
 - `webserver_app`: Dagster's webserver has no access control, accepts any Host and Origin, and runs
   GraphQL mutations sent by GET; no option of it or of dagster.yaml changes that. So `memory dev`
   wraps its application.
+- `target_of_check`: an argument of `dg.AssetCheckEvaluation` whose class Dagster does not export.
+  Without it, the page shows a check that was logged as missing for each partition.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
@@ -125,6 +130,15 @@ def _flush_at_checkpoints(connection: sqlite3.Connection, record: object) -> Non
     """With a write-ahead log that survives any crash of the process; a power cut may take
     the last events of a run, never consistency."""
     connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def target_of_check(
+    record: dg.EventLogRecord,
+) -> AssetCheckEvaluationTargetMaterializationData:
+    """Return how the evaluation of a check names the materialization that was checked."""
+    return AssetCheckEvaluationTargetMaterializationData(
+        storage_id=record.storage_id, run_id=record.run_id, timestamp=record.timestamp
+    )
 
 
 def import_for_runs() -> None:

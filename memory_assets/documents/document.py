@@ -12,7 +12,7 @@ from typing import Protocol
 from memory_assets.chunking import Tokens
 
 # Changes whenever the same file would give other chunks.
-CHUNKER_VERSION = "7"
+CHUNKER_VERSION = "8"
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _TO_LINE_END = re.compile(r"[^\r\n]*")

@@ -18,13 +18,17 @@ _NOT_LINE_END = re.compile(r"[^\r\n]+")
 _DECISION_SUBSECTION = re.compile(r"(?:(?:positive|negative) )?consequences|confirmation", re.I)
 _DECISION_NAME = re.compile(r"(?:adr|decision|dec|dr|ad)[-_ #]*\d+\b.*", re.I)
 """A heading that names a decision, where one file has several."""
+_DELIMITER = re.compile(r"-{4,}|\.{4,}|={4,}|\+{4,}|/{4,}|_{4,}|\*{4,}|\|={3,}|```.*")
 _ASCIIDOC = re.compile(
-    r"^(?P<fence>-{4,}|\.{4,}|={4,}|\+{4,}|/{4,}|_{4,}|\*{4,}|\|={3,}|```.*)[ \t]*\r?$|"
-    r"^(?P<level>={1,6}|\#{1,6})[ \t]+(?P<text>\S.*?)[ \t]*\r?$",
+    rf"^(?P<fence>{_DELIMITER.pattern})[ \t]*\r?$|"
+    r"^(?P<level>={1,6}|\#{1,6})[ \t]+(?P<text>\S.*?)[ \t]*\r?$|"
+    r"^(?P<above>\w.*?)[ \t]*\r?\n(?P<line>=+|-+|~+|\^+|\++)[ \t]*\r?$",
     re.MULTILINE,
 )
-"""What delimits a block, and a heading: docs.asciidoctor.org/asciidoc/latest/blocks/delimited and
-.../sections/titles-and-levels."""
+"""What delimits a block, and a heading, with marks or with a line below that is as long:
+docs.asciidoctor.org/asciidoc/latest/blocks/delimited and .../sections/titles-and-levels."""
+_LINES = "=-~^+"
+"""What the line below a heading is made of, by level."""
 _LONG = 400
 """Tokens of a section above which those below it are chunks of their own: the embedder reads 256 of
 a passage, which says nothing of the heading that stands before another one."""
@@ -57,12 +61,15 @@ def asciidoc(source: Source) -> Iterator[Cut]:
     headings: list[tuple[int, int, str]] = []
     fence = ""
     for match in _ASCIIDOC.finditer(source.text, front):
-        if match["fence"]:
-            mark = match["fence"].strip()
+        line, level = match["line"] or "", len(match["level"] or "")
+        if line and not fence and abs(len(line) - len(match["above"])) < 2:
+            level = _LINES.index(line[0]) + 1
+        mark = (match["fence"] or line).strip()
+        if level and not fence:
+            text = match["text"] or match["above"]
+            headings.append((match.start(), level - (level == 3), text))
+        elif _DELIMITER.fullmatch(mark):
             fence = "" if mark == fence else fence or mark
-        elif not fence:
-            level = len(match["level"])
-            headings.append((match.start(), level - (level == 3), match["text"]))
     return _cuts_at(source, front, headings, headings, is_decision=False)
 
 

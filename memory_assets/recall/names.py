@@ -433,8 +433,7 @@ def session_with_prefix(stores: Stores, text: str) -> tuple[str, str]:
         raise ConfigurationError(f"{begun}: {comma_list(matches, 5)}; give more of the id")
     for session_id in matches:
         return products.project_of(session_id) or matches[session_id], session_id
-    ways = '`memory sessions` (MCP: `ask(verb="sessions")`)'
-    raise NotFound(f"no session {text} in memory; {ways} lists them")
+    raise NotFound(f"no session {text} in memory; `memory sessions` lists them")
 
 
 _FORMS = (

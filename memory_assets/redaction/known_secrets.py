@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 
+from memory_assets.errors import RedactionUnavailable
 from memory_assets.redaction.forgotten_texts import HASH_BYTES, ForgottenTexts
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.written import reads_as_words
@@ -86,12 +87,22 @@ class KnownValues:
 
     @cached_property
     def _lengths(self) -> frozenset[int]:
-        """The lengths of the hashed runs, in characters."""
-        return frozenset(
+        """The lengths of the hashed runs, in characters.
+
+        Raises:
+            RedactionUnavailable: a length is 0, which no hash of a secret has.
+        """
+        lengths = frozenset(
             int.from_bytes(hash_[:_LENGTH_BYTES], "big")
             for hash_ in self.hashes
             if len(hash_) != HASH_BYTES
         )
+        if 0 in lengths:  # every position of a text would be one, without end
+            raise RedactionUnavailable(
+                "a hash of a known secret is damaged; move catalog.db in the data directory away "
+                "and run `memory ingest`: the lake is adopted"
+            )
+        return lengths
 
     def __bool__(self) -> bool:
         return bool(self.hashes)

@@ -10,9 +10,8 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from memory_assets import models  # a constant imported from it would change the version
 from memory_assets.errors import RedactionFailed, Unsettled
-from memory_assets.models import Record, RedactedRecord
+from memory_assets.models import PLAIN_TEXTS, Record, RedactedRecord
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.redaction.edits import (
@@ -404,7 +403,7 @@ class SessionRedactor:
             zip(("project_root", *SHORT_FIELDS), map(self._redact_short, texts), strict=True)
         )
         values: dict[str, Any] = {name: part.text for name, part in parts.items()}
-        for name in models.PLAIN_TEXTS:
+        for name in PLAIN_TEXTS:
             values[name] = str(values[name])
         shared = _Shared(project=project, touched=_fields_with_findings(parts.items()), **values)
         return _keep(self._shared, key, shared)

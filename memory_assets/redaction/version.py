@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.token_formats import tokens
 from memory_assets.redaction.settings import RedactionSettings
 
-ENGINE_VERSION = "re-26"
+ENGINE_VERSION = "re-28"
 """Raised by hand whenever code (not data) changes findings or replacements."""
 
 _WITHOUT_EFFECT = re.compile(

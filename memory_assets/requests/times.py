@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from memory_assets.errors import ConfigurationError
+from memory_assets.errors import BadTime
 
 MAX_COUNT = 50
 """Most items on one side of a timeline."""
@@ -33,7 +33,7 @@ def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
     local time.
 
     Raises:
-        ConfigurationError: it is none of these.
+        BadTime: it is none of these.
     """
     normalized = str(text).strip().lower()
     present = now or datetime.now(UTC)
@@ -50,7 +50,7 @@ def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
             moment = datetime.fromisoformat(normalized.upper())
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise ConfigurationError(
+        raise BadTime(
             f"{text!r} is not a time; write 7d, 12h, 2w, yesterday, last monday, last week, "
             "last month, 2026-11, 2026-11-01 or 2026-11-01T09:30"
         ) from None
@@ -100,11 +100,11 @@ TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pat
 
 
 def require_order(since: datetime | None, until: datetime | None) -> None:
-    """Raise `ConfigurationError` for a time range that holds no time."""
+    """Raise `BadTime` for a time range that holds no time."""
     if since and until and since >= until:
-        raise ConfigurationError(
-            f"since ({spoken_time(since)}) is not before until "
-            f"({spoken_time(until)}); exchange them"
+        raise BadTime(
+            f"{spoken_time(since)} is not before until ({spoken_time(until)}); exchange them",
+            "since",
         )
 
 
@@ -120,7 +120,7 @@ def parse_reach(text: str | Reach) -> Reach:
     """Return a count of items, or a length of time such as `30m`, `2h`, `3d`, `1w`.
 
     Raises:
-        ConfigurationError: it is neither, or the count is not 0 to 50.
+        BadTime: it is neither, or the count is not 0 to 50.
     """
     if isinstance(text, timedelta):
         return text
@@ -129,9 +129,9 @@ def parse_reach(text: str | Reach) -> Reach:
     try:
         count = int(text)
     except (TypeError, ValueError):
-        raise ConfigurationError(
+        raise BadTime(
             f"{text!r} is neither a count nor a length of time; write 10, 30m, 2h, 3d or 1w"
         ) from None
     if not 0 <= count <= MAX_COUNT:
-        raise ConfigurationError(f"ask for 0 to {MAX_COUNT} items on a side, not {count}")
+        raise BadTime(f"ask for 0 to {MAX_COUNT} items on a side, not {count}")
     return count

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from memory_assets.errors import (
     BadArgument,
+    BadTime,
     ConfigurationError,
     MemoryAssetsError,
     NotFound,
@@ -56,6 +57,7 @@ MAX_BYTES = 8_000_000
 AT_ONCE = 4
 """Questions answered at a time."""
 _CODES: dict[type[MemoryAssetsError], tuple[int, str]] = {
+    BadTime: (422, "not_answerable"),
     BadArgument: (400, "bad_parameter"),
     UnknownName: (404, "not_found"),
     ConfigurationError: (422, "not_answerable"),
@@ -121,7 +123,7 @@ def build_app(
     memory = opened or OpenedMemory(settings)
     turns = Semaphore(AT_ONCE)
     agents = AgentMemory(settings)
-    fixed: Mapping[str, Callable[[], dict[str, Any]]] = {
+    constants: Mapping[str, Callable[[], dict[str, Any]]] = {
         "/healthz": lambda: {"status": "ok"},
         "/openapi.json": partial(openapi_document, writes=bool(token)),
     }
@@ -130,7 +132,7 @@ def build_app(
             path: _question_handler(request, memory, turns)
             for path, (_, request) in _QUESTIONS.items()
         },
-        **{path: _constant(value) for path, value in fixed.items()},
+        **{path: _constant(value) for path, value in constants.items()},
     }
     app = Starlette(
         routes=[
@@ -190,7 +192,7 @@ def _respond(opened: OpenedMemory, answer: Callable[[], Response]) -> Response:
     try:
         return answer()
     except MemoryAssetsError as error:
-        return _error(*status_of(error), opened.told(error))
+        return _error(*status_of(error), opened.told(error, "http"))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _error(500, "unexpected", str(unexpected(error)))
 
@@ -256,10 +258,10 @@ def _error(status: int, code: str, message: str) -> Response:
 
 
 def _constant(value: Callable[[], dict[str, Any]]) -> _Handler:
-    async def answered(_: Request) -> Response:
+    async def handle(_: Request) -> Response:
         return _json(value())
 
-    return answered
+    return handle
 
 
 async def _http_error(_: Request, error: Exception) -> Response:

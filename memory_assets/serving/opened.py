@@ -3,6 +3,7 @@ as readers are told them."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -12,7 +13,23 @@ from memory_assets.status.words import told_error
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
+    from memory_assets.requests.arguments import Door
     from memory_assets.settings import Settings
+
+_CALLS: tuple[tuple[str, dict[Door, str]], ...] = (
+    ("sessions", {"mcp": 'ask(verb="sessions")', "http": "GET /sessions"}),
+    (
+        r"summarize (\S+)",
+        {"mcp": r'summarize_session(session="\1")', "http": r"GET /sessions/\1"},
+    ),
+    (
+        r"show (\S+) --records",
+        {"mcp": r'get(ids=["\1"], records=true)', "http": r"GET /turns/\1?records=1"},
+    ),
+    (r"search --in (\w+)", {"mcp": r'recall(kind=["\1"])', "http": r"GET /search?in=\1"}),
+)
+"""The commands of `memory` that errors name and other interfaces have, too, with what a client
+calls there. Other commands are for people, whichever interface names them."""
 
 
 class OpenedMemory:
@@ -23,9 +40,14 @@ class OpenedMemory:
         self._memory: Memory | None = None
         self._lock = Lock()
 
-    def told(self, error: MemoryAssetsError) -> str:
-        """Return what an error says, as readers are told it."""
-        return told_error(error, self._settings.data_dir)
+    def told(self, error: MemoryAssetsError, door: Door = "cli") -> str:
+        """Return what an error says, as readers are told it: with calls of the interface that they
+        use; pages show commands."""
+        message = told_error(error, self._settings.data_dir)
+        for command, calls in _CALLS:
+            if door in calls:
+                message = re.sub(f"`memory {command}`", f"`{calls[door]}`", message)
+        return message
 
     @property
     def is_open(self) -> bool:

@@ -282,7 +282,7 @@ def done_score(sentence: AgentSentence) -> float:
     if (deed and _QUOTES.search(text[: deed.start()])) or (not deed and _UNDER_WAY.search(text)):
         return 0.0
     if not deed and OTHER_DEEDS.search(text):
-        is_likely = sentence.changed or sentence.recap or sentence.place == 0
+        is_likely = sentence.changed or sentence.recap or sentence.sentences_before == 0
         if not is_likely or OTHER_OPEN.search(text) or CAUSE_HEADING.search(sentence.parsed.lead):
             return 0.0
         return 2.4 if sentence.changed else 2.0

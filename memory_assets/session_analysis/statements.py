@@ -125,7 +125,8 @@ class AgentSentence:
 
     parsed: Sentence
     record: RedactedRecord
-    turn: int
+    turn_number: int
+    """The place of its turn among those that were asked for, from 0."""
     closing: bool
     last: bool
     """Whether its turn is the last one in which the agent said anything."""
@@ -136,7 +137,7 @@ class AgentSentence:
     text: RedactedText
     plain: str
     """The text as the patterns expect it: straight apostrophes."""
-    place: int
+    sentences_before: int
     """The number of earlier sentences of its message, without short ones."""
 
 
@@ -144,31 +145,31 @@ def agent_sentences(turns: Sequence[Turn]) -> list[AgentSentence]:
     """Return every sentence that the main agent said in some turns, and its recaps, in order."""
     last = max((n for n, turn in enumerate(turns) if any(map(_is_prose, turn.records))), default=-1)
     sentences: list[AgentSentence] = []
-    for place, turn in enumerate(turns):
+    for turn_number, turn in enumerate(turns):
         closing_from = _closing_from(turn)
         changed = any(r.kind == "tool_use" and tool_kind(r) == "write" for r in turn.records)
         for at, record in enumerate(turn.records):
             recap = record.subtype == "away-summary"
             if not recap and not _is_prose(record):
                 continue
-            number = 0
+            sentences_before = 0
             for parsed in parse_sentences(_summary_in_json(record.text))[:_SENTENCES_OF_A_MESSAGE]:
                 text = parsed.text.sub(_OPENING, "")
                 sentences.append(
                     AgentSentence(
                         parsed=parsed,
                         record=record,
-                        turn=place,
+                        turn_number=turn_number,
                         closing=at >= closing_from,
-                        last=place == last,
+                        last=turn_number == last,
                         changed=changed,
                         recap=recap,
                         text=text,
                         plain=text.replace("’", "'"),
-                        place=number,
+                        sentences_before=sentences_before,
                     )
                 )
-                number += len(text) >= _SHORTEST or has_no_blanks(text)
+                sentences_before += len(text) >= _SHORTEST or has_no_blanks(text)
     return sentences
 
 
@@ -232,8 +233,8 @@ def best_text(
     if repeat_cost:
         better: Counter[tuple[object, ...]] = Counter()
         for at, (worth, place, sentence) in enumerate(ranked):
-            turn = (sentence.turn,)
-            part = (sentence.turn, sentence.parsed.heading, sentence.parsed.lead)
+            turn = (sentence.turn_number,)
+            part = (sentence.turn_number, sentence.parsed.heading, sentence.parsed.lead)
             ranked[at] = worth - repeat_cost * (better[turn] + better[part] / 2), place, sentence
             better.update((turn, part))
         ranked.sort(key=lambda entry: (-entry[0], entry[1]))

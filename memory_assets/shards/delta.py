@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -74,7 +74,8 @@ def publish(components: Components) -> Published:
     with locked(path.with_suffix(".lock"), wait, "another process publishes this memory"):
         objects = open_objects(url)
         state = _State(path, url)
-        tables = [_DeltaTable(components.lake, TABLES[name], objects) for name in PUBLISHED]
+        held = components.catalog.quarantine.held_by_checks()
+        tables = [_DeltaTable(components.lake, TABLES[name], objects, held) for name in PUBLISHED]
         if state.is_new and any(table.is_there() for table in tables):
             raise StoreMismatch(
                 f"{url} has tables of another memory, or {STATE_FILE} was lost. Delete them, or "
@@ -111,10 +112,11 @@ class _State:
 
 
 class _DeltaTable:
-    """One of the tables."""
+    """One of the tables, without the sessions that a check holds back."""
 
-    def __init__(self, lake: Lake, table: Table, objects: Objects) -> None:
+    def __init__(self, lake: Lake, table: Table, objects: Objects, held: Set[Session]) -> None:
         self._lake = lake
+        self._held = held
         self._table = table
         self._objects = objects
         self._place = f"{objects.url}/{table.name}"
@@ -158,6 +160,7 @@ class _DeltaTable:
             (project, session): entry.stamp
             for project in self._lake.projects(self._table)
             for session, entry in self._lake.partition(self._table, project).entries().items()
+            if (project, session) not in self._held
         }
 
     def _write(self, sessions_now: Iterable[Session], changed: Iterable[Session] | None) -> None:

@@ -27,15 +27,10 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
-from memory_assets.shards.pull import Pulled, compact_databases, pull_shard, update_replica
-from memory_assets.shards.push import Pushed, note_pulled, note_pushed, push
+from memory_assets.shards.pull import PullReport, compact_databases, pull_shard, update_replica
+from memory_assets.shards.push import PushReport, note_pulled, note_pushed, push
 from memory_assets.stores.files.shared import locked
-from memory_assets.stores.lake.schemas import (
-    REDACTED_RECORDS,
-    SESSION_COMMITS,
-    TABLES,
-    TURN_CHUNKS,
-)
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_COMMITS, TABLES, TURN_CHUNKS
 from memory_assets.stores.shard.objects import open_objects
 from memory_assets.stores.shard.replicas import FOLDER, Replica, replica_at
 from memory_assets.stores.shard.shard import Head, Manifest, Shard
@@ -63,7 +58,7 @@ class Work:
 
 
 @dataclass
-class Derived:
+class DeriveReport:
     """What came of it: the generation of the derived shard, how many projects were brought and
     made again, bytes fetched and sent; `failed`: steps that failed, or why nothing was done."""
 
@@ -84,7 +79,7 @@ def made_of(head: Head, versions: Collection[str]) -> str:
     return input_hash(head.id, *versions)
 
 
-def derive(work: Work) -> Derived:
+def derive(work: Work) -> DeriveReport:
     """Bring a derived shard up to date; four requests if it is. Where there is no shard any more,
     delete the derived one.
 
@@ -96,7 +91,7 @@ def derive(work: Work) -> Derived:
     target = Shard(open_objects(work.target), work.name)
     settings = replace(work.settings, vector_backend="none", tenant=None, shard=None)
     directory = replica_at(settings.data_dir, target.url).directory
-    derived = Derived(work.name)
+    report = DeriveReport(work.name)
     busy = f"another process derives {target.url}"
     with locked(Path(f"{directory}.lock"), settings.lock_timeout_seconds, busy):
         replica = replica_at(settings.data_dir, target.url)
@@ -104,25 +99,25 @@ def derive(work: Work) -> Derived:
         if directory.exists() and (head is None or not replica.head):
             replica.remove()
         if head is None:
-            derived.gone = target.delete() > 0
-            return derived
+            report.gone = target.delete() > 0
+            return report
         with _open_components(settings, directory) as components:
             mark = made_of(head, code_versions(components))
             before = target.head()
-            derived.generation = before.generation if before else 0
-            derived.unchanged = before is not None and before.made_of == mark
-            if derived.unchanged:
-                return derived
+            report.generation = before.generation if before else 0
+            report.unchanged = before is not None and before.made_of == mark
+            if report.unchanged:
+                return report
             if before is not None:
-                derived.fetched = pull_shard(settings, target).bytes
+                report.fetched = pull_shard(settings, target).bytes
             directory.mkdir(parents=True, exist_ok=True)
             replica = replica_at(settings.data_dir, target.url)
-            _bring_and_make(components, source, head, replica, derived)
-            pushed = _push(components, target, head, "" if derived.failed else mark)
+            _bring_and_make(components, source, head, replica, report)
+            pushed = _push(components, target, head, "" if report.failed else mark)
             note_pushed(components, replica)
-        derived.generation = pushed.generation
-        derived.sent = pushed.bytes
-    return derived
+        report.generation = pushed.generation
+        report.sent = pushed.bytes
+    return report
 
 
 @contextmanager
@@ -146,7 +141,7 @@ def _engines(settings: Settings) -> dict[str, Any]:
 
 
 def _bring_and_make(
-    components: Components, source: Shard, head: Head, replica: Replica, derived: Derived
+    components: Components, source: Shard, head: Head, replica: Replica, report: DeriveReport
 ) -> None:
     """Bring what is new in a shard into the replica of the derived one, and make what follows."""
     note_pulled(components, replica)
@@ -158,17 +153,22 @@ def _bring_and_make(
         project: {name: key for name, key in files.items() if _table(name) in TAKEN}
         for project, files in replica.files.items()
     }
-    known_projects, pulled = frozenset(replica.manifests), Pulled(source.url)
+    known_projects, brought = frozenset(replica.manifests), PullReport(source.url)
     deleted_any = update_replica(
-        components, source, source_replica, head, pulled, lambda path: _chosen(path, known_projects)
+        components,
+        source,
+        source_replica,
+        head,
+        brought,
+        lambda path: _chosen(path, known_projects),
     )
-    derived.fetched, derived.projects = derived.fetched + pulled.bytes, pulled.projects
-    derived.failed = "; ".join(_make(components, derived))
+    report.fetched, report.projects = report.fetched + brought.bytes, brought.projects
+    report.failed = "; ".join(_make(components, report))
     if deleted_any:
         compact_databases(components)
 
 
-def _push(components: Components, target: Shard, head: Head, mark: str) -> Pushed:
+def _push(components: Components, target: Shard, head: Head, mark: str) -> PushReport:
     return push(
         components,
         target,
@@ -199,13 +199,13 @@ def _table(name: str) -> str:
     return name.partition("/")[0]
 
 
-def _make(components: Components, derived: Derived) -> Iterator[str]:
+def _make(components: Components, report: DeriveReport) -> Iterator[str]:
     """Make what is out of date in all projects; yield what failed."""
     assets = tuple(name for name in STEPS if name in MADE or name in _KEYWORDS)
     for project in sorted(components.catalog.projects()):
         if not derived_reason(components, project):
             continue
-        derived.made += 1
+        report.made += 1
         kinds = {
             STEPS[product.stage].partitions
             for product in components.catalog.products.of_partition(project)

@@ -22,6 +22,7 @@ from memory_assets.stores.catalog.catalog import CATALOG_FILE, Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
 from memory_assets.stores.files.sqlite import compact
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import staged_file
 from memory_assets.stores.lake.partition import NAME
 from memory_assets.stores.lake.schemas import TABLES
@@ -35,13 +36,13 @@ _ROWS = (".parquet", ".staging")
 """How the names of files with rows end: the lake's own, and those that were being written."""
 _TRIES = 5
 _AT_ONCE = 8
-Chosen = Callable[[Manifest], tuple[Manifest, Collection[str]]]
+Choose = Callable[[Manifest], tuple[Manifest, Collection[str]]]
 """Takes a manifest; returns what is brought of it, and the tables that become so. Other tables stay
 as they are here."""
 
 
 @dataclass
-class Pulled:
+class PullReport:
     """What a pull brought of a shard: its generation, the projects that changed, files and bytes;
     `gone`: the shard is no more, and its replica was deleted; `failed`: why it is as it was here,
     or not all of it came."""
@@ -55,7 +56,7 @@ class Pulled:
     failed: str = ""
 
 
-def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[Pulled]:
+def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[PullReport]:
     """Bring all shards below an address, except this memory's own at `own_url`, to this machine,
     and delete the replicas of those that are no more; return what came of each. One that cannot be
     read does not stop the others.
@@ -64,13 +65,13 @@ def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[Pulled
         StoreError: it cannot be told which shards there are.
     """
     shards = shards_below(objects)
-    pulled: list[Pulled] = []
+    reports: list[PullReport] = []
     for shard in shards:
         if shard.url != own_url:
             try:
-                pulled.append(pull_shard(settings, shard))
+                reports.append(pull_shard(settings, shard))
             except MemoryAssetsError as error:
-                pulled.append(Pulled(shard.url, failed=str(error)))
+                reports.append(PullReport(shard.url, failed=str(error)))
     Catalog(settings.data_dir / CATALOG_FILE).close()  # a machine that has no memory of its own
     present_urls = {shard.url for shard in shards}
     for replica in replicas_of(settings.data_dir, objects.url):
@@ -80,11 +81,11 @@ def pull(settings: Settings, objects: Objects, own_url: str = "") -> list[Pulled
             )
             if missing_reason:
                 stays = f"{missing_reason}. If it was deleted, delete {replica.directory}, too."
-                pulled.append(Pulled(replica.url, failed=stays))
+                reports.append(PullReport(replica.url, failed=stays))
                 continue
             replica.remove()
-            pulled.append(Pulled(replica.url, replica.generation, gone=True))
-    return pulled
+            reports.append(PullReport(replica.url, replica.generation, gone=True))
+    return reports
 
 
 def _missing_reason(settings: Settings, objects: Objects, own: str) -> str:
@@ -95,7 +96,7 @@ def _missing_reason(settings: Settings, objects: Objects, own: str) -> str:
     return f"{objects.url} is empty, or not mounted" if objects.is_away() else ""
 
 
-def pull_shard(settings: Settings, shard: Shard) -> Pulled:
+def pull_shard(settings: Settings, shard: Shard) -> PullReport:
     """Bring a shard to this machine as it is now: two requests if it is as it was. Its generation
     does not tell, for a shard that was deleted begins anew.
 
@@ -105,9 +106,9 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
     """
     replica = replica_at(settings.data_dir, shard.url)
     head = shard.head() or Head(0, "")
-    pulled = Pulled(shard.url, head.generation)
+    report = PullReport(shard.url, head.generation)
     if head.id == replica.head and head.id:
-        return pulled
+        return report
     directory = replica.directory
     own = replace(settings, data_dir=directory, vector_backend="none", tenant=None)
     components = Components(own)
@@ -122,7 +123,7 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
             for _ in range(_TRIES):
                 head = shard.head() or Head(0, "")
                 try:
-                    if update_replica(components, shard, replica, head, pulled) or cut_short:
+                    if update_replica(components, shard, replica, head, report) or cut_short:
                         compact_databases(components)
                 except NotFound:  # it was swept: there is a newer head
                     cut_short = True
@@ -131,8 +132,8 @@ def pull_shard(settings: Settings, shard: Shard) -> Pulled:
                 replica.generation = head.generation
                 replica.written_at = head.written_at
                 replica.forgotten = sorted(head.forgotten)
-                pulled.generation = head.generation
-                return pulled
+                report.generation = head.generation
+                return report
         finally:
             components.catalog.close()
             replica.note()
@@ -144,8 +145,8 @@ def update_replica(
     shard: Shard,
     replica: Replica,
     head: Head,
-    pulled: Pulled,
-    chosen: Chosen = lambda manifest: (manifest, TABLES),
+    report: PullReport,
+    choose: Choose = lambda manifest: (manifest, TABLES),
 ) -> bool:
     """Make a replica's projects those of a head; return whether anything was deleted. What is there
     counts, not what was noted alone: a pull that was killed leaves more.
@@ -158,7 +159,9 @@ def update_replica(
     present = {name for table in TABLES.values() for name in components.lake.projects(table)}
     present |= components.catalog.projects() | replica.manifests.keys()
     for project in sorted(present - head.projects.keys()):
-        deleted_any |= bool(_mirror_catalogue(components, Manifest(project, {}, (), ()), TABLES))
+        deleted_any |= bool(
+            _mirror_catalogue(components.catalog, Manifest(project, {}, (), ()), TABLES)
+        )
         index_keywords(components, project)
         components.lake.remove_project(project)  # last, for its lock has the project's name
         replica.manifests.pop(project, None)
@@ -167,7 +170,7 @@ def update_replica(
         if replica.manifests.get(project) == key:
             continue
         with reading(f"{project} in {shard.url}"):
-            manifest, tables = chosen(Manifest.of(shard.get(key)))
+            manifest, tables = choose(Manifest.of(shard.get(key)))
             if manifest.project != project:
                 raise StoreDamaged(f"{project} in {shard.url} is damaged: it is another project")
             stored_keys = replica.files.get(project, {})
@@ -182,12 +185,12 @@ def update_replica(
             replica.manifests[project] = ""
             replica.note()
             replica.files[project] = _fetch_files(
-                components, shard, manifest, replica.files[project], pulled, tables
+                components, shard, manifest, replica.files[project], report, tables
             )
-            deleted_any |= bool(_mirror_catalogue(components, manifest, tables))
+            deleted_any |= bool(_mirror_catalogue(components.catalog, manifest, tables))
             index_keywords(components, project)
         replica.manifests[project] = key
-        pulled.projects += 1
+        report.projects += 1
     return deleted_any
 
 
@@ -202,13 +205,13 @@ def _fetch_files(
     shard: Shard,
     manifest: Manifest,
     before: Mapping[str, str],
-    pulled: Pulled,
+    report: PullReport,
     tables: Collection[str],
 ) -> dict[str, str]:
     """Make the lake's files of a project those of its manifest; return their keys. New files come
     first, then those that take another one's place, so that each session is in one at any time."""
     manifest_keys = _keys(manifest)
-    paths = {name: _path(components, manifest.project, name) for name in manifest_keys}
+    paths = {name: _path(components.lake, manifest.project, name) for name in manifest_keys}
     needed_paths = set(paths.values())
     new = [name for name, key in manifest_keys.items() if before.get(name) != key]
     new.sort(key=lambda name: paths[name].exists())
@@ -216,8 +219,8 @@ def _fetch_files(
         contents = threads.map(lambda name: shard.get(manifest_keys[name]), new)
         for name, content in zip(new, contents, strict=True):
             _write(paths[name], manifest.project, content)
-            pulled.files += 1
-            pulled.bytes += len(content)
+            report.files += 1
+            report.bytes += len(content)
         for table in map(TABLES.__getitem__, tables):
             for path in components.lake.partition_dir(table, manifest.project).glob("*"):
                 if path.suffix in _ROWS and path not in needed_paths:
@@ -243,26 +246,24 @@ def _write(path: Path, project: str, content: bytes) -> None:
         staging.replace(path)
 
 
-def _path(components: Components, project: str, name: str) -> Path:
+def _path(lake: Lake, project: str, name: str) -> Path:
     """Return where a file of a manifest belongs; a manifest is what another machine wrote."""
     match = _FILE.fullmatch(name)
     if match is None or match["table"] not in TABLES:
         raise StoreDamaged(f"a manifest of {project} names no file of the lake: {name!r}")
-    return components.lake.partition_dir(TABLES[match["table"]], project) / match["name"]
+    return lake.partition_dir(TABLES[match["table"]], project) / match["name"]
 
 
-def _mirror_catalogue(
-    components: Components, manifest: Manifest, tables: Collection[str]
-) -> set[str]:
+def _mirror_catalogue(catalog: Catalog, manifest: Manifest, tables: Collection[str]) -> set[str]:
     """Make the catalogue's rows those of a manifest; return the sessions that went."""
     project = manifest.project
     products = [replace(Product(*values), project=project) for values in manifest.products]
     sources = list(_sources(project, manifest.sources))
     own = set(LOCAL_STAGES)
     if len(tables) < len(TABLES):
-        stored_products = components.catalog.products.of_partition(project)
+        stored_products = catalog.products.of_partition(project)
         own |= {product.stage for product in stored_products if product.stage not in tables}
-    return components.catalog.mirror(project, sources, products, own)
+    return catalog.mirror(project, sources, products, own)
 
 
 def _sources(project: str, rows: Any) -> Iterator[SourceRow]:

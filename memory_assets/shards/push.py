@@ -1,16 +1,17 @@
 """Pushing: the redacted products of this memory become the next generation of its shard.
 
 What is in a shard: the files of the lake, and of the catalogue the products and the counts of
-sources. Not in it: transcripts and their paths, keys, the collections and the keyword index, which
-is made from the lake where it is searched. Only files that the shard does not have are sent; those
-of the lake are never changed but by another one that takes their place.
+sources. Not in it: transcripts and their paths, keys, sessions that a check holds back, the
+collections and the keyword index, which is made from the lake where it is searched. Only files that
+the shard does not have are sent; those of the lake are never changed but by another one that takes
+their place.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,12 +23,14 @@ from memory_assets.errors import StoreBusy, StoreMismatch
 from memory_assets.pipeline.removal.forget import EraseTraces, forget
 from memory_assets.pipeline.removal.selection import sessions_on_record
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.quarantine import names_held
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.files.shared import locked, replace_text
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.parquet_files import STAGING
-from memory_assets.stores.lake.schemas import TABLES
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS
 from memory_assets.stores.shard.replicas import Replica
 from memory_assets.stores.shard.shard import Head, Manifest, Shard
 from memory_assets.stores.tombstones import FILE_NAME as TOMBSTONES
@@ -67,9 +70,10 @@ class _State:
 
 
 @dataclass
-class Pushed:
+class PushReport:
     """What a push sent: its generation, the projects that changed, files and bytes; and how many
-    objects were swept, and sessions forgotten because they were forgotten elsewhere."""
+    objects were swept, sessions forgotten because they were forgotten elsewhere, and sessions
+    withheld, because a check holds them back or did not pass yet."""
 
     url: str
     generation: int = 0
@@ -78,6 +82,7 @@ class Pushed:
     bytes: int = 0
     swept: int = 0
     forgotten: int = 0
+    withheld: int = 0
 
 
 def push(
@@ -88,7 +93,7 @@ def push(
     replace_other: bool = False,
     forgotten: frozenset[str] = frozenset(),
     made_of: str = "",
-) -> Pushed:
+) -> PushReport:
     """Make the shard hold what this memory holds, and return what was sent. Sessions that the
     shard's head, or `forgotten`, has as forgotten are forgotten here first. `made_of` says in the
     head what a derived shard was made of.
@@ -104,26 +109,26 @@ def push(
     with locked(path.with_suffix(".lock"), wait, "another process pushes this memory"):
         head = shard.head()
         state = _state_of(path, shard, head, replace_other=replace_other)
-        pushed = Pushed(shard.url, head.generation if head else 0)
+        report = PushReport(shard.url, head.generation if head else 0)
         forgotten_names = forgotten | (head.forgotten if head else frozenset())
-        pushed.forgotten = forget_travelling(components, forgotten_names, erase_traces)
+        report.forgotten = forget_travelling(components, forgotten_names, erase_traces)
         own = Tombstones(components.data_dir / TOMBSTONES, components.install_key)
-        sending = _Sending(components, shard, state, pushed)
+        sending = _Sending(components, shard, state, report)
         manifests = sending.projects()
         forgotten_names |= own.travelling()
         content = (manifests, forgotten_names, made_of)
         if head is None or content != (dict(head.projects), head.forgotten, head.made_of):
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            new = Head(pushed.generation + 1, now, *content)
+            new = Head(report.generation + 1, now, *content)
             head = _swap_head(shard, new, state, path)
-            pushed.generation = head.generation
+            report.generation = head.generation
         if state.swept != head.generation:
-            pushed.swept = shard.sweep(head, sending.named())
+            report.swept = shard.sweep(head, sending.named())
             state.swept = head.generation
         state.head = head.id
         state.pending = ""
         replace_text(path, json.dumps(asdict(state)))
-    return pushed
+    return report
 
 
 def _swap_head(shard: Shard, head: Head, state: _State, path: Path) -> Head:
@@ -142,20 +147,20 @@ def _swap_head(shard: Shard, head: Head, state: _State, path: Path) -> Head:
 
 def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: bool) -> _State:
     """Return what is known of the shard, nothing if its head is not one that this memory wrote."""
-    state, noted = _State(shard.url), _read_state(path, shard.url)
-    if head is None and noted.head and not replace_other:
+    state, stored = _State(shard.url), _read_state(path, shard.url)
+    if head is None and stored.head and not replace_other:
         raise StoreMismatch(
             f"the shard that this memory wrote is not at {shard.url} any more, or its share is not "
             "mounted. `memory push --replace` starts it anew."
         )
     if head is None:
         return state
-    if head.id in (noted.head, noted.pending):
-        noted.files = {
+    if head.id in (stored.head, stored.pending):
+        stored.files = {
             project: {name: (*file,) for name, file in files.items()}
-            for project, files in noted.files.items()
+            for project, files in stored.files.items()
         }
-        return noted
+        return stored
     if not replace_other:
         raise StoreMismatch(
             f"{shard.url} was written by another memory, or by a later state of this one. Set "
@@ -168,10 +173,10 @@ def _state_of(path: Path, shard: Shard, head: Head | None, *, replace_other: boo
 def _read_state(path: Path, url: str) -> _State:
     """Return what was noted of the shard at an address; nothing if it was of another one."""
     try:
-        noted = _State(**json.loads(path.read_text("utf-8")))
+        stored = _State(**json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
         return _State(url)
-    return noted if noted.url == url else _State(url)
+    return stored if stored.url == url else _State(url)
 
 
 def was_pushed(data_dir: Path, url: str) -> bool:
@@ -185,7 +190,7 @@ def note_pulled(components: Components, replica: Replica) -> None:
     files = {
         project: {
             name: (*stamp, keys[name])
-            for name, stamp in _stamps(components, project).items()
+            for name, stamp in _stamps(components.lake, project).items()
             if name in keys
         }
         for project, keys in replica.files.items()
@@ -226,10 +231,13 @@ def forget_travelling(
 class _Sending:
     """Sends what a shard lacks of a memory's projects, and keeps the state up to date."""
 
-    def __init__(self, components: Components, shard: Shard, state: _State, pushed: Pushed) -> None:
+    def __init__(
+        self, components: Components, shard: Shard, state: _State, report: PushReport
+    ) -> None:
         self._components, self._shard, self._state = components, shard, state
-        self._pushed = pushed
-        self._generation = pushed.generation + 1
+        self._report = report
+        self._generation = report.generation + 1
+        self._withheld: dict[str, int] = {}
 
     def projects(self) -> dict[str, str]:
         """Send all projects; return the key of each one's manifest."""
@@ -237,7 +245,9 @@ class _Sending:
         names = sorted({name for table in TABLES.values() for name in lake.projects(table)})
         for gone in self._state.files.keys() - set(names):
             del self._state.files[gone]
-        return {name: self._project(name) for name in names}
+        manifests = {name: self._project(name) for name in names}
+        self._report.withheld = sum(self._withheld.values())
+        return manifests
 
     def named(self) -> Iterator[str]:
         """Yield the keys of all blobs that the shard needs."""
@@ -248,38 +258,49 @@ class _Sending:
     def _project(self, project: str) -> str:
         """Send a project's new files and its manifest; return the manifest's key."""
         for _ in range(_TRIES):
-            manifest, stamps = self._read(project)
-            known = self._state.files.get(project, {})
-            new = [name for name, stamp in stamps.items() if known.get(name, ())[:3] != stamp]
+            manifest, stamps, left_out = self._read(project)
+            before = self._state.files.get(project, {})
+            new = [name for name, stamp in stamps.items() if before.get(name, ())[:3] != stamp]
             try:
                 with ThreadPoolExecutor(_AT_ONCE) as threads:
-                    sent = threads.map(lambda name: self._send(self._path(project, name)), new)
-                    keys = dict(zip(new, sent, strict=True))
+                    new_keys = threads.map(lambda name: self._send(self._path(project, name)), new)
+                    keys = dict(zip(new, new_keys, strict=True))
             except FileNotFoundError:
                 continue  # a writer replaced it meanwhile
-            if stamps != _stamps(self._components, project):
+            if stamps != _stamps(self._components.lake, project, left_out):
                 continue
             files = {
-                name: (*stamp, keys.get(name) or known[name][3]) for name, stamp in stamps.items()
+                name: (*stamp, keys.get(name) or before[name][3]) for name, stamp in stamps.items()
             }
             self._state.files[project] = files
-            placed = {name: (key, size) for name, (_, _, size, key) in files.items()}
-            return self._manifest(replace(manifest, files=placed))
+            keys_and_sizes = {name: (key, size) for name, (_, _, size, key) in files.items()}
+            return self._manifest(replace(manifest, files=keys_and_sizes))
         raise StoreBusy(f"{project} keeps changing; run `memory push` again when it rests")
 
-    def _read(self, project: str) -> tuple[Manifest, dict[str, Stamp]]:
-        """Return a project's manifest without its files, and their stamps, of one state."""
+    def _read(self, project: str) -> tuple[Manifest, dict[str, Stamp], set[Path]]:
+        """Return a project's manifest without its files, their stamps, of one state, and the files
+        of sessions that are withheld."""
         components = self._components
         with components.project_lock(project):
+            withheld = _withheld(components, project)
+            left_out: set[Path] = set()
             for table in TABLES.values():
-                components.lake.partition(table, project).tidy()
+                partition = components.lake.partition(table, project)
+                partition.tidy()
+                left_out |= partition.set_apart(withheld) if withheld else set()
             products = [
                 [*vars(_portable_product(product)).values()]
                 for product in components.catalog.products.of_partition(project)
-                if product.stage not in LOCAL_STAGES
+                if product.stage not in LOCAL_STAGES and product.session_id not in withheld
             ]
-            sources = [_portable_counts(row) for row in components.catalog.sources.rows(project)]
-            return Manifest(project, {}, products, sources), _stamps(components, project)
+            sources = [
+                _portable_counts(row)
+                for row in components.catalog.sources.rows(project)
+                if row.session_id not in withheld
+            ]
+            self._withheld[project] = len(withheld)
+            stamps = _stamps(components.lake, project, left_out)
+            return Manifest(project, {}, products, sources), stamps, left_out
 
     def _path(self, project: str, name: str) -> Path:
         table, _, file = name.partition("/")
@@ -287,8 +308,8 @@ class _Sending:
 
     def _send(self, path: Path) -> str:
         content = path.read_bytes()
-        self._pushed.files += 1
-        self._pushed.bytes += len(content)
+        self._report.files += 1
+        self._report.bytes += len(content)
         return self._shard.put_blob(self._generation, content)
 
     def _manifest(self, manifest: Manifest) -> str:
@@ -297,20 +318,32 @@ class _Sending:
         key = self._state.manifests.get(manifest.project, "")
         if key.rpartition("/")[2] == sha256(content).hexdigest():
             return key
-        self._pushed.projects += 1
-        self._pushed.bytes += len(content)
+        self._report.projects += 1
+        self._report.bytes += len(content)
         return self._shard.put_blob(self._generation, content)
 
 
-def _stamps(components: Components, project: str) -> dict[str, Stamp]:
+def _withheld(components: Components, project: str) -> set[str]:
+    """Return the sessions of a project whose records did not pass the checks that block: those that
+    a check holds back, and those that were never cut into turns, which follows the checks."""
+    products = components.catalog.products
+    redacted = components.lake.partition(REDACTED_RECORDS, project).entries().keys()
+    return (redacted - products.hashes(TURN_CHUNKS.name, project).keys()) | names_held(
+        components, project
+    )
+
+
+def _stamps(lake: Lake, project: str, left_out: Collection[Path] = ()) -> dict[str, Stamp]:
+    """Return the stamps of a project's files but those left out, by `<table>/<name>`."""
     stamps = {}
     for table in TABLES.values():
-        directory = components.lake.partition_dir(table, project)
+        directory = lake.partition_dir(table, project)
         if not directory.is_dir():
             continue
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.name.endswith(".parquet") and not STAGING.fullmatch(entry.name):
+                is_rows = entry.name.endswith(".parquet") and not STAGING.fullmatch(entry.name)
+                if is_rows and directory / entry.name not in left_out:
                     status = entry.stat()
                     stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
                     stamps[f"{table.name}/{entry.name}"] = stamp

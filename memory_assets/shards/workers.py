@@ -19,7 +19,7 @@ from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.pipeline.stage.pool import Processes, worker_count
 from memory_assets.redaction import load_redactor
 from memory_assets.settings import Settings, load_settings
-from memory_assets.shards.derive import Derived, Work, derive
+from memory_assets.shards.derive import DeriveReport, Work, derive
 
 _TRIES = 3
 _CREDENTIALS = tuple(field.name for field in fields(Settings) if not field.repr)
@@ -57,7 +57,7 @@ class RayExecutor(Executor):
         self._ray.shutdown()
 
 
-def derive_all(settings: Settings, works: Sequence[Work]) -> Iterator[Derived]:
+def derive_all(settings: Settings, works: Sequence[Work]) -> Iterator[DeriveReport]:
     """Derive shards, and yield what came of each as it is done. One that fails stops no other; one
     whose process ended is tried once more, alone."""
     count = min(worker_count(settings), len(works))
@@ -79,7 +79,7 @@ def derive_all(settings: Settings, works: Sequence[Work]) -> Iterator[Derived]:
             with executor() as pool:
                 yield pool.submit(function, work).result()
         except BrokenExecutor:
-            yield Derived(work.name, failed="it ended two processes that worked on it")
+            yield DeriveReport(work.name, failed="it ended two processes that worked on it")
 
 
 def without_credentials(work: Work) -> Work:
@@ -88,17 +88,17 @@ def without_credentials(work: Work) -> Work:
     return replace(work, settings=replace(work.settings, **none))
 
 
-def derive_elsewhere(work: Work) -> Derived:
+def derive_elsewhere(work: Work) -> DeriveReport:
     """Derive a shard with the credentials of this machine's own environment."""
     try:
         own = load_settings()
     except MemoryAssetsError as error:
-        return Derived(work.name, failed=safe_reason(error))
+        return DeriveReport(work.name, failed=safe_reason(error))
     held = {name: getattr(own, name) for name in _CREDENTIALS}
     return derive_safely(replace(work, settings=replace(work.settings, **held)))
 
 
-def derive_safely(work: Work) -> Derived:
+def derive_safely(work: Work) -> DeriveReport:
     """Derive a shard, again if another worker was first; an error becomes a reason."""
     try:
         try:
@@ -106,7 +106,7 @@ def derive_safely(work: Work) -> Derived:
         except StoreBusy:
             return derive(work)
     except Exception as error:  # noqa: BLE001 - one shard does not stop the others
-        return Derived(work.name, failed=safe_reason(error))
+        return DeriveReport(work.name, failed=safe_reason(error))
 
 
 def prepare() -> None:

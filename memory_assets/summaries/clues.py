@@ -166,11 +166,11 @@ def judge(session: SessionTurns, withdrawn: Set[str]) -> list[Judged]:
     spoken = agent_sentences(session.turns)
     sentences = [sentence for sentence in spoken if sentence.closing or sentence.recap]
     states = [_subject_of_a_state(sentence) for sentence in sentences]
-    last_turn = {state: one.turn for state, one in zip(states, sentences, strict=True)}
+    last_turn = {state: one.turn_number for state, one in zip(states, sentences, strict=True)}
     judged: list[Judged] = []
     for sentence, state, names in zip(sentences, states, clues(session, sentences), strict=True):
-        is_current = not state or last_turn[state] == sentence.turn
-        if is_current and session.turns[sentence.turn].id not in withdrawn:
+        is_current = not state or last_turn[state] == sentence.turn_number
+        if is_current and session.turns[sentence.turn_number].id not in withdrawn:
             figures = [WEIGHTS[name] for name in names if name in WEIGHTS]
             worth = Worth(*map(sum, zip(*figures, strict=True)))
             judged.append(Judged(without_colon(cut_to_clauses(sentence)), worth))
@@ -235,7 +235,9 @@ class _SessionClues:
     """Computes clues that depend on the whole session."""
 
     def __init__(self, session: SessionTurns, sentences: Sequence[AgentSentence]) -> None:
-        self._turns = {turn: at for at, turn in enumerate(sorted({one.turn for one in sentences}))}
+        self._turns = {
+            turn: at for at, turn in enumerate(sorted({one.turn_number for one in sentences}))
+        }
         self._changed = files_changed(session)
         heavy = turn_weights(session)
         self._weight = [int(4 * one / (max(heavy) or 1.0)) for one in heavy]
@@ -255,7 +257,7 @@ class _SessionClues:
 
     def place(self, sentence: AgentSentence, place: int) -> list[str]:
         """Return the clues of a sentence's place in the session and in its message."""
-        turn, turns = self._turns[sentence.turn], len(self._turns)
+        turn, turns = self._turns[sentence.turn_number], len(self._turns)
         when = {turns - 1: "last", turns - 2: "previous"}.get(turn, "middle" if turn else "first")
         length = self._length[id(sentence.record)]
         return [
@@ -270,10 +272,10 @@ class _SessionClues:
         """Return the clues of the work in the sentence's turn, and after it."""
         return [
             f"changed={sentence.changed}",
-            f"weight={self._weight[sentence.turn]}",
-            f"rank={min(_size(self._rank[sentence.turn]), 4)}",
-            f"committed={self._committed[sentence.turn]}",
-            f"later={any(self._changed[sentence.turn + 1 :])}",
+            f"weight={self._weight[sentence.turn_number]}",
+            f"rank={min(_size(self._rank[sentence.turn_number]), 4)}",
+            f"committed={self._committed[sentence.turn_number]}",
+            f"later={any(self._changed[sentence.turn_number + 1 :])}",
             f"recap={sentence.recap}",
         ]
 
@@ -287,7 +289,7 @@ class _SessionClues:
             f"number={_DIGIT.search(sentence.plain) is not None}",
             f"file={any(name in sentence.plain for name in self._files)}",
             f"words={min(len(bag) // 3, 6)}",
-            f"asked={_fifths(bag, self._asked[sentence.turn])}",
+            f"asked={_fifths(bag, self._asked[sentence.turn_number])}",
             f"asked at all={_fifths(bag, self._asked_at_all)}",
             f"subject={subject}",
             f"shared={min(int(4 * others / math.sqrt(len(self.bags))), 6)}",

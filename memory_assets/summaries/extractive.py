@@ -37,7 +37,7 @@ _FIELD_LENGTH = 300
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-26"
+    summarizer_id = "extractive-27"
     """Changes with every change of a heuristic."""
     reason = ""
 
@@ -48,7 +48,7 @@ class ExtractiveSummarizer:
         sentences = [
             sentence
             for sentence in agent_sentences(session.turns)
-            if session.turns[sentence.turn].id not in withdrawn
+            if session.turns[sentence.turn_number].id not in withdrawn
         ]
         files = touched_files(session)
         commits = commit_lines(session)

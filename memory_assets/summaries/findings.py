@@ -68,7 +68,7 @@ def learned(
             and not _asks(judgement.sentence.plain)
             and not (judgement.sentence.parsed.item and DID.search(judgement.sentence.parsed.lead))
             and not (
-                changes[judgement.sentence.turn + 1 :].count(True)
+                changes[judgement.sentence.turn_number + 1 :].count(True)
                 and GUESSED.search(judgement.sentence.plain)
             )
         ),
@@ -100,7 +100,7 @@ def _without_drafts(session: SessionTurns, judged: Sequence[Judged]) -> Iterator
             continue
         if _IS_A_DRAFT.search(sentence.plain):
             handed_over.add(id(sentence.record))
-        elif sentence.changed or sentence.turn not in drafts:
+        elif sentence.changed or sentence.turn_number not in drafts:
             yield judgement
 
 

@@ -6,14 +6,7 @@ logs, and no error or report contains text of a transcript.
 """
 
 from memory_assets.transcripts.account import Account, Balance
-from memory_assets.transcripts.base import (
-    Known,
-    Note,
-    ReadReport,
-    Source,
-    Unlisted,
-    ignore,
-)
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, Unlisted, ignore
 from memory_assets.transcripts.claude.history import HISTORY_FILE
 from memory_assets.transcripts.content import (
     COMPRESSED,
@@ -23,7 +16,6 @@ from memory_assets.transcripts.content import (
     plain_name,
     take_fingerprint,
 )
-from memory_assets.transcripts.fields import content_bytes
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
@@ -33,6 +25,7 @@ from memory_assets.transcripts.registry import (
     readers_by_agent,
     write_alike,
 )
+from memory_assets.transcripts.texts import content_bytes
 
 __all__ = [
     "COMPRESSED",

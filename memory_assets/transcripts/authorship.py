@@ -14,10 +14,20 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM
-from memory_assets.transcripts.fields import replace_enclosed
-from memory_assets.transcripts.session import UNKNOWN_TAG, ClassifiedText
+from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM, Kind
+from memory_assets.transcripts.tags import replace_enclosed
 from memory_assets.word_lists import word_set
+
+UNKNOWN_TAG = "unknown-tag"
+"""Subtype of a text that a tag holds which no reader knows."""
+
+
+class ClassifiedText(NamedTuple):
+    """A text with its kind and subtype."""
+
+    kind: Kind
+    subtype: str
+    text: str
 
 
 class Origin(NamedTuple):

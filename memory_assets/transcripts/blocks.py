@@ -12,20 +12,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from memory_assets.models import Kind, Record
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
-from memory_assets.transcripts.fields import (
-    block_text,
-    content_text,
-    image_text,
-    object_field,
-    objects_in,
-    render_value,
-    safe_id,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
+from memory_assets.transcripts.fields import object_field, objects_in, text_field
+from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Session
+from memory_assets.transcripts.texts import block_text, content_text, image_text, render_value
 
 _PROMPT_BLOCKS = frozenset({"text", "image", "document", "file"})
 
@@ -126,7 +118,7 @@ class BlockSession(ShapedSession):
             else:
                 self._report.see_unknown(f"user/{kind}")
         text = "\n".join(text for text in texts if text)
-        return records + (self._text_record(frame, classify_text(text, origin)) if text else [])
+        return records + self._user_text(frame, text, origin)
 
     def _from_assistant(self, content: Any, frame: Frame) -> list[Record]:
         """Return the records of what an agent said, thought and called."""

@@ -104,6 +104,12 @@ class Database:
             return frozenset()
         return frozenset(str(row["name"]) for row in self.rows(f'PRAGMA table_info("{table}")'))
 
+    def row_number(self, table: str) -> str:
+        """Return the SQL for the number that a row of a table has, in the order in which they came;
+        "NULL" for a table WITHOUT ROWID."""
+        # Of such a table, and of no other, the pragma tells the columns of the key.
+        return "NULL" if list(self.rows(f'PRAGMA index_info("{table}")')) else "rowid"
+
     def require(self, table: str, names: str) -> None:
         """Raise `DamagedTranscript` if a table has not all of these columns."""
         if not self.columns(table).issuperset(names.split()):

@@ -12,7 +12,7 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.content import Content, FileContent, Rendered
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import safe_id
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject, objects_in, read_head
 from memory_assets.transcripts.session import Session
 
@@ -140,7 +140,7 @@ class Reader(ABC):
                 if source.parts and session.has_met(record, repeats=content is not contents[0]):
                     records = session.repeated()
                 else:
-                    records = session.take(record, before + begins, before + ends)
+                    records = session.take_at(before + begins, before + ends, record)
                 if account is not None:
                     account.compare(record, records, dropped=report.reason, version=report.version)
                 yield from records

@@ -9,14 +9,7 @@ from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
-from memory_assets.transcripts.base import (
-    Known,
-    Note,
-    ReadReport,
-    Source,
-    ignore,
-    nothing_known,
-)
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore, nothing_known
 from memory_assets.transcripts.claude.reader import ClaudeCodeReader, CoworkReader
 from memory_assets.transcripts.codex.reader import CodexReader
 from memory_assets.transcripts.content import Content

@@ -12,27 +12,24 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from memory_assets.models import Kind, Record, Role, Tokens
-from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.fields import (
-    count_field,
-    parse_time,
-    paths_in,
-    record_id,
-    render_input,
-    safe_id,
-    safe_name,
-    text_field,
-    text_hash,
-    type_name,
+from memory_assets.transcripts.authorship import (
+    UNKNOWN,
+    UNKNOWN_TAG,
+    ClassifiedText,
+    Origin,
+    classify_text,
 )
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.fields import count_field, text_field
+from memory_assets.transcripts.ids import record_id, safe_id, safe_name, text_hash, type_name
 from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.texts import paths_in, render_input
+from memory_assets.transcripts.times import parse_time
 
 MAX_OPEN_CALLS = 2_000
 EMPTY = "empty"
 UNKNOWN_TYPE = "unknown-type"
 REPEATED_ID = "duplicate-uuid"
-UNKNOWN_TAG = "unknown-tag"
-"""Subtype of a text that a tag holds which no reader knows."""
 SIDE_QUESTION = "side-question"
 """Subtype of a prompt that a human sent to a subagent; all others there are an agent's."""
 HEADER = "session-header"
@@ -78,15 +75,7 @@ class Frame:
     is_sidechain: bool = False
     message_id: str = ""
     content: Any = None
-    """The object, or the part of it, that has the texts; see `fields.content_bytes`."""
-
-
-class ClassifiedText(NamedTuple):
-    """A text with its kind and subtype."""
-
-    kind: Kind
-    subtype: str
-    text: str
+    """The object, or the part of it, that has the texts; see `texts.content_bytes`."""
 
 
 class HeldText(NamedTuple):
@@ -139,11 +128,18 @@ class Session(ABC):
         """Calls by id, each until it is answered; the oldest go when there are too many."""
         self._cwd = self._git_branch = self._model = self._version = ""
         self._start: datetime | None = None
+        self._byte_start = self._byte_end = 0
+        """Where the present object is."""
         self._branch = ""
         """The subtype of what the present object says: `ABANDONED` on an abandoned branch."""
 
+    def take_at(self, start: int, end: int, record: JsonObject) -> list[Record]:
+        """Return what `take` does of the object at these bytes."""
+        self._byte_start, self._byte_end = start, end
+        return self.take(record)
+
     @abstractmethod
-    def take(self, record: JsonObject, start: int, end: int, /) -> list[Record]:
+    def take(self, record: JsonObject, /) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases."""
 
     def end(self) -> list[Record]:
@@ -207,33 +203,34 @@ class Session(ABC):
     def _frame(
         self,
         row: Any,
-        start: int,
-        end: int,
-        own: object,
-        at: datetime | None,
+        own: object = None,
+        at: object = None,
         model: str = "",
         parent: object = None,
     ) -> Frame:
-        """Return the frame of an object with the agent's `own` id and its time, else that of the
-        session's beginning."""
-        self._report.see_time(at)
+        """Return the frame of the present object with the agent's `own` id and its time, in
+        whatever form, else that of the session's beginning."""
+        time = parse_time(at)
+        self._report.see_time(time)
+        source, start = self._source, self._byte_start
         return Frame(
             byte_start=start,
-            byte_end=end,
-            record_uuid=record_id(self._source.agent, self._source.session_id, own, start),
-            timestamp=at or self._start,
+            byte_end=self._byte_end,
+            record_uuid=record_id(source.agent, source.session_id, own, start),
+            timestamp=time or self._start,
             parent_uuid=safe_id(parent) or None,
             cwd=self._cwd,
             git_branch=self._git_branch,
             model=safe_name(model) or self._model,
             agent_version=self._version,
-            is_sidechain=self._source.agent_id is not None,
+            is_sidechain=source.agent_id is not None,
             content=row,
         )
 
-    def _unknown(self, name: str) -> str:
-        """Count a type that the reader does not know; return the reason that it gives no record."""
-        self._report.see_unknown(name)
+    def _unknown(self, name: str, *kind: object) -> str:
+        """Count a type that the reader does not know, or a kind of one; return the reason that it
+        gives no record."""
+        self._report.see_unknown("/".join((name, *map(type_name, kind))))
         return UNKNOWN_TYPE
 
     def _records(
@@ -252,6 +249,10 @@ class Session(ABC):
         if isinstance(outcome, str) or not outcome:
             outcome = [self._record(frame, "system", "", subtype=USAGE)]
         return [replace(outcome[0], tokens=tuple(tokens)), *outcome[1:]]
+
+    def _user_text(self, frame: Frame, text: str, origin: Origin = UNKNOWN) -> list[Record]:
+        """Return the record of a text under the user's name, which may be a machine's."""
+        return self._text_record(frame, classify_text(text, origin))
 
     def _text_record(self, frame: Frame, classified: ClassifiedText) -> list[Record]:
         """Return the record of a text; a prompt is the user's. An unknown tag is counted."""

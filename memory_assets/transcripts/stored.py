@@ -8,7 +8,6 @@ import re
 from abc import abstractmethod
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -20,21 +19,13 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.blocks import ShapedSession
 from memory_assets.transcripts.databases import LENGTH, Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import (
-    from_json,
-    nanoseconds,
-    object_field,
-    patch_paths,
-    paths_in,
-    render_input,
-    safe_id,
-    safe_name,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import from_json, object_field, text_field
+from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import STATE, Call, Frame, Outcome
+from memory_assets.transcripts.texts import patch_paths, paths_in, render_input
+from memory_assets.transcripts.times import nanoseconds
 from memory_assets.transcripts.unread import Columns, unread_text
 
 _COMMANDS = ("command", "cmd", "commandLine")
@@ -75,17 +66,17 @@ class StoredSession(ShapedSession):
         super().__init__(source, report)
         self._ids: Counter[str] = Counter()
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s that a row gives."""
         name = type_name(row.get("type"))
         role = text_field(row, "role") or text_field(object_field(row, "info"), "role")
         if name == SESSION:
             return self._resolve(self._opened(row))
         if name == STATE:
-            return self._titled(row, start, end)
+            return self._titled(row)
         if name == BESIDE:
             return self._resolve(STATE)
-        return self._resolve(self._message(name, role, row, start, end))
+        return self._resolve(self._message(name, role, row))
 
     def _opened(self, row: JsonObject) -> str:
         """Note the session's facts; return why their row gives no record."""
@@ -98,17 +89,15 @@ class StoredSession(ShapedSession):
             model=text_field(row, "model"),
         )
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         """Return what a row of another type gives."""
         raise NotImplementedError
 
     def _frame(
         self,
         row: Any,
-        start: int,
-        end: int,
-        own: object,
-        at: datetime | None,
+        own: object = None,
+        at: object = None,
         model: str = "",
         parent: object = None,
     ) -> Frame:
@@ -118,17 +107,17 @@ class StoredSession(ShapedSession):
             self._ids[own] += 1
             own = own if self._ids[own] == 1 else f"{own}/{self._ids[own]}"
         self._model = safe_name(model) or self._model
-        return super()._frame(row, start, end, own, at, parent=parent)
+        return super()._frame(row, own, at, parent=parent)
 
     def _tokens_of_all(self, row: JsonObject) -> Tokens:
         """Return the tokens of all answers, from the row of the session's changing facts, where the
         store counts them by session only."""
         return Tokens()
 
-    def _titled(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def _titled(self, row: JsonObject) -> list[Record]:
         """Return the record of the session's title, from the row of its changing facts. What a
         program calls a session that nobody named is no title."""
-        frame = self._frame(row, start, end, f"{row.get('id')}/title", None)
+        frame = self._frame(row, f"{row.get('id')}/title")
         title = text_field(row, "title")
         if _UNNAMED.fullmatch(title):
             records = self._records(frame, "system", title, "unnamed")
@@ -359,7 +348,8 @@ def _totals(database: Database, said: Said) -> dict[str, tuple[int, int]]:
     columns = database.columns(said.table)
     sizes = " + ".join(f"coalesce({LENGTH}({name}), 0)" for name in said.needed.split())
     times = [f"max({name})" for name in said.times.split() if name in columns] or ["NULL"]
-    sql = f"""SELECT {said.session} AS id, sum({sizes}) + count(*) + max(rowid) AS size,
+    latest = f"coalesce(max({database.row_number(said.table)}), 0)"
+    sql = f"""SELECT {said.session} AS id, sum({sizes}) + count(*) + {latest} AS size,
             {", ".join(f"{time} AS time{at}" for at, time in enumerate(times))}
         FROM {said.table} GROUP BY {said.session}"""
     return {

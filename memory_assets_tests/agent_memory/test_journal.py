@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -112,10 +112,22 @@ def test_four_processes_append_and_lose_none(tmp_path: Path) -> None:
     journal.close()
 
 
+def _replace(journal: AgentJournal) -> None:
+    with journal.replacing_texts():
+        pass
+
+
+def _erase_and_replace(journal: AgentJournal) -> None:
+    journal.erase_replaced_texts()
+    _replace(journal)
+
+
+@pytest.mark.parametrize("meanwhile", [_replace, _erase_and_replace])
 def test_texts_replaced_while_the_file_is_rewritten_are_still_to_be_erased(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    meanwhile: Callable[[AgentJournal], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By another process, between the rewriting and the note of it; the next one erases them."""
+    """By another process, between the rewriting and the note of it, also by one that has rewritten
+    the file itself; the next one erases them."""
     path = tmp_path / FILE_NAME
     with closing(AgentJournal(path)) as one, closing(AgentJournal(path)) as other:
         notes: list[int] = []
@@ -123,12 +135,11 @@ def test_texts_replaced_while_the_file_is_rewritten_are_still_to_be_erased(
         def rewrite(file: Path) -> None:
             compact(file)
             if not notes:
-                with other.replacing_texts():
-                    notes.append(1)
+                notes.append(1)
+                meanwhile(other)
 
         monkeypatch.setattr(journal, "compact", rewrite)
-        with one.replacing_texts():
-            pass
+        _replace(one)
         one.erase_replaced_texts()
         assert notes and one.value("PRAGMA user_version")
         other.erase_replaced_texts()

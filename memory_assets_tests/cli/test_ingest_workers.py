@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -25,6 +26,8 @@ from memory_assets.cli.exit_codes import FINE
 from memory_assets.cli.ingesting.ingest import run_plans
 from memory_assets.cli.ingesting.ingest_command import ingest_once
 from memory_assets.cli.ingesting.ingest_progress import IngestProgress
+from memory_assets.cli.run_traces import require_idle
+from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.noted_run import noted_run
 from memory_assets.pipeline.ingest.passes import Outcome, Pass
@@ -38,7 +41,7 @@ from memory_assets.status.status import status
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.files import has_database
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
-from memory_assets.stores.runs.ledger import FAILURE, KEPT, SUCCESS, ledger_of, this_process
+from memory_assets.stores.runs.ledger import FAILURE, KEPT, SUCCESS, ledger_of
 from memory_assets.stores.under_way import ingest_under_way
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.conftest import copy_sample
@@ -282,42 +285,52 @@ def test_an_interrupt_around_a_command_is_one_line(
     assert (run.returncode, said.strip()) == (130, "Stopped.")
 
 
-def test_a_process_id_that_is_used_again_keeps_no_run_alive(sample_settings: Settings) -> None:
-    """What is gone is told by id and start: the runs of this process and of another host stay under
-    way, those of an ended one, or of an earlier one with our id, have failed. How a run of Dagster
-    ended is for Dagster to say."""
-    host, pid, started = this_process().split(":")
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    alive = {this_process(), f"elsewhere:{pid}:{started}", f"{host}:{pid}"}
-    dead = {f"{host}:{ended.pid}:{started}", f"{host}:{os.getpid()}:1"}
+_AT_WORK = """
+import sys, time
+from pathlib import Path
+from memory_assets.stores.runs.ledger import RunLedger
+with RunLedger(Path(sys.argv[1])).under_way("killed", "ingest_batch", ["-home-ada"]):
+    print("at work", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_run_is_under_way_while_its_process_lives(sample_settings: Settings) -> None:
+    """Wherever that is or was: a killed run has failed, and nothing waits for it."""
     ledger = Components(sample_settings).runs
-    for process in alive | dead:
-        ledger.note_begun(process, "ingest_batch", [process])
-        ledger.write("UPDATE begun SET process = ? WHERE run_id = ?", process, process)
-    ledger.note_begun("dagster's", "ingest_batch", ["dagster's"], history=KEPT)
-    ledger.note_left("dagster's")
-    assert ledger.busy_partitions() == alive
+    command = [sys.executable, "-c", _AT_WORK, str(ledger.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"at work\n"
+        ledger.fail_dead_runs()
+        assert ledger.busy_partitions() == {"-home-ada"}
+        with pytest.raises(StoreBusy, match="under way"):
+            require_idle(sample_settings, {"-home-ada"})
+        process.kill()
+    require_idle(sample_settings, {"-home-ada"})
     ledger.fail_dead_runs()
-    assert {run.run_id for run in ledger.begun()} == alive | {"dagster's"}
-    ends = [ledger.ended(process) for process in dead]
-    assert [end.status for end in ends if end] == [FAILURE, FAILURE]
+    ended = ledger.ended("killed")
+    assert ended is not None and ended.status == FAILURE
+    assert list(ledger.path.parent.glob("*.lock")) == []
+
+
+def test_how_a_run_of_dagster_ended_is_for_dagster_to_say(sample_settings: Settings) -> None:
+    """It has left its process, but is not noted as failed."""
+    ledger = Components(sample_settings).runs
+    with ledger.under_way("dagster's", "ingest_batch", ["-home-ada"], history=KEPT):
+        assert ledger.busy_partitions() == {"-home-ada"}
+    ledger.fail_dead_runs()
+    assert ledger.busy_partitions() == set()
     assert ledger.not_ended([]) == {"dagster's"}
 
 
 def test_a_run_is_noted_while_it_works_and_after_it_ended(sample_settings: Settings) -> None:
-    """Its partitions are busy meanwhile; a run after it fails the dead ones first."""
+    """Its partitions are busy meanwhile."""
     components = Components(sample_settings)
     with noted_run(components, "ingest_batch", ["-home-ada"]) as run:
         assert components.runs.busy_partitions() == {"-home-ada"}
     assert components.runs.busy_partitions() == set()
     end = components.runs.ended(run.run_id)
     assert end is not None and (end.status, end.partition) == (SUCCESS, "-home-ada")
-    components.runs.note_begun("killed", "ingest_batch", ["-home-ada"])
-    components.runs.write("UPDATE begun SET process = ?", this_process()[:-1] + "x")
-    with noted_run(components, "ingest_batch", []):
-        assert components.runs.busy_partitions() == set()
-    assert components.runs.last_runs()["failed_in_7_days"] == 1
 
 
 _CLAUDE, _CODEX, _PI = "claude/projects", "codex/sessions", "pi/agent/sessions"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 
 from memory_assets.dagster.definitions import ASSETS, build_defs
@@ -14,11 +15,13 @@ from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import without_harbor
 from memory_assets_tests.dagster.instances import opened_instance
 from memory_assets_tests.dagster.recorded import QUIET, chunks_failing_for
+from memory_assets_tests.own_files import altered
 
 FEW = [
     dg.AssetKey(name)
@@ -93,6 +96,9 @@ def test_a_backfill_makes_all_partitions_in_one_run(
             )
             assert {each.partition for each in history} == names
             assert {each.status.value for each in history} == {"SUCCEEDED"}
+        # Else the page shows the checks as missing.
+        about = instance.event_log_storage.get_asset_check_partition_info(list(asset.check_keys))
+        assert all(each.is_current for each in about)
     assert len({each for (each,) in _versions(instance, "turn_chunks").values()}) == len(names)
 
 
@@ -158,6 +164,36 @@ def test_every_check_can_be_run_without_its_asset() -> None:
         assert asset.can_subset
         for spec in asset.check_specs:
             assert asset.subset_for(set(), {spec.key}).check_keys == {spec.key}
+
+
+def test_checks_alone_fail_when_a_blocking_one_does(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """The log names the partition, all others are checked, and the failure is the last result of
+    its check, which is the one that the page shows."""
+    assert _run_all(settings, instance, FEW[:2]).success
+    first, *others = instance.get_dynamic_partitions("projects")
+    lake = Components(settings).lake
+    session = lake.sessions(REDACTED_RECORDS, first)[0]
+    row = lake.read(REDACTED_RECORDS, first, session).to_pylist()[0]
+    leak = {**row, "text": f"export GITHUB_TOKEN=ghp_{'Zq4' * 12}"}
+    leaked = pa.Table.from_pylist([leak], schema=REDACTED_RECORDS.schema)
+    altered(lake, REDACTED_RECORDS, first, "left-by-another-program", leaked)
+    (asset,) = (each for each in ASSETS if FEW[1] in each.keys)
+    job = build_defs(settings).resolve_job_def(INGEST_JOB)
+    checks = job.get_subset(asset_selection=set(), asset_check_selection=set(asset.check_keys))
+    run = checks.execute_in_process(instance=instance, run_config=QUIET, raise_on_error=False)
+    assert not run.success
+    (failure,) = (event for event in run.all_node_events if event.is_step_failure)
+    assert f"1 of {len(others) + 1} partitions" in str(failure.step_failure_data)
+    logged = [entry.user_message for entry in instance.all_logs(run.run_id)]
+    assert any(line.startswith(f"{first}: redacted_records.no_secrets") for line in logged)
+    history = instance.event_log_storage.get_asset_check_execution_history(
+        dg.AssetCheckKey(FEW[1], "no_secrets_remain"), limit=len(others) + 1
+    )
+    newest_first = [(each.partition, each.status.value) for each in history]
+    assert newest_first[0] == (first, "FAILED")
+    assert set(newest_first[1:]) == {(other, "SUCCEEDED") for other in others}
 
 
 def test_a_partition_of_no_project_fails_a_backfill_that_makes_the_others(

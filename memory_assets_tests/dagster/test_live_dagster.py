@@ -22,6 +22,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
+from memory_assets.cli import exit_codes
 from memory_assets.dagster import code_server
 from memory_assets.dagster.definitions import ASSETS
 from memory_assets.pipeline.stage.components import Components
@@ -35,6 +36,7 @@ from memory_assets.stores.runs.names import (
     batch_config,
 )
 from memory_assets.stores.workspaces import Workspaces
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.live_dagster import (
     RUNS,
     SELECTOR,
@@ -121,6 +123,16 @@ def test_the_sensor_takes_in_every_project_and_then_a_new_one(watched: Dagster) 
     wait_for("assets", lambda: (INGEST_JOB, made) in shown())
 
 
+@pytest.mark.parametrize("command", [("dev", "--port", "0"), ("uninstall", "--yes")])
+def test_nothing_else_takes_a_memory_that_memory_dev_runs_for(
+    dagster: Dagster, command: tuple[str, ...]
+) -> None:
+    """No second daemon, which would start every run once more, and nobody removes it."""
+    refused = run_here(dagster.environment, *command)
+    assert refused.returncode == exit_codes.ERROR and "`memory dev`" in refused.stderr
+    assert dagster.ask("query { version }")
+
+
 @pytest.mark.timeout(600)
 def test_what_the_command_line_made_is_in_the_catalogue(watched: Dagster) -> None:
     """By a run that the daemon started, with the time at which it was made: every asset of the
@@ -140,7 +152,6 @@ def test_what_the_command_line_made_is_in_the_catalogue(watched: Dagster) -> Non
     assert SOLO not in watched.by_sensor()
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="runs are found by their process")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("job", [INGEST_BATCH, pytest.param(INGEST_JOB, marks=pytest.mark.long)])
 def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster, job: str) -> None:
@@ -150,8 +161,7 @@ def test_a_killed_run_is_repeated_once_and_succeeds(watched: Dagster, job: str) 
     with components.project_lock(TIDEPOOL):
         killed = launched(watched, job, TIDEPOOL)
         wait_for("process of the run", lambda: bool(components.runs.begun(killed)))
-        (begun,) = components.runs.begun(killed)
-        os.kill(int(begun.process.split(":")[1]), signal.SIGKILL)
+        os.kill(int(components.runs.find("begun", "process", run_id=killed)), signal.SIGKILL)
         wait_for("failure", lambda: status_of(watched, killed) == "FAILURE")
 
     def retries() -> list[str]:

@@ -131,6 +131,17 @@ def test_a_few_changed_files_of_one_project_are_asked_for_as_the_assets_of_its_p
     assert (_alone(requests), _together(requests)) == ([], [PROJECTS[0]])
 
 
+def test_a_new_instance_gets_the_partitions_of_what_is_up_to_date(
+    without_vectors: Settings, instance: dg.DagsterInstance
+) -> None:
+    """Else nothing could be backfilled there until its transcripts change."""
+    for project in PROJECTS:
+        _ingest(without_vectors, instance, project)
+    instance.delete_dynamic_partition(str(projects.name), PROJECTS[1])
+    requests, added, _ = _tick(without_vectors, instance)
+    assert (_projects(requests), added) == ([], [PROJECTS[1]])
+
+
 def test_partitions_of_what_is_gone_are_removed(
     without_vectors: Settings, instance: dg.DagsterInstance
 ) -> None:

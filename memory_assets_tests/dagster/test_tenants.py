@@ -18,7 +18,7 @@ from memory_assets.dagster import tenants
 from memory_assets.dagster.instance_runs import ended_runs
 from memory_assets.settings import Settings, load_settings
 from memory_assets.shards import workers
-from memory_assets.shards.derive import Derived, Work
+from memory_assets.shards.derive import DeriveReport, Work
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.shard.objects import DirectoryObjects
 from memory_assets.stores.shard.shard import Head, Shard, shards_below
@@ -236,7 +236,7 @@ def test_workers_are_processes_or_ray(
             list(workers.derive_all(settings, works))
         monkeypatch.setenv("RAY_AUTH_MODE", "token")
     derived = sorted(workers.derive_all(settings, works), key=lambda each: each.name)
-    assert derived == [Derived(name, generation=1) for name in names]
+    assert derived == [DeriveReport(name, generation=1) for name in names]
 
 
 def test_no_credential_is_sent_to_another_machine(
@@ -249,10 +249,10 @@ def test_no_credential_is_sent_to_another_machine(
     monkeypatch.setenv("MEMORY_EMBEDDER_KEY", "k-there")
     used: list[Settings] = []
 
-    def noted(work: Work) -> Derived:
+    def noted(work: Work) -> DeriveReport:
         used.append(work.settings)
-        return Derived(work.name)
+        return DeriveReport(work.name)
 
     monkeypatch.setattr(workers, "derive", noted)
-    assert workers.derive_elsewhere(sent) == Derived("one")
+    assert workers.derive_elsewhere(sent) == DeriveReport("one")
     assert used == [replace(here, embedder_key="k-there", http_token=None)]

@@ -156,6 +156,18 @@ def test_asciidoc_is_cut_at_its_headings() -> None:
     assert chunks[1].context == "Guide: Roles"
 
 
+def test_asciidoc_headings_may_have_a_line_below() -> None:
+    """As long as they are; another one delimits a block, whatever its last line says."""
+    example = "The command prints:\n====\n== not this\n\nEnd\n====\n"
+    text = (
+        f"Guide\n=====\n\n{PARAGRAPH}\n\nRoles\n-----\n\n{example}\n{PARAGRAPH}\n\n"
+        f"Limits\n------\n\n----\ncode\n----\n\n{PARAGRAPH}\n\n== Ends\n\n{PARAGRAPH}\n"
+    )
+    chunks = sections("guide.adoc", text)
+    assert _headings(chunks) == ["Preamble", "Roles", "Limits", "Ends"]
+    assert chunks[1].context == "Guide: Roles"
+
+
 def test_a_method_is_embedded_with_its_class_and_file() -> None:
     """A function that stands alone has nothing to be told."""
     body = "\n".join(f"        total += line_{n}.amount" for n in range(60))

@@ -13,8 +13,8 @@ from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import SessionOnRecord
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
-from memory_assets.shards.pull import Pulled, pull
-from memory_assets.shards.push import Pushed, push
+from memory_assets.shards.pull import PullReport, pull
+from memory_assets.shards.push import PushReport, push
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.shard.objects import DirectoryObjects
 from memory_assets.stores.shard.replicas import replicas_of
@@ -69,13 +69,13 @@ class Machine:
         self.objects = Requests(root / "objects")
         self.shard = Shard(self.objects, "laptop")
 
-    def push(self, shard: Shard | None = None, **given: Any) -> Pushed:
+    def push(self, shard: Shard | None = None, **given: Any) -> PushReport:
         """Push the memory."""
         return push(
             self.memory.components, shard or self.shard, erase_traces=lambda names: 0, **given
         )
 
-    def pull(self, into: str = "other") -> Pulled:
+    def pull(self, into: str = "other") -> PullReport:
         """Pull the one shard there is."""
         settings = load_settings(data_dir=self.root / into)
         (pulled,) = pull(settings, self.objects)

@@ -20,6 +20,7 @@ from memory_assets.pipeline.removal.selection import SessionOnRecord
 from memory_assets.settings import load_settings
 from memory_assets.shards import delta
 from memory_assets.shards.delta import Published, publish
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets.stores.shard.objects import open_objects
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.foreign_programs import s3_bucket
@@ -62,6 +63,18 @@ def objects_of(place: str) -> dict[str, bytes]:
 def key_of(row: dict[str, Any]) -> str:
     """What rows are sorted by."""
     return repr(sorted(row.items(), key=lambda item: item[0]))
+
+
+def test_a_session_that_a_check_holds_back_is_not_published(
+    place: Path, memory: SampleMemory
+) -> None:
+    """It is taken out again if it was."""
+    memory.run(WITHOUT_VECTORS)
+    publish(memory.components)
+    held = Quarantined(memory.harbor, memory.fork, HELD_BY_CHECK, "", "an alarm")
+    memory.components.catalog.quarantine.hold(held)
+    assert publish(memory.components).removed
+    assert not any(memory.fork.encode() in content for content in objects_of(str(place)).values())
 
 
 @pytest.mark.parametrize("store", ["directory", "s3"])

@@ -17,7 +17,7 @@ from memory_assets.pipeline.tables.turn_chunks import CHUNKED
 from memory_assets.pipeline.tables.whole_sessions import SUMMARISED
 from memory_assets.settings import Settings, load_settings
 from memory_assets.shards import derive as derive_module
-from memory_assets.shards.derive import MADE, Derived, Work, derive
+from memory_assets.shards.derive import MADE, DeriveReport, Work, derive
 from memory_assets.stores.shard import shard as shard_module
 from memory_assets.stores.shard.objects import DirectoryObjects
 from memory_assets.stores.shard.replicas import replicas_of
@@ -31,7 +31,7 @@ from memory_assets_tests.pipeline.shard_machines import Machine, hashes_of, hold
 class Fleet(Machine):
     """A memory that is pushed, and workers that derive from its shard."""
 
-    def derive(self, worker: str = "worker") -> Derived:
+    def derive(self, worker: str = "worker") -> DeriveReport:
         """Let a worker bring the derived shard up to date."""
         settings = load_settings(data_dir=self.root / worker)
         return derive(Work(settings, str(self.root / "objects"), self.target, "laptop"))

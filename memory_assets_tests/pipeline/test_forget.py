@@ -215,8 +215,16 @@ def test_sessions_are_selected_by_when_they_ended(memory: SampleMemory) -> None:
     assert len(wanted) == 4
     of_harbor = _ids(memory, project=memory.harbor)
     assert _ids(memory, before=moment, project=memory.harbor) == wanted & of_harbor
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="`memory status`"):
         _ids(memory, before=datetime(2001, 1, 1, tzinfo=UTC))
+
+
+def test_a_workspace_that_is_not_on_record_is_looked_up_among_workspaces(
+    memory: SampleMemory,
+) -> None:
+    """The error names the command that lists them."""
+    with pytest.raises(NotFound, match="`memory workspaces`"):
+        _ids(memory, project="workspace:nowhere")
 
 
 def _with_commands(memory: SampleMemory, command: str) -> None:

@@ -18,9 +18,11 @@ from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.shards import pull as pull_module
-from memory_assets.shards.pull import Pulled, pull
+from memory_assets.shards.pull import PullReport, pull
 from memory_assets.stores.catalog.facts import ProductFacts
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets.stores.files.shared import require_own
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.shard.replicas import FOLDER, replicas_of
 from memory_assets.stores.shard.shard import Head, Manifest, Shard
 from memory_assets_tests.kills import killed_at
@@ -248,6 +250,35 @@ def test_a_forgotten_session_leaves_the_shard_and_its_replicas(machine: Machine)
         assert holding(root, memory.fork) == []
 
 
+def test_a_session_that_a_check_holds_back_does_not_leave_the_machine(machine: Machine) -> None:
+    """No byte of it is in the objects, neither at first nor if it was there before; the sessions
+    that shared its files are. It follows when it is released."""
+    memory = machine.memory
+    machine.push()
+    held = Quarantined(memory.harbor, memory.fork, HELD_BY_CHECK, "", "an alarm")
+    memory.components.catalog.quarantine.hold(held)
+    assert machine.push().withheld == 1
+    machine.pull()
+    for root in (machine.root / "objects", machine.root / "other"):
+        assert holding(root, memory.fork) == []
+    replica = machine.replica()
+    known = set(memory.components.lake.sessions(REDACTED_RECORDS, memory.harbor))
+    assert set(replica.lake.sessions(REDACTED_RECORDS, memory.harbor)) == known - {memory.fork}
+    memory.components.catalog.quarantine.release(held.project, held.session_id, held.stage)
+    assert machine.push().withheld == 0
+    machine.pull()
+    machine.assert_equal()
+
+
+def test_what_was_not_checked_yet_does_not_leave_the_machine(machine: Machine) -> None:
+    """Sessions are cut into turns when the checks of their records have passed."""
+    memory = machine.memory
+    memory.components.catalog.products.drop("turn_chunks", memory.harbor, memory.fork)
+    assert machine.push().withheld == 1
+    machine.pull()
+    assert holding(machine.root / "other", memory.fork) == []
+
+
 def test_what_was_forgotten_does_not_come_back_from_elsewhere(
     machine: Machine, tmp_path: Path
 ) -> None:
@@ -308,7 +339,7 @@ def test_a_share_that_is_not_mounted_deletes_nothing(machine: Machine, left: str
     settings = load_settings(data_dir=machine.memory.data_dir)
     shutil.copy(settings.data_dir / "shard.json", machine.root / "state")
 
-    def pulled() -> Pulled:
+    def pulled() -> PullReport:
         shards = pull(settings, machine.objects, desk.url)
         return next(each for each in shards if each.url == machine.shard.url)
 

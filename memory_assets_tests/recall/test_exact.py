@@ -11,6 +11,7 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall.memory import Memory
 from memory_assets.requests.search import SearchRequest
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Call, Worked, shell
@@ -56,6 +57,16 @@ def test_a_line_of_tool_output_is_found_newest_first(memory: Memory, line: str) 
     assert (where["record"], where["tool"]) == ("tool_result", "Bash")
     assert where["line"] == TRACE[: TRACE.index(line.strip())].count("\n") + 1
     assert newest["why"] == {"records": 1} and not newest["weak"]
+
+
+def test_a_session_that_a_check_holds_back_is_no_hit_and_is_said(memory: Memory) -> None:
+    """Its records are stored, and nobody knows yet whether they hold a secret."""
+    held = Quarantined("-srv-site", "00000004-0000-4000-8000-000000000001", HELD_BY_CHECK, "", "?")
+    assert _found(memory, "Low tide is at noon")
+    memory.catalog.quarantine.hold(held)
+    answer = memory.ask(SearchRequest("Low tide is at noon", exact=True))
+    assert (answer["hits"], answer["coverage"]["quarantined"]) == ([], 1)
+    memory.catalog.quarantine.release(held.project, held.session_id, held.stage)
 
 
 def test_what_is_typed_otherwise_is_found_and_said(memory: Memory) -> None:

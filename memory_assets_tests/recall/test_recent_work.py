@@ -15,7 +15,11 @@ from memory_assets.paths import project_of
 from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.requests.agent_memory import ContextRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory
+from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
+from memory_assets.stores.keyword_index import files as keyword_files
+from memory_assets.stores.keyword_index.files import open_for_reading
+from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets.stores.tombstones import Tombstones
 from memory_assets_tests.command_line import run_here, run_program
 from memory_assets_tests.recall.worked import Call, Worked, shell
@@ -270,6 +274,44 @@ def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
     assert "rusted through" in answered[2] and "[0000000a:0]" in answered[2]
     assert answered[-1] == "why does the damper of the flue stick?"
     assert lines("zzzz qqqq")[1] == "Last sessions of this project:"
+
+
+def test_a_context_has_whole_turns_under_its_headings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has no room is left out with its heading."""
+    worked = Worked(tmp_path)
+    worked.session("a", Call(said="The damper sticks: its hinge is rusted."), cwd=HERE)
+    for name in ("codex", "pi"):
+        (tmp_path / name).mkdir()
+    assert run_here(worked.environment(), "ingest").returncode == 0
+    agents = AgentMemory(load_settings(**worked.settings()))
+    request = ContextRequest(project=PROJECT, latest="why does the damper stick?")
+    assert "On this message" in agents.answer(request)["text"]
+    monkeypatch.setattr("memory_assets.serving.agent_memory._WORK_TOKENS", 20)
+    assert "On this message" not in agents.answer(request)["text"]
+
+
+def test_a_server_opens_the_index_once_for_all_contexts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With it the model is loaded, which each call would have to wait for."""
+    worked = Worked(tmp_path)
+    worked.session("a", Call(said="The damper sticks: its hinge is rusted."), cwd=HERE)
+    for name in ("codex", "pi"):
+        (tmp_path / name).mkdir()
+    assert run_here(worked.environment(), "ingest").returncode == 0
+    agents, opened = AgentMemory(load_settings(**worked.settings())), list[Path]()
+
+    def counted(path: Path) -> KeywordIndex:
+        opened.append(path)
+        return open_for_reading(path)
+
+    monkeypatch.setattr(keyword_files, "open_for_reading", counted)
+    for latest in ("why does the damper stick?", "what about the hinge?"):
+        request = ContextRequest(project=PROJECT, latest=latest)
+        assert "On this message" in agents.answer(request)["text"]
+    assert len(opened) == 1
 
 
 def test_the_hook_of_a_session_loads_no_numpy(tmp_path: Path) -> None:

@@ -130,6 +130,12 @@ def test_what_cannot_be_answered_is_refused_with_a_reason(
     assert error["message"] and error["code"] and "Traceback" not in response.text
 
 
+def test_errors_name_the_routes_of_this_interface(client: TestClient) -> None:
+    """Not the commands of a terminal, where there is a route."""
+    message = client.get("/sessions/nobody").json()["error"]["message"]
+    assert message == "no session nobody in memory; `GET /sessions` lists them"
+
+
 def test_nothing_can_be_changed(client: TestClient) -> None:
     """Every route is for reading."""
     for method in ("POST", "PUT", "PATCH", "DELETE"):

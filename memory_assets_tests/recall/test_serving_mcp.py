@@ -258,7 +258,7 @@ def test_pages_put_together_are_the_whole(asked: Asked) -> None:
         ("timeline", {"anchor": "no such thing"}, "nothing in memory is called"),
         ("get", {"ids": ["gibberish"]}, "no session gibberish in memory"),
         ("get", {"ids": []}, "ids: "),
-        ("summarize_session", {"session": "nobody"}, 'MCP: `ask(verb="sessions")`'),
+        ("summarize_session", {"session": "nobody"}, '; `ask(verb="sessions")` lists'),
         ("cross_query", {}, "give a query"),
         ("link_session_to_commit", {"session": REPORTS, "commit": "not hex"}, "commit: "),
         ("forget", {}, "there is no tool forget"),
@@ -463,6 +463,7 @@ def test_the_pages_of_a_search_have_all_hits_once(asked: Asked) -> None:
     assert found == wanted and page > 2
     past = ask(asked.settings, "recall", **query, page=page)
     assert past.is_error and "there is no page" in past.content[0].text
+    assert "larger n" in past.content[0].text
 
 
 def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:

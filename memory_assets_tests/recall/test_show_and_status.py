@@ -18,7 +18,7 @@ from memory_assets.recall.search.answer import coverages
 from memory_assets.requests.search import KINDS
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.status.words import chroma_notes, in_words
-from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 from memory_assets_tests.recall.conftest import HARBOR, REPORTS, Asked, components_of
@@ -41,7 +41,7 @@ def test_what_was_derived_is_shown_by_its_id(asked: Asked, table: str) -> None:
         same, *turns = asked.memory.show(row["id"], around=1)
         assert same == shown
         assert turns == asked.memory.show(row["turn_id"], around=1)
-    with pytest.raises(NotFound, match="memory summarize"):
+    with pytest.raises(NotFound, match=r"memory summarize.*MCP: `summarize_session"):
         asked.memory.show(f"{row['id']}0")
 
 
@@ -167,6 +167,7 @@ _TIDEPOOL = "-Users-jonas-work-tidepool-web"
         ("redacted_records", {"since": "2026-05-01"}, False),
         ("redacted_records", {"until": "2026-03-01"}, False),
         ("raw_sessions", {"since": "2026-05-01"}, True),
+        (HELD_BY_CHECK, {}, True),
         ("observations", {}, False),
         ("observations", {"kinds": ("observations",)}, True),
         ("session_summaries", {"kinds": ("sessions", "prompts")}, False),

@@ -14,6 +14,7 @@ from memory_assets.recall.sessions.records import calls_and_prompts
 from memory_assets.requests.questions import HowRequest
 from memory_assets.serving.answer_lines import how_notes
 from memory_assets.serving.views import AgentText, how_view
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 APP, SITE = "/work/app", "/work/site"
@@ -54,6 +55,15 @@ def test_commands_that_worked_are_counted_by_form_with_what_failed_before(memory
     assert second["before"] == found["failed"] == []
     assert found["sessions"] == found["sessions_in_all"] == 4
     assert (first["variants"], second["variants"]) == (2, 1)
+
+
+def test_a_session_that_a_check_holds_back_has_no_runs(memory: Memory) -> None:
+    """Its records are stored, and nobody knows yet whether they hold a secret."""
+    held = Quarantined("-work-site", "00000004-0000-4000-8000-000000000001", HELD_BY_CHECK, "", "?")
+    memory.catalog.quarantine.hold(held)
+    commands = _how(memory, "git push")["commands"]
+    assert [each["command"] for each in commands] == ["git push -u origin reef"]
+    memory.catalog.quarantine.release(held.project, held.session_id, held.stage)
 
 
 def test_what_failed_and_never_worked_later_is_told(memory: Memory) -> None:

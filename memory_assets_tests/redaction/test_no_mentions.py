@@ -126,6 +126,14 @@ BENIGN = (
     'ETag: W/"5po8TFGawiYNCc1ct4ofWkBq"',
     "Key features: 2FA, SSO",
     "Press any key: F12",
+    "google-site-verification=Qs6sYQNs0W_tL956_xLfcqsddPqDeBA3PfT0g4Qd0QZ",
+    "stripe.publishableKey: pk_live_51LlN5Z007JWqZ3qXKCxWTR5X3QQyHJpm8M3kRPqhLTrXf5gi4yVY",
+    "3 secrets:\n  DB_PASSWORD   updated 2026-09-01\n  SMTP_PASS     updated 2026-04-17T10:22Z",
+    'Token tok{"while_statement_keyword"};',
+    'auto key{"Content-Type"};',
+    'std::string password("Enter your password: ");',
+    "キーは「created_at_timestamp_ms」にする",
+    "La chiave di cache è build-linux-x64-node-modules-v3",
     "keyboard key Ctrl+Shift+F5",
 )
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from memory_assets.errors import RedactionFailed
+from memory_assets.errors import RedactionFailed, RedactionUnavailable
 from memory_assets.models import Record
 from memory_assets.redaction import (
     KnownValues,
@@ -264,6 +264,13 @@ def test_known_values_are_found_in_bytes(fake: Fake) -> None:
     assert list(known.hits(b"\0\xff" + value.encode() + b"\0")) == [2]
     assert list(known.spans(f"é {value}, x{value}")) == [(2, 42)]
     assert not list(KnownValues(KEY).spans(value))
+
+
+def test_a_known_value_without_length_is_refused(fake: Fake) -> None:
+    """It would be at every place of a text, so that the search would not end."""
+    damaged = KnownValues(KEY, frozenset({bytes(16)}))
+    with pytest.raises(RedactionUnavailable, match=r"move catalog\.db"):
+        damaged.are_in(fake("{a:40}"))
 
 
 @pytest.mark.timeout(60)

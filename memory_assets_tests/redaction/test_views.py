@@ -125,6 +125,23 @@ def test_base64_hides_nothing(
     )
 
 
+@pytest.mark.parametrize("lines_around", [0, 150])
+def test_base64_of_utf_16_hides_nothing(lines_around: int, redactor: Redactor, fake: Fake) -> None:
+    """PowerShell takes commands so."""
+    setting = f"$env:API_KEY = '{fake('{a:32}')}'"
+    others = "Get-ChildItem\n" * lines_around
+
+    def encoded(text: str) -> str:
+        return base64.b64encode(text.encode("utf-16-le")).decode()
+
+    text = f"pwsh -EncodedCommand {encoded(others + setting + others)}"
+    kept = redactor.redact(text).text
+    assert "<redacted:" in kept
+    assert encoded(setting)[40:80] not in kept
+    harmless = f"pwsh -EncodedCommand {encoded(others + 'Get-Process')}"
+    assert redactor.redact(harmless).text == harmless
+
+
 def test_of_a_large_blob_only_the_secret_goes(redactor: Redactor, fake: Fake) -> None:
     """What stands around the secret in a long blob stays, in whole groups of four."""
     token = fake("ghp_{a:36}")

@@ -12,16 +12,10 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import BusyTranscript, DamagedTranscript, TranscriptError
-from memory_assets.transcripts import (
-    Known,
-    Source,
-    Unlisted,
-    discover,
-    reader_of,
-)
+from memory_assets.transcripts import Known, Source, Unlisted, discover, reader_of
 from memory_assets.transcripts import databases as opening
 from memory_assets.transcripts.databases import open_database
-from memory_assets_tests.transcripts.agent_databases import OpenCode
+from memory_assets_tests.transcripts.agent_databases import Crush, OpenCode, Store
 from memory_assets_tests.transcripts.store_reading import (
     ASKED,
     SAID,
@@ -45,6 +39,23 @@ def test_what_is_in_the_log_alone_is_read(tmp_path: Path, make: Make) -> None:
         store.say("And the price?", "It is right.", writer)
         [source] = found(store)
         assert ("prompt", "And the price?") in told(read(source))
+
+
+@pytest.mark.parametrize("make", [Crush, OpenCode])
+def test_tables_without_rowid_are_read(
+    tmp_path: Path, make: type[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the same tables with numbered rows are; a turn more is seen."""
+    numbered, keyed = make(tmp_path / "numbered"), tmp_path / "keyed"
+    monkeypatch.setattr(make, "tables", make.tables.replace(");", ") WITHOUT ROWID;"))
+    unnumbered = make(keyed)
+    for store in (numbered, unnumbered):
+        store.say(ASKED, SAID)
+    [before], [alike] = found(unnumbered), found(numbered)
+    assert told(read(before)) == told(read(alike))
+    unnumbered.say("And the price?", "It is right.")
+    [after] = found(unnumbered)
+    assert after.size > before.size and ("prompt", "And the price?") in told(read(after))
 
 
 @databases

@@ -140,8 +140,8 @@ def _require_inside(checkout: Path, hooks: Path) -> None:
 
 
 def _rev_parse(directory: Path, *arguments: str) -> str:
-    """Return what Git says of the checkout that a directory is in. In a hook, or in an alias, its
-    variables would name another repository."""
+    """Return the answer of `git rev-parse` for a directory, without the variables by which Git's
+    hooks and aliases name another repository."""
     kept = {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
     try:
         done = subprocess.run(

@@ -1,7 +1,7 @@
 """The step of every partitioned asset: bring the asset up to date, then run its
 [asset checks](https://docs.dagster.io/guides/test/asset-checks).
 
-The checks run in the step of their asset, because 26 steps for checks alone made most of a run's
+The checks run in the step of their asset, because a step for each check made most of a run's
 events, and cost as much as the checks. A blocking check that fails makes the step fail, so
 that nothing downstream runs. Results have counts, never text.
 """
@@ -109,7 +109,9 @@ def _run_many(
     starts it, checks every partition."""
     if not context.selected_asset_keys:
         with no_text_in_errors():
-            _check_many(context, components, assets, partitions)
+            failure = _check_many(context, components, assets, partitions)
+        if failure:
+            raise dg.Failure(failure, allow_retries=False)
         return
     if not partitions:
         raise dg.Failure("choose partitions", allow_retries=False)
@@ -137,14 +139,26 @@ def _check_many(
     components: Components,
     assets: Sequence[str],
     partitions: Sequence[str],
-) -> None:
-    """Log the results of the selected checks of `assets` for partitions, [] for all."""
+) -> str:
+    """Log the results of the selected checks of `assets` for partitions, [] for all; return for
+    how many of them a blocking one failed, "" for none."""
     definition = str(partitions_of(assets[0]).name)
-    log = OpEvents(context.op_execution_context)
-    for partition in partitions or context.instance.get_dynamic_partitions(definition):
+    chosen = partitions or context.instance.get_dynamic_partitions(definition)
+    evaluations, failed = [], set()
+    for partition in chosen:
         for asset in assets:
-            outcomes = _outcomes(context, components, partition, asset)
-            log.store([evaluation(each) for each in outcomes if isinstance(each, Verified)])
+            for outcome in _outcomes(context, components, partition, asset):
+                if isinstance(outcome, Verified):
+                    evaluations.append(evaluation(outcome))
+                if failed_asset(outcome):
+                    failed.add(partition)
+    OpEvents(context.op_execution_context).store(evaluations)
+    if not failed:
+        return ""
+    return (
+        f"A blocking check failed for {len(failed)} of {len(chosen)} partitions. The log says for "
+        "which and why."
+    )
 
 
 def _downstream(assets: Sequence[str], selection: Collection[dg.AssetKey] | None) -> set[str]:

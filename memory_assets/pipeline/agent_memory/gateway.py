@@ -118,7 +118,7 @@ def redaction_for(components: Engines, session_id: str) -> Redaction:
     loaded when the first text is redacted."""
 
     def redact(text: str) -> RedactedText:
-        known = frozenset(secret.hash for secret in components.catalog.known_secrets.since(0))
+        known = components.catalog.known_secrets.hashes()
         return components.redactor.session(session_id, known).redact(text).text
 
     def fingerprint(text: str) -> str:
@@ -218,8 +218,6 @@ class AgentCalls:
     def __init__(self, settings: Settings, busy_seconds: float) -> None:
         self.engines = Engines(settings)
         self.engines.journal_seconds = busy_seconds
-        if has_journal(settings.data_dir):
-            _ = self.engines.journal
 
     def gateway(self, project: str, *others: str) -> MemoryGateway:
         """Return the gateway to what agents wrote about a project ("": about none); it also reads

@@ -27,6 +27,7 @@ from memory_assets.session_analysis.session import SessionTurns, session_turns
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import SUMMARY_HEAD
 from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets.summaries import ExtractiveSummarizer
 
@@ -99,12 +100,12 @@ def _summaries_of_cut_turns(
     cut = components.journal.cut_turns if has_journal(components.data_dir) else None
     kept = cut.summaries(source.session_id) if cut is not None else []
     if not kept and (cut is None or cut.count(source.session_id)):
-        kept = _in_lake(components, source, present_ids)
+        kept = _in_lake(components.lake, source, present_ids)
         if cut is not None:
             cut.keep(kept)
     if not kept:
         return []
-    known = frozenset(components.catalog.known_secrets.rules())
+    known = components.catalog.known_secrets.hashes()
     redactor = components.redactor.session(source.session_id, known)
     redacted = [redact_composed(redactor, row) for row in kept]
     changed = [row for row, old in zip(redacted, kept, strict=True) if row != old]
@@ -114,14 +115,12 @@ def _summaries_of_cut_turns(
     return redacted
 
 
-def _in_lake(
-    components: Components, source: Product, present_ids: Set[str]
-) -> list[HistorySummary]:
+def _in_lake(lake: Lake, source: Product, present_ids: Set[str]) -> list[HistorySummary]:
     """Return the summaries of a conversation in the lake, up to the last one that names a cut
     turn."""
     rows: list[HistorySummary] = []
     with suppress(NotFound):
-        rows = components.lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
+        rows = lake.read_rows(HISTORY_SUMMARIES, source.project, source.session_id)
     naming = [number for number, row in enumerate(rows, 1) if {*row.message_ids} - present_ids]
     return rows[: max(naming, default=0)]
 

@@ -29,8 +29,10 @@ from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import remedy_for
 from memory_assets.session_analysis import session_turns
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.keyword_index import files as keyword_files
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 from memory_assets.summaries import ExtractiveSummarizer
 from memory_assets.transcripts import Source, Unlisted, content_bytes, read_session
@@ -123,11 +125,11 @@ def count_sources(
     total = sum(file.size for name in projects for file in on_disk.sources.get(name, []))
     for project in projects:
         files = on_disk.sources.get(project, [])
-        reasons = _reasons(components, project, files)
+        reasons = _reasons(components.catalog, project, files)
         on_record = {session for where, session in searchable.by_session if where == project}
         repeating = orchestrated_sessions(components.catalog.sources.rows(project))
         main = {source.session_id for source in files if source.agent_id is None}
-        count.archived += len(on_record - main - _sessions_on_disk(components, project))
+        count.archived += len(on_record - main - _sessions_on_disk(components.catalog, project))
         of_agents: defaultdict[str, list[Source]] = defaultdict(list)
         for source in files:
             if source.agent_id is not None:
@@ -190,18 +192,18 @@ def _compare(
             own_chunk = chunk
     if own_chunk is not None:
         places = searchable.places("summaries", own_chunk)
-        if places or _has_summary(components, own_chunk):
+        if places or _has_summary(components.lake, own_chunk):
             _count_places("summaries", places, count, gap)
     found_prompts = searchable.by_session.get((source.project, source.session_id), set())
     gap.extra = len(found_prompts - prompts)
     return gap
 
 
-def _has_summary(components: Components, chunk: _PromptChunk) -> bool:
+def _has_summary(lake: Lake, chunk: _PromptChunk) -> bool:
     """Whether a session has anything to summarize (a prompt "hi" has nothing); True if its records
     are gone."""
     try:
-        records = components.lake.read_rows(REDACTED_RECORDS, chunk.project, chunk.session_id)
+        records = lake.read_rows(REDACTED_RECORDS, chunk.project, chunk.session_id)
     except NotFound:
         return True
     session = session_turns(records, build_turns(records))
@@ -228,23 +230,23 @@ def _forgotten_prompts(components: Components, first: str, missing: Mapping[str,
     return {ids[int(record_id)] for record_id in gone}
 
 
-def _reasons(components: Components, project: str, files: Sequence[Source]) -> dict[str, str]:
+def _reasons(catalog: Catalog, project: str, files: Sequence[Source]) -> dict[str, str]:
     """Return the reasons why sessions of a project may be out of date, by session."""
     reasons = {
         source.session_id: "its file has changed since; run `memory ingest`"
-        for source in out_of_date(components.catalog.sources.rows(project), files)
+        for source in out_of_date(catalog.sources.rows(project), files)
     }
-    for entry in components.catalog.quarantine.entries(project):
+    for entry in catalog.quarantine.entries(project):
         remedy = f"; to do: {entry.remedy}" if entry.remedy else ""
         reasons[entry.session_id] = f"held back at {entry.stage}: {entry.reason}{remedy}"
     return reasons
 
 
-def _sessions_on_disk(components: Components, project: str) -> set[str]:
+def _sessions_on_disk(catalog: Catalog, project: str) -> set[str]:
     """Return the sessions of a project whose main file the ledger has as present."""
     return {
         row.session_id
-        for row in components.catalog.sources.rows(project)
+        for row in catalog.sources.rows(project)
         if not row.agent_id and row.path and row.gone_at is None and not is_gone(row.path)
     }
 

@@ -29,6 +29,7 @@ from memory_assets.pipeline.stage.quarantine import names_held
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction import TAG
 from memory_assets.stores.agents.partitions import is_agent_memory
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.catalog.text_account import account_of
 from memory_assets.stores.lake.lake import Lake, redacted_values
@@ -78,14 +79,14 @@ class Verdict:
         return "warning" if self.warning else "failed"
 
 
-def _rebuild_command(components: Components, partition: str) -> str:
+def _rebuild_command(catalog: Catalog, partition: str) -> str:
     """Return the advice to rebuild a project or the workspaces; for a project that is in the lake
     but not in the catalogue, what else can be done."""
     if is_workspace(partition):
         return "Run `memory index --full`"
     if is_agent_memory(partition):
         return "Run `memory ingest --full`"
-    if not components.catalog.products.has_rows(REDACTED_RECORDS.name, partition):
+    if not catalog.products.has_rows(REDACTED_RECORDS.name, partition):
         return (
             "Nothing is on record of this project, as if its files were of another memory: move "
             "catalog.db away to adopt them, or their directories in the lake to leave them out; "
@@ -151,7 +152,7 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
     return Verdict(
         not reports,
         counts,
-        f"{_rebuild_command(components, project)}; if it stays, report the rule by name.",
+        f"{_rebuild_command(components.catalog, project)}; if it stays, report the rule by name.",
         reports=reports,
     )
 
@@ -187,7 +188,7 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
-        f"{_rebuild_command(components, project)}.",
+        f"{_rebuild_command(components.catalog, project)}.",
     )
 
 
@@ -234,7 +235,7 @@ def _compare(
             "sessions_that_differ": len(differing),
             "sessions": ", ".join(sorted(differing)[:_LISTED]),
         },
-        f"{_rebuild_command(components, project)}.",
+        f"{_rebuild_command(components.catalog, project)}.",
     )
 
 
@@ -354,7 +355,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     return Verdict(
         missing == extra == 0,
         {"rows": rows - missing + extra, "missing": missing, "extra": extra},
-        f"{_rebuild_command(components, project)}.",
+        f"{_rebuild_command(components.catalog, project)}.",
     )
 
 
@@ -408,7 +409,9 @@ def keywords_match(components: Components, project: str) -> Verdict:
     for kind, (missing, extra, changed) in differences(components, project).items():
         counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
         counts[f"{kind}_changed"] = changed
-    return Verdict(not any(counts.values()), counts, f"{_rebuild_command(components, project)}.")
+    return Verdict(
+        not any(counts.values()), counts, f"{_rebuild_command(components.catalog, project)}."
+    )
 
 
 def _collection(components: Components, name: str) -> Collection | None:

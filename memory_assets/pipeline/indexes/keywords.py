@@ -39,6 +39,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import sessions_to_check
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.redacted_text import RedactedText
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.files.sqlite import compact
@@ -53,6 +54,7 @@ from memory_assets.stores.keyword_index.blocks import (
     tool_mark,
 )
 from memory_assets.stores.keyword_index.index import KeywordIndex
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.rows import texts_of
 from memory_assets.stores.vector_store import Metadata
 
@@ -104,12 +106,12 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
             noted = hashes[stage_of(kind)].keys() | index.places(kind, project).keys()
             vanished = noted - expected[kind].keys()
             for session_id in vanished:
-                _remove(components, index, {(project, session_id)}, [kind])
+                _remove(components.catalog, index, {(project, session_id)}, [kind])
             removed |= vanished
         if removed:
             components.catalog.cut_log()
         if removed or batch.changed:
-            _note_written(components, index)
+            _note_written(components.catalog, index)
         products = batch.products
         report.add_products(products)
         report.sessions = len({product.session_id for product in products})
@@ -121,10 +123,10 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
     return report
 
 
-def _note_written(components: Components, index: KeywordIndex) -> None:
+def _note_written(catalog: Catalog, index: KeywordIndex) -> None:
     """Note in the catalogue how often the index was written."""
     written = {f"{STAGE}/{index.incarnation}": index.generation}
-    components.catalog.products.note_lake_states("", written)
+    catalog.products.note_lake_states("", written)
 
 
 def discard_older_index(components: Components) -> None:
@@ -214,21 +216,21 @@ def forget_keywords(
     if not path.exists():
         return 0
     with closing(keyword_files.open_for_writing(path)) as index:
-        removed = _remove(components, index, selected, kinds)
-        _note_written(components, index)
+        removed = _remove(components.catalog, index, selected, kinds)
+        _note_written(components.catalog, index)
     compact(path)
     return removed
 
 
 def _remove(
-    components: Components,
+    catalog: Catalog,
     index: KeywordIndex,
     selected: Set[tuple[str, str]],
     kinds: Sequence[str],
 ) -> int:
     """Remove the rows and the products of sessions; return the number of rows. The products are
     outdated before, as in `_Batch.write`."""
-    catalog, sessions = components.catalog, sorted(selected)
+    sessions = sorted(selected)
     products = [(stage_of(kind), *session) for kind in kinds for session in sessions]
     catalog.products.outdate(*products)
     removed = sum(index.remove(sessions, kind) for kind in kinds)
@@ -340,7 +342,7 @@ def _session(
     vectors: dict[str, Vector] = {}
     embedder_id = ""
     if with_vectors:
-        vectors, embedder_id = _vectors(components, table, project, session_id, values)
+        vectors, embedder_id = _vectors(components.lake, table, project, session_id, values)
     rows = lake_rows(table, values, texts, vectors, embedder_id)
     number = table.kind.passages
     units = [int(row[number]) if number else at for at, row in enumerate(values)]
@@ -355,7 +357,7 @@ def _session(
 
 
 def _vectors(
-    components: Components,
+    lake: Lake,
     table: IndexedTable,
     project: str,
     session_id: str,
@@ -364,7 +366,7 @@ def _vectors(
     """Return the vectors of a session's rows by id, and their embedder. A row that changed since
     it was embedded has none: words are indexed before the new text is embedded."""
     try:
-        stored = components.lake.read_vectors(table.embeddings, project, session_id)
+        stored = lake.read_vectors(table.embeddings, project, session_id)
     except NotFound:
         return {}, ""
     embedder_id = stored.embedder_ids[0] if stored.embedder_ids else ""

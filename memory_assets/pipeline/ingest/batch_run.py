@@ -20,12 +20,7 @@ from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets.stores.runs.events import (
-    AssetEvent,
-    Evaluation,
-    Materialization,
-    Metadata,
-)
+from memory_assets.stores.runs.events import AssetEvent, Evaluation, Materialization, Metadata
 from memory_assets.stores.under_way import IndexedProjects, ingesting
 from memory_assets.transcripts import Source
 
@@ -95,7 +90,7 @@ class BatchRun:
             publish: Callable[[], None] = lambda: None  # noqa: E731
             if progress is not None:
                 publish = after.enter_context(ingesting(self._components.data_dir, progress))
-            after.callback(events.store)
+            after.callback(events.store, last=True)
             after.enter_context(no_text_in_errors())
             for outcome in self._workers.run(tasks):
                 self.batch.note(outcome)
@@ -121,11 +116,13 @@ class BatchRun:
 
 
 class _EventBuffer:
-    """Collects outcomes, and stores the events of about a second at once."""
+    """Collects outcomes, and stores the events of about a second at once; failed checks last,
+    because Dagster's page shows the last result of a check, whatever its project."""
 
     def __init__(self, components: Components, log: EventLog) -> None:
         self._components, self._log = components, log
         self._waiting: list[Made | Verified] = []
+        self._failed: list[Verified] = []
         self._stored_at = time.monotonic()
 
     def add(self, outcome: Outcome) -> bool:
@@ -133,15 +130,20 @@ class _EventBuffer:
         if isinstance(outcome, Failed):
             self._log.error(f"{outcome.project}: {outcome.asset}: {outcome.reason}")
             return False
-        self._waiting.append(outcome)
+        if isinstance(outcome, Verified) and not outcome.verdict.passed:
+            self._failed.append(outcome)
+        else:
+            self._waiting.append(outcome)
         due = time.monotonic() - self._stored_at > _STORE_SECONDS
         if due:
             self.store()
         return due
 
-    def store(self) -> None:
-        """Store the buffer."""
+    def store(self, *, last: bool = False) -> None:
+        """Store the buffer; as the `last` thing, failed checks too."""
         waiting, self._waiting = self._waiting, []
+        if last:
+            waiting += self._failed
         self._stored_at = time.monotonic()
         if waiting:
             self._log.store(

@@ -51,17 +51,17 @@ def noted_run(components: Components, job: str, partitions: Sequence[str]) -> It
     ledger = components.runs
     ledger.fail_dead_runs()
     run = NotedRun(ledger, str(uuid4()), components.clock)
-    ledger.note_begun(run.run_id, job, partitions)
     status = FAILURE
-    try:
-        yield run
-        status = FAILURE if run.failure else SUCCESS
-    except KeyboardInterrupt:
-        status = CANCELED
-        raise
-    finally:
-        for begun in ledger.begun(run.run_id):
-            ledger.note_ended(ended_now(begun, status))
+    with ledger.under_way(run.run_id, job, partitions):
+        try:
+            yield run
+            status = FAILURE if run.failure else SUCCESS
+        except KeyboardInterrupt:
+            status = CANCELED
+            raise
+        finally:
+            for begun in ledger.begun(run.run_id):
+                ledger.note_ended(ended_now(begun, status))
 
 
 RunsById = Callable[[Iterable[str]], Mapping[str, EndedRun]]

@@ -27,6 +27,7 @@ from memory_assets.redaction.edits import FORGOTTEN_TEXT
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts, product_facts
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.schema import Product, SourceRow
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, SESSION_SUMMARIES
 
 _NO_RECORDS = np.empty(0, dtype=RECORD_DTYPE)
@@ -56,7 +57,7 @@ def adopt_archive(components: Components) -> int:
                 product = product_of(
                     REDACTED_RECORDS, project, session_id, written, footer, facts, size
                 )
-                audit, known_values = _audit_product(components, product)
+                audit, known_values = _audit_product(components.lake, product)
                 products.append(audit)
                 known.append((session_id, known_values))
                 rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
@@ -92,11 +93,11 @@ def _retained_without_prompts(components: Components) -> tuple[list[Product], li
     return products, sources
 
 
-def _audit_product(components: Components, records: Product) -> tuple[Product, dict[bytes, str]]:
+def _audit_product(lake: Lake, records: Product) -> tuple[Product, dict[bytes, str]]:
     """Return a session's audit product, and the rules of the known secrets in its footer by
     keyed hash. If the file is missing or belongs to other records, the product has an empty
     input hash, so that the session is redacted again."""
-    lake, project, session_id = components.lake, records.project, records.session_id
+    project, session_id = records.project, records.session_id
     unusable = Product(REDACTION_AUDIT.name, project, session_id, "", "")
     try:
         written, footer = lake.read_footer(REDACTION_AUDIT, project, session_id)

@@ -44,12 +44,7 @@ from memory_assets.pipeline.stage.quarantine import held_sessions, release_mende
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
 from memory_assets.pipeline.tables.derive import DueProducts, expected_input
-from memory_assets.pipeline.workspace.files import (
-    STAGE,
-    DueDocuments,
-    files_of,
-    made_with,
-)
+from memory_assets.pipeline.workspace.files import STAGE, DueDocuments, files_of, made_with
 from memory_assets.status.health import failed_checks
 from memory_assets.status.words import counted
 from memory_assets.stores.agents.journal import FILE_NAME, has_journal
@@ -58,6 +53,7 @@ from memory_assets.stores.agents.partitions import is_agent_memory, partition_of
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
     AGENT_MEMORY,
@@ -287,7 +283,7 @@ def plan_unchecked(
             table
             for table in TABLES.values()
             if _has_newer_files(
-                components,
+                components.lake,
                 table,
                 project,
                 int(checked_at.get((note_stage(MATCHED, table), project), 0.0) * 1e9)
@@ -302,9 +298,9 @@ def plan_unchecked(
     return unchecked
 
 
-def _has_newer_files(components: Components, table: Table, project: str, than_ns: int) -> bool:
+def _has_newer_files(lake: Lake, table: Table, project: str, than_ns: int) -> bool:
     try:
-        with os.scandir(components.lake.partition_dir(table, project)) as entries:
+        with os.scandir(lake.partition_dir(table, project)) as entries:
             return any(entry.stat().st_mtime_ns > than_ns for entry in entries)
     except FileNotFoundError:
         return False

@@ -59,12 +59,14 @@ from memory_assets.stores.agents.journal import FILE_NAME as JOURNAL
 from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.journal_file import require_journal
 from memory_assets.stores.agents.partitions import is_agent_memory
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.chroma.copies import recover_others, rewrite_files
 from memory_assets.stores.chroma.files import OTHERS_FILE, is_deletable, set_aside_directories
 from memory_assets.stores.files.shared import locked, remove_directory
 from memory_assets.stores.files.sqlite import compact, make_directory_of
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
     REDACTED_RECORDS,
@@ -196,7 +198,7 @@ def _begin_again(components: Components) -> None:
             partition
             for partition in {project for project, _ in known if is_workspace(project)}
             if (at := restored.at(partition, _WHOLE))
-            and not _indexed_since(components, partition, at)
+            and not _indexed_since(components.catalog, partition, at)
         }
         left = [known[key] for key in known if key[0] in gone]
         for sessions in filter(None, (again, left)):
@@ -204,9 +206,9 @@ def _begin_again(components: Components) -> None:
     stones.advance("restored", "done")
 
 
-def _indexed_since(components: Components, partition: str, moment: datetime) -> bool:
+def _indexed_since(catalog: Catalog, partition: str, moment: datetime) -> bool:
     """Whether all that is indexed of a workspace was indexed after a moment."""
-    products = components.catalog.products.of_project(REDACTED_RECORDS.name, partition).values()
+    products = catalog.products.of_project(REDACTED_RECORDS.name, partition).values()
     times = [datetime.fromisoformat(product.made_at) for product in products]
     return bool(times) and min(times) > moment
 
@@ -267,12 +269,12 @@ def _complete(
             "journal_rows": lambda: forget_written(
                 components, selected - leave_without(components, selected, along)
             ),
-            "lake_files": lambda: _remove_files(components, selected, gone),
+            "lake_files": lambda: _remove_files(components.lake, selected, gone),
             "forks_amended": lambda: forget_references(components, selected),
             "collection_rows": lambda: forget_vectors(components, selected, progress=progress),
             "keyword_rows": lambda: forget_keywords(components, selected),
             "runs": lambda: erase_traces(names) if selected else 0,
-            "workspaces": lambda: _remove_workspaces(components, selected, leaving),
+            "workspaces": lambda: _remove_workspaces(components.data_dir, selected, leaving),
             "catalog_rows": lambda: _remove_rows(components, selected, names),
         }
         for name, step in steps.items():
@@ -290,11 +292,9 @@ def _complete(
     return report
 
 
-def _remove_workspaces(
-    components: Components, selected: Set[SessionKey], leaving: Forgotten
-) -> int:
+def _remove_workspaces(data_dir: Path, selected: Set[SessionKey], leaving: Forgotten) -> int:
     """Forget that the directories of what is leaving are workspaces; return their number."""
-    known = Workspaces(components.data_dir)
+    known = Workspaces(data_dir)
     partitions = {project for project, path in selected if (project, path) in leaving}
     left = [registered for registered in known.all() if registered.partition in partitions]
     for workspace in left:
@@ -311,19 +311,19 @@ def _remove_rows(components: Components, selected: Set[SessionKey], names: Names
     return remove_sessions(components.catalog.path, selected, names.projects)
 
 
-def _remove_files(components: Components, selected: Set[SessionKey], gone: Set[str]) -> int:
+def _remove_files(lake: Lake, selected: Set[SessionKey], gone: Set[str]) -> int:
     """Remove these sessions' files from the lake, and the directories of projects that have no
     session left; return the number of files."""
     removed = 0
     for project in sorted({project for project, _ in selected}):
         sessions = [session_id for where, session_id in sorted(selected) if where == project]
         try:
-            removed += components.lake.remove_sessions(project, sessions)
+            removed += lake.remove_sessions(project, sessions)
         except StoreError:
             if project not in gone:  # else its files go unread, whatever is wrong with them
                 raise
     for project in sorted(gone):
-        components.lake.remove_project(project)
+        lake.remove_project(project)
     return removed
 
 
@@ -460,7 +460,9 @@ def projects_to_redact(components: Components) -> set[str]:
     mark_affected(components)
     affected = components.catalog.known_secrets.affected_sessions()
     projects = {*(project for project, _ in affected), *partitions_with_agent_memory(components)}
-    cut = KnownValues(components.install_key, components.catalog.known_secrets.of(FORGOTTEN_TEXT))
+    cut = KnownValues(
+        components.install_key, components.catalog.known_secrets.hashes(FORGOTTEN_TEXT)
+    )
     for table in (*TABLES.values(), COMMIT_LINKS):
         for project in components.lake.projects(table) if table != REDACTED_RECORDS else ():
             for session_id in components.lake.sessions(table, project):

@@ -45,6 +45,7 @@ from memory_assets.stores.agents.partitions import (
     partition_of,
     project_in,
 )
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.files.shared import replace_text
 from memory_assets.stores.lake.schemas import (
@@ -138,7 +139,7 @@ def retain(components: Components) -> RetentionReport:
             if selected:
                 _cut(components, selected, report)
                 begun.unlink()
-    report.retained = len(_retained(components))
+    report.retained = len(_retained(components.catalog))
     report.seconds = round(time.perf_counter() - started, 2)
     return report
 
@@ -169,9 +170,9 @@ def _begin(begun: Path, sessions: frozenset[SessionKey]) -> frozenset[SessionKey
     return sessions
 
 
-def _retained(components: Components) -> dict[SessionKey, ProductFacts]:
+def _retained(catalog: Catalog) -> dict[SessionKey, ProductFacts]:
     """Return the facts of the sessions and conversations that are cut down, by key."""
-    products = components.catalog.products
+    products = catalog.products
     return {
         key: facts
         for table in (REDACTED_RECORDS, AGENT_HISTORY)
@@ -190,7 +191,7 @@ def _cut(components: Components, selected: frozenset[SessionKey], report: Retent
         on_record = catalog.products.hashes(REDACTED_RECORDS.name, project).keys()
         if mine := names & on_record:
             redact_project(components, project, retain=mine)
-    retained = _retained(components)
+    retained = _retained(components.catalog)
     cut = selected & retained.keys()
     stages = [table.name for table in _TABLES] + [index.stage for index in _INDEXES]
     report.collection_rows = forget_vectors(components, cut, _INDEXES)

@@ -29,7 +29,9 @@ from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.spellings import spellings
 from memory_assets.stores.agents.partitions import AGENT, is_agent_memory
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.files.shared import is_writable
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     AGENT_MEMORY,
     COMMIT_LINKS,
@@ -114,7 +116,7 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     if selection.project is not None:
         wanted &= {key for key in known if key[0] == selection.project}
     if selection.directory is not None:
-        wanted -= _of_others(components, selection.directory)
+        wanted -= _of_others(components.catalog, selection.directory)
     if selection.file is not None:
         wanted = {key for key in wanted if _is_document(key, selection.file)}
     if selection.conversation is not None:
@@ -122,7 +124,9 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         conversation = {key for key in known if is_agent_memory(key[0]) and key[1] == name}
         wanted &= conversation | set(memories_from(components, {name}))
     if selection.before is not None:
-        wanted = {key for key in wanted if _ended_before(components, known[key], selection.before)}
+        wanted = {
+            key for key in wanted if _ended_before(components.lake, known[key], selection.before)
+        }
     if selection.tag is not None:
         pattern = _tag_pattern(selection.tag)
         wanted = {key for key in wanted if _holds(components, key, (pattern,))}
@@ -130,15 +134,19 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         forms = _forms(selection.text)
         wanted = {key for key in wanted if _holds(components, key, forms)}
     if not wanted:
-        what = "session" if selection.conversation is None else "conversation"
-        raise NotFound(f"nothing found: no {what} in memory fits; see `memory status`")
+        what, where = "session", "memory status"
+        if selection.conversation is not None:
+            what = "conversation"
+        elif selection.project is not None and is_workspace(selection.project):
+            what, where = "document of that workspace", "memory workspaces"
+        raise NotFound(f"nothing found: no {what} in memory fits; see `{where}`")
     conversations = conversations_of(known[key] for key in wanted)
     wanted |= set(memories_from(components, conversations, wanted))
     unique = {session_id for _, session_id in wanted if is_unique(session_id)}
     wanted |= {key for key in known if key[1] in unique}
     sessions = [known[key] for key in sorted(wanted)]
     for session in sessions:
-        _describe(components, session)
+        _describe(components.lake, session)
     return sessions
 
 
@@ -212,13 +220,13 @@ def _by_id(components: Components, known: Iterable[SessionKey], wanted: str) -> 
     return begun
 
 
-def _of_others(components: Components, directory: str) -> set[SessionKey]:
+def _of_others(catalog: Catalog, directory: str) -> set[SessionKey]:
     """Return the sessions of other directories with the same slug, with which an earlier version
     made one project of this one."""
     slug = project_of(directory)
     others: set[SessionKey] = set()
     own: set[SessionKey] = set()
-    for row in components.catalog.sources.rows():
+    for row in catalog.sources.rows():
         if row.directory and project_of(row.directory) == slug:
             (own if row.directory == directory else others).add((row.project, row.session_id))
     return others - own
@@ -229,11 +237,11 @@ def _is_document(key: SessionKey, pattern: str) -> bool:
     return is_workspace(key[0]) and fnmatchcase(key[1], pattern)
 
 
-def _ended_before(components: Components, session: SessionOnRecord, before: datetime) -> bool:
+def _ended_before(lake: Lake, session: SessionOnRecord, before: datetime) -> bool:
     """Whether a session's last record is older than `before`; False if it has no times."""
     if session.last_at is None:
         with suppress(NotFound):
-            rows = components.lake.read(REDACTED_RECORDS, *session.key, ["timestamp"])
+            rows = lake.read(REDACTED_RECORDS, *session.key, ["timestamp"])
             session.last_at = pc.max(rows["timestamp"]).as_py()
     return session.last_at is not None and session.last_at < before
 
@@ -277,10 +285,10 @@ def _holds(components: Components, key: SessionKey, literals: tuple[str, ...]) -
     return False
 
 
-def _describe(components: Components, session: SessionOnRecord) -> None:
+def _describe(lake: Lake, session: SessionOnRecord) -> None:
     """Add the session's title and end, by which a human recognises it."""
     with suppress(NotFound, DamagedFile):
-        rows = components.lake.read(SESSION_SUMMARIES, *session.key, ["title", "ended_at"])
+        rows = lake.read(SESSION_SUMMARIES, *session.key, ["title", "ended_at"])
         for row in rows.to_pylist():
             session.title = row["title"]
             session.last_at = session.last_at or row["ended_at"]

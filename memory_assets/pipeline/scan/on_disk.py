@@ -22,17 +22,11 @@ from memory_assets.status.excluded import Exclusions
 from memory_assets.status.found_sources import find_all
 from memory_assets.status.remembered import Remembered
 from memory_assets.status.words import counted
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
-from memory_assets.transcripts import (
-    HISTORY_FILE,
-    Note,
-    Source,
-    Unlisted,
-    ignore,
-    reader_of,
-)
+from memory_assets.transcripts import HISTORY_FILE, Note, Source, Unlisted, ignore, reader_of
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
 NO_DIRECTORY = (
@@ -104,7 +98,7 @@ def look_for_sources(
     known = remembered(sources.rows(), sources.containers())
     notes = (transcripts.unlisted.append, transcripts.excluded.append)
     walked = list(transcripts_on_disk(components, *notes, known, agents))
-    _note_unchanged(components, known, walked)
+    _note_unchanged(components.catalog, known, walked)
     for source in walked:
         session = (source.project, source.session_id)
         if session in forgotten:
@@ -115,7 +109,7 @@ def look_for_sources(
     return transcripts
 
 
-def _note_unchanged(components: Components, known: Remembered, walked: Sequence[Source]) -> None:
+def _note_unchanged(catalog: Catalog, known: Remembered, walked: Sequence[Source]) -> None:
     """Note the containers (databases) that agree with the ledger: until their token changes, the
     next walks need not list their sessions."""
     members: dict[str, list[Source]] = {path: [] for path in known.seen}
@@ -126,7 +120,7 @@ def _note_unchanged(components: Components, known: Remembered, walked: Sequence[
         on_record = {(one.locator, one.size, one.mtime_ns) for one in known.last_seen(Path(path))}
         if on_record == {(one.locator, one.size, one.mtime_ns) for one in sources}:
             with suppress(StoreError):  # if it cannot be written, the next walk lists them
-                components.catalog.sources.note_container(path, known.seen[path])
+                catalog.sources.note_container(path, known.seen[path])
 
 
 def walk_once(components: Components) -> dict[str, list[Source]]:

@@ -24,6 +24,7 @@ from memory_assets.pipeline.stage.session_cache import FileRecords
 from memory_assets.project_names import stands_in
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.status.remembered import source_of
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
@@ -163,19 +164,19 @@ def scan_project(
             waited = components.clock() - max(change.mtime_ns for change in changed) / 1e9
             report.details["lag_seconds"] = round(max(waited, 0.0), 1)
         note_sharing(catalog, project)
-        _end_scan(components, report, ledger, files)
+        _end_scan(components.catalog, report, ledger, files)
     return report
 
 
 def _end_scan(
-    components: Components,
+    catalog: Catalog,
     report: StageReport,
     ledger: Sequence[SourceRow],
     files: Sequence[Source],
 ) -> None:
     """Mark vanished files as gone, release quarantined sessions whose files were read, and add the
     project's totals to the report."""
-    catalog, project = components.catalog, report.project
+    project = report.project
     report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished_paths(ledger, files))
     rows = catalog.sources.rows(project)
     _add_totals(report, rows)
@@ -190,7 +191,8 @@ def _end_scan(
 def unread_key(source: Source) -> tuple[str, str]:
     """Return (session, state) of a file. The state changes with the file and its reader: until then
     a file that cannot be read is not tried again."""
-    return source.session_id, f"{source.mtime_ns}:{READER_VERSIONS[source.agent]}"
+    version = READER_VERSIONS[source.agent]
+    return source.session_id, input_hash(source.locator, str(source.mtime_ns), version)
 
 
 def unread_files(quarantined: Iterable[Quarantined]) -> set[tuple[str, str]]:

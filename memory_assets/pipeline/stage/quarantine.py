@@ -8,6 +8,7 @@ its records, the rules, the scanner or its settings change.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 from memory_assets import __version__
@@ -25,12 +26,11 @@ from memory_assets.errors import (
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
 from memory_assets.stores.workspaces import is_workspace
 
 _PERMANENT_REMEDY = "it is tried again when its file, the rules or the code change"
-_FAILED_IN = f"version {__version__} failed"
 
 
 def hold_back(
@@ -47,17 +47,20 @@ def hold_back(
     if isinstance(error, stores) and not isinstance(error, DamagedFile):
         raise error
     until = "" if may_pass(error) else failed_input
-    reason, remedy = safe_reason(error), remedy_for(error)
-    if remedy == _PERMANENT_REMEDY:
+    entry = Quarantined(
+        project, session_id, stage, until, safe_reason(error), remedy=remedy_for(error)
+    )
+    if entry.remedy == _PERMANENT_REMEDY:
         command = "index" if is_workspace(project) else "ingest"
-        remedy = f"{remedy} ({_FAILED_IN}); `memory {command} --full` tries it now"
-    catalog.quarantine.hold(Quarantined(project, session_id, stage, until, reason, remedy=remedy))
+        tried = f"(version {__version__} failed); `memory {command} --full` tries it now"
+        entry = replace(entry, remedy=f"{entry.remedy} {tried}", failed_version=__version__)
+    catalog.quarantine.hold(entry)
 
 
 def release_mended(catalog: Catalog) -> None:
     """Release what failed for a fault of another version of this program: it may be mended."""
     for entry in catalog.quarantine.entries():
-        if entry.remedy.startswith(_PERMANENT_REMEDY) and _FAILED_IN not in entry.remedy:
+        if entry.failed_version not in ("", __version__):
             catalog.quarantine.release(entry.project, entry.session_id, entry.stage)
 
 
@@ -79,8 +82,6 @@ def remedy_for(error: Exception) -> str:
     return "the next run tries it again" if may_pass(error) else _PERMANENT_REMEDY
 
 
-STAGE = "checks"
-"""The stage of the entries in quarantine."""
 _SCANNER = "kingfisher-secret-scanner"
 _REMEDY = (
     "if the lines hold no secret, list the rule in MEMORY_SCANNER_IGNORED_RULES; if they do, "
@@ -98,7 +99,7 @@ def hold_sessions(
     for session_id, reason in sorted(reasons.items()):
         state = _state(components, records.get(session_id, ("", ""))[1])
         catalog.quarantine.hold(
-            Quarantined(project, session_id, STAGE, state, reason, remedy=_REMEDY)
+            Quarantined(project, session_id, HELD_BY_CHECK, state, reason, remedy=_REMEDY)
         )
     if table in (REDACTED_RECORDS, REDACTION_AUDIT):
         return
@@ -112,23 +113,24 @@ def held_sessions(
 ) -> frozenset[str]:
     """Return the sessions of a project that a check holds back in their present state; `records`
     are the output hashes of their products of redacted_records."""
+    held = components.catalog.quarantine.inputs(project, HELD_BY_CHECK)
     return frozenset(
         session_id
-        for session_id, state in components.catalog.quarantine.inputs(project, STAGE).items()
+        for session_id, state in held.items()
         if state == _state(components, records.get(session_id, ""))
     )
 
 
 def names_held(components: Components, project: str) -> frozenset[str]:
     """Return the sessions of a project that a check held back, changed since or not."""
-    return frozenset(components.catalog.quarantine.inputs(project, STAGE))
+    return frozenset(components.catalog.quarantine.inputs(project, HELD_BY_CHECK))
 
 
 def release_changed(components: Components, project: str, records: Mapping[str, str]) -> None:
     """Release the sessions whose state is another one now; their checks run again."""
     changed = names_held(components, project) - held_sessions(components, project, records)
     for session_id in sorted(changed):
-        components.catalog.quarantine.release(project, session_id, STAGE)
+        components.catalog.quarantine.release(project, session_id, HELD_BY_CHECK)
 
 
 def _state(components: Components, output_hash: str) -> str:

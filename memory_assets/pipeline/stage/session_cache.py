@@ -124,14 +124,14 @@ class SessionCache:
     def _cached(self, source: Product) -> _CachedRecords:
         self._switch_project(source.project)
         if source.output_hash not in self._records:
-            for kept in (self._records, self._sessions):
-                kept.pop(self._over_limit, None)
-            read, size = self._from_lake(source)
+            for cache in (self._records, self._sessions):
+                cache.pop(self._over_limit, None)
+            records, size = self._from_lake(source)
             if self._bytes + size <= _CACHE_BYTES:
                 self._bytes += size
             else:
                 self._over_limit = source.output_hash
-            self._records[source.output_hash] = read
+            self._records[source.output_hash] = records
         return self._records[source.output_hash]
 
     def _from_lake(self, source: Product) -> tuple[_CachedRecords, int]:

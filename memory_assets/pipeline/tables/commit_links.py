@@ -16,6 +16,7 @@ from memory_assets.paths import on_this_machine
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.session_analysis.phrases import EMPTY
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.lake.rows import rows_from_arrow
 from memory_assets.stores.lake.schemas import COMMIT_LINKS
 
@@ -34,8 +35,8 @@ def link_commit(
         NotFound: the session is not in memory, or no repository has the commit.
         ConfigurationError: `commit` can mean several.
     """
-    project = _project(components, session_id)
-    repositories = _repositories(components, project, session_id, directory)
+    project = _project(components.catalog, session_id)
+    repositories = _repositories(components.catalog, project, session_id, directory)
     known = _known_commit(commit, repositories)
     if known is not None:
         redacted = components.redactor_of(session_id).redact(known.subject, session_id=session_id)
@@ -72,12 +73,14 @@ def unlink_commit(
         NotFound: the session is not in memory, or is not linked to the commit.
         ConfigurationError: `commit` can mean several.
     """
-    project = _project(components, session_id)
+    project = _project(components.catalog, session_id)
     with components.project_lock(project):
         links = links_of(components, project, session_id)
         fitting = [one for one in links if _SHA.fullmatch(commit) and one.commit.startswith(commit)]
         if not fitting:
-            known = _known_commit(commit, _repositories(components, project, session_id, directory))
+            known = _known_commit(
+                commit, _repositories(components.catalog, project, session_id, directory)
+            )
             fitting = [one for one in links if known is not None and one.commit == known.sha]
         if len(fitting) > 1:
             raise ConfigurationError(f"{commit!r} can mean {len(fitting)} links; give more digits")
@@ -104,19 +107,19 @@ def links_of(components: Components, project: str, session_id: str) -> list[Comm
     return rows_from_arrow(COMMIT_LINKS, arrow)
 
 
-def _project(components: Components, session_id: str) -> str:
-    project = components.catalog.products.project_of(session_id)
+def _project(catalog: Catalog, session_id: str) -> str:
+    project = catalog.products.project_of(session_id)
     if project is None:
         raise NotFound(f"no session {session_id} in memory; `memory sessions` lists them")
     return project
 
 
 def _repositories(
-    components: Components, project: str, session_id: str, directory: Path
+    catalog: Catalog, project: str, session_id: str, directory: Path
 ) -> list[Repository]:
     """Return the repository of a directory, and that of the session's project, where they are on
     this machine."""
-    rows = components.catalog.sources.rows(project)
+    rows = catalog.sources.rows(project)
     roots = {row.facts.get("project_root") for row in rows if row.session_id == session_id}
     own = [on_this_machine(root) for root in sorted(filter(None, roots))]
     candidates = (Repository.at(path) for path in (directory, *own) if path.is_absolute())

@@ -84,13 +84,13 @@ def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
         return _blame_file(memory, target, path, line)
     repository = Repository.at(directory)
     if line is None:
-        commit = _resolve_commit(memory, target, repository)
+        commit = _resolve_commit(memory.lake, target, repository)
         if commit is not None:
             return _blame_commit(memory, target, commit, repository)
         if _SHA.fullmatch(target):
             raise NotFound(f"no commit {target} in memory or in the repository of this directory")
     inside = target if line is None else target.rpartition(":")[0]
-    full = None if is_absolute(inside) else _full_path(memory, inside, repository)
+    full = None if is_absolute(inside) else _full_path(memory.lake, inside, repository)
     if full is not None:
         target, path = full if line is None else f"{full}:{line}", _on_disk(full, directory)
         if repository is not None and not path.exists():
@@ -104,7 +104,7 @@ def proof_in_words(session: Mapping[str, Any]) -> str:
     return f"{sure}{IN_WORDS.get(session['evidence'], session['evidence'])}"
 
 
-def _full_path(memory: Stores, name: str, repository: Repository | None) -> str | None:
+def _full_path(lake: Lake, name: str, repository: Repository | None) -> str | None:
     """Return the path of the file of this name: in the repository of the current directory, or else
     in memory. None if neither has one.
 
@@ -115,8 +115,8 @@ def _full_path(memory: Stores, name: str, repository: Repository | None) -> str 
         full := only_file(name, {path: path for path in repository.files()})
     ):
         return full
-    projects = projects_in(memory.lake, repository) or memory.lake.projects(TURN_CHUNKS)
-    return only_file(name, touched_files(memory.lake, projects, name))
+    projects = projects_in(lake, repository) or lake.projects(TURN_CHUNKS)
+    return only_file(name, touched_files(lake, projects, name))
 
 
 def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:
@@ -134,7 +134,7 @@ def _on_disk(named: str, directory: Path) -> Path:
     return path if path.exists() else directory / on_this_machine(named.replace("\\", "/"))
 
 
-def _resolve_commit(memory: Stores, target: str, repository: Repository | None) -> str | None:
+def _resolve_commit(lake: Lake, target: str, repository: Repository | None) -> str | None:
     """Return the full SHA if git knows it, else the longest one that a session has, else None."""
     if repository is not None:
         known = repository.resolve(target)
@@ -144,7 +144,7 @@ def _resolve_commit(memory: Stores, target: str, repository: Repository | None) 
             return known[0]
     if not _SHA.fullmatch(target) or len(target) < _FEWEST_DIGITS:
         return None
-    rows = _claims(memory, repository)
+    rows = _claims(lake, repository)
     claimed = {str(row["commit"]) for row in rows if _same_commit(row["commit"], target)}
     longest = max(claimed, key=len, default=None)
     if longest is not None and not all(_same_commit(sha, longest) for sha in claimed):
@@ -183,7 +183,7 @@ def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> di
         notes.append(f"{UNPROVEN}: {len(unexplained)} of {len(commits)}")
     turns: list[dict[str, Any]] = []
     if not any(commit["sessions"] for commit in commits):
-        turns = _turns_that_changed(memory, inside, repository)
+        turns = _turns_that_changed(memory.lake, inside, repository)
     if not turns and not commits and _UNCOMMITTED not in notes:
         raise NotFound(f"no turn in memory changed {target}, and git has no commit of it")
     return _blame_as_json(target, kind, repository, commits, turns, notes)
@@ -193,7 +193,7 @@ def _commits_with_sessions(
     memory: Stores, lines: dict[str, list[int]], repository: Repository | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the commits, those with most lines first."""
-    claims = list(_claims(memory, repository))
+    claims = list(_claims(memory.lake, repository))
     order = sorted(lines, key=lambda sha: (-len(lines[sha]), sha))[:_MOST_COMMITS]
     live = 0
     for sha in order:
@@ -203,7 +203,7 @@ def _commits_with_sessions(
         if not rows and known is not None and repository is not None and live < _MOST_LIVE:
             live += 1
             rows = _attributed_now(memory, known, repository)
-        sessions = [_attributed(memory, row) for row in _uncontested_best(rows)]
+        sessions = [_attributed(memory.lake, row) for row in _uncontested_best(rows)]
         subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
         times = (row["committed_at"] for row in rows if row["committed_at"])
         when = known.committed_at if known is not None else next(times, None)
@@ -224,11 +224,10 @@ def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -
     return repository.resolve(row["commit"]) in ([sha], [])
 
 
-def _claims(memory: Stores, repository: Repository | None) -> Iterator[dict[str, Any]]:
+def _claims(lake: Lake, repository: Repository | None) -> Iterator[dict[str, Any]]:
     """Yield the rows of session_commits and commit_links: those of the projects in this repository,
     or of all projects if none is in it."""
-    projects = projects_in(memory.lake, repository)
-    lake = memory.lake
+    projects = projects_in(lake, repository)
     for project in projects or lake.projects(SESSION_COMMITS):
         for row in lake.read_partition(SESSION_COMMITS, project).to_pylist():
             if row["commit"]:
@@ -251,11 +250,11 @@ def _uncontested_best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(best.values())
 
 
-def _attributed(memory: Stores, row: dict[str, Any]) -> dict[str, Any]:
+def _attributed(lake: Lake, row: dict[str, Any]) -> dict[str, Any]:
     names = ("session_id", "project", "agent", "turn_id", "evidence", "score")
     return {
         **{name: row[name] for name in names},
-        "title": session_title(memory.lake, row["project"], row["session_id"]),
+        "title": session_title(lake, row["project"], row["session_id"]),
         "timestamp": iso_time(row["timestamp"]),
         "pull_request": row["pull_request"],
         "commit": row["commit"],
@@ -289,12 +288,11 @@ _CLOCK = timedelta(minutes=5)
 
 
 def _turns_that_changed(
-    memory: Stores, path: str, repository: Repository | None
+    lake: Lake, path: str, repository: Repository | None
 ) -> list[dict[str, Any]]:
     """Return the turns that wrote `path` (relative to the repository's root), newest first: turns
     of projects in this repository, or, if there are none, of other projects that wrote a path with
     this end. `here` is True of the former; of others only the end of the path is equal."""
-    lake = memory.lake
     projects = projects_in(lake, repository)
     turns = list(touching_turns(lake, projects, [path]))
     if not turns and "/" in path.strip("/"):
@@ -368,7 +366,7 @@ def _attributed_now(
     """Return the attributions of one commit, as rows of session_commits: to sessions that touched
     its files at most `_BEFORE` before it was written."""
     attributions = []
-    for project, session_id in _sessions_of(memory, commit, repository):
+    for project, session_id in _sessions_of(memory.lake, commit, repository):
         session = whole_session(memory, project, session_id)
         if session is None:
             continue
@@ -398,13 +396,13 @@ def _attributed_now(
 
 
 def _sessions_of(
-    memory: Stores, commit: RepositoryCommit, repository: Repository
+    lake: Lake, commit: RepositoryCommit, repository: Repository
 ) -> list[tuple[str, str]]:
     """Return the sessions of this repository that touched the commit's files in time, latest
     first."""
     latest: dict[tuple[str, str], datetime] = {}
-    projects = projects_in(memory.lake, repository)
-    for row in touching_turns(memory.lake, projects, commit.files[:_MOST_FILES]):
+    projects = projects_in(lake, repository)
+    for row in touching_turns(lake, projects, commit.files[:_MOST_FILES]):
         at: datetime | None = row["timestamp"]
         if at and commit.authored_at - _BEFORE <= at <= commit.authored_at + _CLOCK:
             key = (row["project"], row["session_id"])

@@ -13,7 +13,7 @@ from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
 from memory_assets.status.words import held_back
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, SUMMARY_HEAD
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 
 if TYPE_CHECKING:
     from memory_assets.stores.keyword_index.index import KeywordIndex
@@ -220,12 +220,12 @@ def session_of(hit: Hit) -> tuple[str, str]:
 
 def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest) -> Coverage:
     """Return the coverage of a search with the sessions held back that it concerns: those that
-    pass its filters, held back at a stage on which the kinds searched depend."""
+    pass its filters, held back by a check or at a stage on which the kinds searched depend."""
     entries = catalog.quarantine.entries()
     if not entries:
         return replace(coverage, quarantined=0)
     kinds = [SEARCH_KINDS[kind] for kind in request.kinds]
-    stages = {RAW_SESSIONS, REDACTED_RECORDS}
+    stages = {RAW_SESSIONS, REDACTED_RECORDS, HELD_BY_CHECK}
     for kind in kinds:
         stages |= {kind.table, kind.embeddings, kind.asset, kind.keywords}
     concerned = [

@@ -56,7 +56,7 @@ _WITH_VECTORS = _Model(
         "unnamed": -2.1,
         "prose": 2.76,
     },
-    weak_below=0.3,
+    weak_below=0.35,
 )
 _WORDS_ALONE = _Model(
     -4.72,

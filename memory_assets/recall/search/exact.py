@@ -82,7 +82,8 @@ def find_exact(
     """Return the newest turns, documents or memories in which the text of a request stands, of
     these projects or of all, one hit for each, with the line that has it. Where none has it as it
     was typed, other blanks and capitals are allowed, and then what redaction makes of it is looked
-    for; the answer's `reason` says so. Rows that are answers of this memory are no hits.
+    for; the answer's `reason` says so. Rows that are answers of this memory are no hits, nor are
+    those of sessions that a check holds back.
 
     Raises:
         StoreError: a file of the lake cannot be read.
@@ -158,7 +159,8 @@ def _newest_rows(
     """Return the newest rows of a table that contain a text and pass the filters, at least as many
     as the hits need; after each project the older ones are dropped, to bound memory."""
     most = _ROWS_A_HIT * request.n
-    pick = _row_filter(table, request, pattern, most)
+    held = pa.array([session_id for _, session_id in memory.catalog.quarantine.held_by_checks()])
+    pick = _row_filter(table, request, pattern, most, held)
     columns = [name for name in _FILTER_COLUMNS if name in table.schema.names]
     tables: list[pa.Table] = []
     for project in projects or memory.lake.projects(table):
@@ -179,15 +181,18 @@ def _keep_newest(tables: list[pa.Table], most: int) -> list[pa.Table]:
 
 
 def _row_filter(
-    table: Table, request: SearchRequest, pattern: _Pattern, most: int
+    table: Table, request: SearchRequest, pattern: _Pattern, most: int, held: pa.Array[Any]
 ) -> Callable[[pa.Table], Any]:
-    """Return a function from a row group to the numbers of its newest rows with the text."""
+    """Return a function from a row group to the numbers of its newest rows with the text, without
+    the sessions in `held`."""
     wanted = {"session_id": request.session, "agent": request.agent}
     if table is REDACTED_RECORDS and "sessions" not in request.kinds:
         wanted["kind"] = "prompt"
 
     def pick(rows: Any) -> Any:
         mask = pattern.matches(rows["text"])
+        if len(held):
+            mask = pc.and_(mask, pc.invert(pc.is_in(rows["session_id"], value_set=held)))
         for name, value in wanted.items():
             if value is not None:
                 mask = pc.and_(mask, pc.equal(rows[name], pa.scalar(value)))

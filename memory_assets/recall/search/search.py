@@ -83,10 +83,11 @@ class Searcher:
 
     def with_later(self, hits: Sequence[Hit], query: str) -> Sequence[Hit]:
         """Return hits with what came of them later; see `later.with_later`."""
-        if not hits or self._corpora is None:
+        corpora = self._corpora
+        if not hits or corpora is None:
             return hits
-        with self._corpora.index.reading():
-            return with_later(hits, self._corpora.index, query)
+        with corpora.index.reading():
+            return with_later(hits, corpora.index, query)
 
     def _count_left_out(self, request: SearchRequest) -> int:
         corpora = self._corpora
@@ -197,7 +198,7 @@ class Searcher:
         """Return the corpora of the keyword index, to search these kinds.
 
         Raises:
-            NotFound, StoreError: it is missing or damaged, or has none of the stored rows.
+            NotFound, StoreError: it is missing or damaged, or has none of these rows.
         """
         path = self._stores.data_dir / keyword_files.FILE_NAME
         try:
@@ -214,9 +215,10 @@ class Searcher:
         if not any(map(corpora.index.holds, kinds)):
             documents = tuple(kinds) == ("workspace",)
             if self._coverage(kinds)[0].rows:
-                self._corpora = None
                 command = "index" if documents else "ingest"
-                raise NotFound(f"the keyword index is empty; run `memory {command}`")
+                raise NotFound(
+                    f"nothing of this kind is in the keyword index yet; run `memory {command}`"
+                )
             if documents:
                 raise NotFound(NO_DOCUMENTS)
         return corpora
@@ -262,10 +264,12 @@ class Searcher:
         none, of the index's vectors; counted again when the catalogue has changed."""
         catalog = self._stores.catalog
         state = (*kinds, *state_of(catalog))
-        if state not in self._coverage_by_state:
+        found = self._coverage_by_state.get(state)
+        if found is None:  # another thread may replace the dictionary at any time
             index = None if self._keeps_collections or not self._corpora else self._corpora.index
-            self._coverage_by_state = {state: coverages(catalog, kinds, index)}
-        return self._coverage_by_state[state]
+            found = coverages(catalog, kinds, index)
+            self._coverage_by_state = {state: found}
+        return found
 
 
 def _newest_hits(request: SearchRequest, corpora: Corpora) -> list[Hit]:

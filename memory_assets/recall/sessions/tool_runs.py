@@ -113,7 +113,8 @@ def _sessions_naming(
     memory: Searchable, words: Sequence[str], projects: Sequence[str] | None
 ) -> list[tuple[datetime, str, str]]:
     """Return time, project and id of the sessions with a call that may be of the tool, because its
-    command has all the words, newest first."""
+    command has all the words, newest first; without sessions that a check holds back."""
+    held = memory.catalog.quarantine.held_by_checks()
     timed = []
     columns = ["session_id", "timestamp"]
 
@@ -127,7 +128,9 @@ def _sessions_naming(
             times = rows.group_by("session_id").aggregate([("timestamp", "max")])
             for row in times.to_pylist():
                 timed.append((row["timestamp_max"] or UNTIMED, name, row["session_id"]))
-    newest = {(name, session): at for at, name, session in sorted(timed)}
+    newest = {
+        (name, session): at for at, name, session in sorted(timed) if (name, session) not in held
+    }
     return sorted(((at, *session) for session, at in newest.items()), reverse=True)
 
 

@@ -20,11 +20,11 @@ from memory_assets.redaction.rules.mentioned.tokens import (
     SHORTEST_QUOTED,
 )
 from memory_assets.redaction.views.decodings import (
-    ASCII_IN_BASE64,
     BLOB_START,
     HEX_TEXT,
     LONGEST_WHOLE,
     SHORTEST_BLOB,
+    TEXT_IN_BASE64,
 )
 
 Reports = list[tuple[int, int]]
@@ -46,7 +46,7 @@ _SLUG_RUN = re.compile(SLUG.encode())
 _BLOB_START = re.compile(BLOB_START.pattern.encode())
 _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*")
-_BLOB = re.compile(ASCII_IN_BASE64.pattern.encode())
+_BLOB = re.compile(TEXT_IN_BASE64.pattern.encode())
 _PREFIXED_BODY = re.compile(PREFIXED_BODY.encode())
 _HEX_TEXT = re.compile(HEX_TEXT.encode())
 _LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)

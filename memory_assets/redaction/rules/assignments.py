@@ -32,12 +32,7 @@ from memory_assets.redaction.rules.judging.names import (
     names_number,
     says_secret,
 )
-from memory_assets.redaction.rules.judging.phrases import (
-    Look,
-    is_mixture,
-    is_words,
-    look_of,
-)
+from memory_assets.redaction.rules.judging.phrases import Look, is_mixture, is_words, look_of
 from memory_assets.word_lists import words
 
 RULES = {
@@ -65,7 +60,7 @@ _AFTER = re.compile(
       | (?P<named> \s{1,24} (?:value|default) [ \t]{0,8} [:=] [ \t]{0,8}
                  | [ ]\{\s{1,24} (?: (?!default) \w{1,20} [ ]{0,12} = [^\n{}]{1,100} \s{1,24} ){0,4}
                    default [ ]{0,8} = [ ]{0,8} )
-      | (?P<call> \( [ \t]{0,4} (?=["'`]) )
+      | (?P<call> (?: \( | [ \t]{0,4} \{ ) [ \t]{0,4} (?=["'`]) )
       | (?P<space> [ \t]{1,8} )
     )
     """
@@ -100,6 +95,9 @@ _DIVIDING = re.compile(r"[,;|&]|['\"`](?=[^'\"`]*$)")
 _LINE_BEGINS = re.compile(r"(?:^|\n)[ \t]*(?:export |- |ENV )?$")
 _LINE_BITS = 20
 _INTERPOLATED = re.compile(r"\{[A-Za-z_][\w.()\[\]]{0,60}\}|\$[{(]|%[sd]|<[\w -]{1,60}>")
+_DECLARES = re.compile(r"(?:[Ss]tring(?:_view)?|auto|char|QByteArray|CString)[ \t]{1,4}[*&]?$")
+"""What stands before a variable of C++ that is declared with its value: `std::string name("...")`.
+"""
 _CALL_BEFORE = re.compile(r"\(\s{0,4}\\{0,3}[\"'`]$")
 _CONNECTION = re.compile(
     r"(?i)(?:server|data source|host|uid|user(?:name| ?id)?|database|initial catalog|dbname"
@@ -194,11 +192,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     quoted = quoted or after["xml"] is not None or after["label"] is not None
     if _MORE.match(text, end) and name.lower().endswith("s"):
         end = _end_of_list(text, end)
-    if after["call"] is not None and (
-        kind < NameKind.TOKEN
-        or name.endswith("keys")  # those of a keyboard
-        or not is_generated(value, _CALL_BITS)
-    ):
+    if after["call"] is not None and not _may_take(text, first, (name, kind), after, value):
         return Assignment(after.end())
     if name.startswith("-") and _OPTION.fullmatch(value):
         return Assignment(after.end())
@@ -215,6 +209,18 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
         return no_secret
     return Assignment(end, start, end, RULES[kind])
+
+
+def _may_take(
+    text: str, first: int, named: tuple[str, NameKind], after: re.Match[str], value: str
+) -> bool:
+    """Return True if the value in brackets may be the name's: of a variable of C++, in braces or in
+    parentheses behind its type; or of a call, if it was drawn."""
+    if "{" in after["call"] or _DECLARES.search(text[max(first - 24, 0) : first]) is not None:
+        return True
+    name, kind = named
+    of_keyboard = name.endswith("keys")
+    return kind >= NameKind.TOKEN and not of_keyboard and is_generated(value, _CALL_BITS)
 
 
 def _has_no_sign(text: str, after: re.Match[str], preceding: str) -> bool:

@@ -10,10 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.anchored.rule import (
-    mixed_password,
-    typed_password,
-)
+from memory_assets.redaction.rules.anchored.rule import mixed_password, typed_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.named_values import Place, is_named_secret, is_number
@@ -72,6 +69,8 @@ _TYPES = word_set("type value required description default example")
 _NUMBERED = re.compile(r"(?i)(?<![a-z])(?:pin|puk|code)s?$")
 _SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
 _OF_SECRETS = re.compile(r"(?i)credential|secret|token|password|api_?key")
+_OF_TIME = re.compile(r"(?:[A-Za-z]{1,20}:? )?\d{4}-\d\d-\d\d(?:[T ][\w:.+-]{1,40})?")
+"""A date, as lists of secrets have instead of their values: `updated 2026-09-01`."""
 _LITERAL = re.compile(
     r"[(,]\s{0,8}[ENXB]?(?:'(?P<text>(?:[^'\n\\]|''|\\.){0,400})'|[^',()]{0,200}(?:\([^()]{0,80}\))?)"
 )
@@ -260,7 +259,7 @@ def _kind(name: str) -> NameKind:
 def _is_cell(value: str, kind: NameKind, place: Place = Place.LINE) -> bool:
     """Return True if `value` is a secret under a column of this kind."""
     if kind is NameKind.PASSWORD:
-        return is_named_secret(value, place)
+        return _OF_TIME.fullmatch(value) is None and is_named_secret(value, place)
     if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
         return False
     if values.is_hyphenated(value):

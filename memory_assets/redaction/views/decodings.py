@@ -50,21 +50,44 @@ _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ALNUM_MASK = bytes(1 if chr(byte) in _BASE64[:62] else 0 for byte in range(256))
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/]*")
 SHORTEST_BLOB = 24
-_ASCII = "".join(
-    f"[{''.join(re.escape(digit) for value, digit in enumerate(_BASE64) if encodes(value))}]"
-    for encodes in (
-        lambda value: value in (2, 3) or 8 <= value < 32,
-        lambda value: not value & 8,
-        lambda value: not value & 2,
-        lambda value: True,
+
+
+def _digits(*groups: Callable[[int], bool]) -> str:
+    """Return a pattern of base64 digits, one for each condition on its value."""
+    return "".join(
+        f"[{''.join(re.escape(digit) for value, digit in enumerate(_BASE64) if encodes(value))}]"
+        for encodes in groups
     )
+
+
+_ASCII = _digits(
+    lambda value: value in (2, 3) or 8 <= value < 32,
+    lambda value: not value & 8,
+    lambda value: not value & 2,
+    lambda value: True,
 )
 """Four digits that encode ASCII: the top bit of each of the three bytes is zero, and the first one
 is no control character but a tab or a line end. One group in nine of random base64 is so, six in a
 row by chance never."""
-BLOB_START = re.compile(f"(?:{_ASCII}){{6}}")
+_UTF_16 = _digits(
+    lambda value: value in (2, 3) or 8 <= value < 32,
+    lambda value: not value & 15,
+    lambda value: value < 2,
+    lambda value: True,
+    lambda value: not value,
+    lambda value: value < 8,
+    lambda value: not value & 3,
+    lambda value: not value,
+)
+"""Eight digits that encode three ASCII characters in UTF-16, as PowerShell's `-EncodedCommand`
+takes them."""
+_IS_UTF_16 = re.compile(f"(?:{_UTF_16}){{3}}")
+BLOB_START = re.compile(f"(?:{_ASCII}){{6}}|(?:{_UTF_16}){{3}}")
 """The beginning of base64 that may encode readable text."""
-ASCII_IN_BASE64 = re.compile(f"(?:{_ASCII}){{6,}}(?:[A-Za-z0-9+/]{{2,3}}(?![A-Za-z0-9+/]))?")
+TEXT_IN_BASE64 = re.compile(
+    f"(?:(?:{_UTF_16}){{3,}}(?:[A-Za-z0-9+/]{{4}})?|(?:{_ASCII}){{6,}})"
+    r"(?:[A-Za-z0-9+/]{2,3}(?![A-Za-z0-9+/]))?"
+)
 LONGEST_WHOLE = 2_000
 """Base64 up to this length is removed as a whole; of longer base64 only the part with the
 secret."""
@@ -187,7 +210,7 @@ def base64_decoded(text: str) -> View | None:
 
 
 def _blobs(text: str) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (start, end) of base64 that decodes to ASCII text, and of the run that contains it.
+    """Yield (start, end) of base64 that decodes to text, and of the run that contains it.
 
     Runs are searched by letters and digits alone: `+` and `/` are rare in encoded text and common
     in paths.
@@ -206,7 +229,7 @@ def _blobs(text: str) -> Iterator[tuple[int, int, int, int]]:
             after = _BASE64_RUN.match(text, end)
             start -= before.end() if before else 0
             end = after.end() if after else end
-            for blob in ASCII_IN_BASE64.finditer(text, start, end):
+            for blob in TEXT_IN_BASE64.finditer(text, start, end):
                 yield (*blob.span(), start, end)
         start, done = mask.find(least, end), end
 
@@ -222,13 +245,16 @@ def _of_blobs(
         if run_end - run_start <= LONGEST_WHOLE:
             yield Piece(length, run_start, run_end, per=0, after_gap=length > 0)
         else:
-            yield Piece(length, start, end, per=3, of=4, after_gap=length > 0)
+            digits = 8 if _IS_UTF_16.match(source, start) else 4
+            yield Piece(length, start, end, per=3, of=digits, after_gap=length > 0)
         length += len(text) + 1
 
 
 def _decoded(blob: str) -> str:
-    padded = blob + "=" * (-len(blob) % 4)
-    return base64.b64decode(padded).decode("latin-1")
+    data = base64.b64decode(blob + "=" * (-len(blob) % 4))
+    if _IS_UTF_16.match(blob):
+        return data[: len(data) // 2 * 2].decode("utf-16-le", "replace")
+    return data.decode("latin-1")
 
 
 def hex_decoded(text: str) -> View | None:

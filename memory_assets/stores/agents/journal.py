@@ -8,6 +8,7 @@ before each export (`journal_file.py`).
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -27,12 +28,7 @@ from memory_assets.stores.agents.journal_file import (
     remove_copies,
 )
 from memory_assets.stores.agents.partitions import project_in
-from memory_assets.stores.files.sqlite import (
-    SqliteStore,
-    compact,
-    make_directory_of,
-    sqlite_errors,
-)
+from memory_assets.stores.files.sqlite import SqliteStore, compact, make_directory_of, sqlite_errors
 
 if TYPE_CHECKING:  # importing numpy takes longer than reading what has no vectors
     import numpy as np
@@ -477,10 +473,9 @@ class AgentJournal(SqliteStore):
     @contextmanager
     def replacing_texts(self) -> Iterator[None]:
         """Hold the write lock for a block that replaces texts, and note that the file may have the
-        former ones until `erase_replaced_texts`: it counts such blocks."""
+        former ones until `erase_replaced_texts`: by a number that no other such block has."""
         with self.transaction() as connection:
-            (blocks,) = connection.execute("PRAGMA user_version").fetchone()
-            connection.execute(f"PRAGMA user_version = {blocks + 1}")
+            connection.execute(f"PRAGMA user_version = {secrets.randbelow(2**31 - 1) + 1}")
             yield
 
     def erase_replaced_texts(self) -> None:
@@ -491,13 +486,13 @@ class AgentJournal(SqliteStore):
 
     def compact(self) -> None:
         """Rewrite the file and its copy, so that no byte of what was deleted stays."""
-        blocks = self.value("PRAGMA user_version")
+        last = self.value("PRAGMA user_version")
         with self.transaction():
             remove_copies(self.path)
         compact(self.path)
         with self.transaction() as connection:
             # else another process has replaced texts meanwhile, which are still to be erased
-            if connection.execute("PRAGMA user_version").fetchone()[0] == blocks:
+            if connection.execute("PRAGMA user_version").fetchone()[0] == last:
                 connection.execute("PRAGMA user_version = 0")
         self.keep_copy()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from memory_assets.stores.catalog.connection import CatalogPart, now
 from memory_assets.stores.catalog.facts import ProductFacts, product_facts, to_json
-from memory_assets.stores.catalog.schema import Product, Quarantined
+from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Product, Quarantined
 from memory_assets.stores.files.sqlite import opened, tables, transaction
 
 HashesByStage = defaultdict[str, dict[str, tuple[str, str]]]
@@ -74,6 +74,11 @@ class Quarantine(CatalogPart):
             "quarantine", order="project, session_id", project=project, stage=stage
         )
         return [Quarantined(**dict(row)) for row in rows]
+
+    def held_by_checks(self) -> set[tuple[str, str]]:
+        """Return project and id of the sessions that a check holds back."""
+        held = self.entries(stage=HELD_BY_CHECK)
+        return {(entry.project, entry.session_id) for entry in held}
 
     def inputs(self, project: str, stage: str) -> dict[str, str]:
         """Return the sessions held back at a stage, with the input hash that failed."""

@@ -239,6 +239,18 @@ class Partition:
         if moved:
             self._replace({packed.session_id for packed in moved}, moved)
 
+    def set_apart(self, session_ids: Set[str]) -> set[Path]:
+        """Move these sessions to segments without any other, and return the paths of those. Neither
+        rows nor stamps change."""
+        for place in segments.list_segments(self.directory):
+            segment = self._segment(place)
+            names = segment.entries.keys() & session_ids
+            if names and names != segment.entries.keys():
+                packed = [self._packed(segment, name) for name in sorted(names)]
+                self._replace(names, packed, segment.metadata.schema.to_arrow_schema())
+        apart = map(self._segment, segments.list_segments(self.directory))
+        return {segment.path for segment in apart if segment.entries.keys() <= session_ids}
+
     def move(self, session: Packed) -> None:
         """Replace the rows of a session by these, which may have other columns."""
         self._replace({session.session_id}, [session], session.parts[0].schema)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import StoreBusy, StoreReadOnly
+from memory_assets.stores.files.shared import is_locked, locked
 from memory_assets.stores.files.sqlite import (
     BUSY_SECONDS,
     IN_MEMORY,
@@ -72,10 +72,10 @@ CREATE TABLE IF NOT EXISTS unreported (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sizes (day TEXT PRIMARY KEY, bytes TEXT NOT NULL) WITHOUT ROWID;
 """
-"""`runs` are ended runs, `begun` those without a noted end. `made`: the assets of a partition that
-a run made, with versions of the code and outcomes of checks (JSON). `unreported`: the newest event,
-of each asset's partition and of each check, that Dagster has not recorded yet. `sizes`: the bytes
-of each store on a day (JSON)."""
+"""`runs` are ended runs, `begun` those without a noted end (`process`: the id that theirs had).
+`made`: the assets of a partition that a run made, with versions of the code and outcomes of checks
+(JSON). `unreported`: the newest event, of each asset's partition and of each check, that Dagster
+has not recorded yet. `sizes`: the bytes of each store on a day (JSON)."""
 _ADDED = {"partition": "''", "history": "'unknown'"}
 """Columns of `runs` that earlier versions lack, with their default."""
 
@@ -97,19 +97,15 @@ class EndedRun:
 
 @dataclass(frozen=True)
 class BegunRun:
-    """A run that has begun, for these partitions; `process` is "" once it has left its process."""
+    """A run that has begun, for these partitions. `is_under_way`: whether a process is at work on
+    it."""
 
     run_id: str
     job: str
     partitions: Sequence[str]
-    process: str
     started_at: str
     history: str
-
-    @property
-    def is_under_way(self) -> bool:
-        """Whether its process is at work."""
-        return bool(self.process) and is_alive(self.process)
+    is_under_way: bool
 
 
 @dataclass(frozen=True)
@@ -157,29 +153,37 @@ class RunLedger(SqliteStore):
         """Return the columns that a file of an earlier version lacks."""
         return _ADDED.keys() - {row[1] for row in self.rows("PRAGMA table_info(runs)")}
 
-    def note_begun(
+    @contextmanager
+    def under_way(
         self, run_id: str, job: str, partitions: Sequence[str], *, history: str = ""
-    ) -> None:
-        """Note that a run has begun in this process; a run of Dagster's is `KEPT`."""
-        self.put(
-            "begun",
-            run_id=run_id,
-            job=job,
-            partitions=json.dumps(list(partitions)),
-            process=this_process(),
-            started_at=iso_time(time.time()),
-            history=history,
-        )
+    ) -> Iterator[None]:
+        """Note that a run has begun, and hold its lock during the block, which is its work: the
+        system releases that of a killed process. A run of Dagster's is `KEPT`; Dagster knows how it
+        ended."""
+        with locked(self._lock_of(run_id), BUSY_SECONDS, f"run {run_id} is under way"):
+            self.put(
+                "begun",
+                run_id=run_id,
+                job=job,
+                partitions=json.dumps(list(partitions)),
+                process=str(os.getpid()),
+                started_at=iso_time(time.time()),
+                history=history,
+            )
+            yield
 
-    def note_left(self, run_id: str) -> None:
-        """Note that a run has left its process; Dagster knows how it ended."""
-        self.write("UPDATE begun SET process = '' WHERE run_id = ?", run_id)
+    def _lock_of(self, run_id: str) -> Path:
+        """Return the file that a run has locked while it works; noting its end deletes it."""
+        return self.path.with_name(f"{self.path.name}.{run_id}.lock")
 
     def begun(self, run_id: str | None = None) -> list[BegunRun]:
         """Return the runs without a noted end, or the one with this id."""
-        columns = "run_id, job, partitions, process, started_at, history"
+        columns = "run_id, job, partitions, started_at, history"
         rows = self.tuples(f"SELECT {columns} FROM begun WHERE run_id = ifnull(?, run_id)", run_id)
-        return [BegunRun(run, job, json.loads(names), *others) for run, job, names, *others in rows]
+        return [
+            BegunRun(run, job, json.loads(names), began, history, is_locked(self._lock_of(run)))
+            for run, job, names, began, history in rows
+        ]
 
     def busy_partitions(self) -> set[str]:
         """Return the partitions of the runs under way."""
@@ -208,6 +212,8 @@ class RunLedger(SqliteStore):
         with self.transaction():
             self.delete("begun", run_id=run.run_id)
             self.put("runs", **vars(run))
+        with suppress(OSError):  # Windows removes no file that is open
+            self._lock_of(run.run_id).unlink()
 
     def note_pruned(self, run_id: str) -> None:
         """Note that Dagster's history no longer has a run."""
@@ -408,33 +414,3 @@ def _status_values(run: EndedRun) -> dict[str, Any]:
     took = (over - datetime.fromisoformat(started)).total_seconds() if started else None
     del shown["history"]
     return {"project": shown.pop("partition") or None, **shown, "seconds": took}
-
-
-def this_process() -> str:
-    """Return the tag value that identifies this process: host, process id and start time,
-    because process ids are reused."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started_at(os.getpid())}"
-
-
-def is_alive(process: str) -> bool:
-    """Whether the process of a tag value is alive; one on another host counts as such."""
-    host, pid, *when = process.split(":")
-    if host != socket.gethostname():
-        return True
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return when in ([], [""]) or when == [_started_at(int(pid))]
-
-
-def _started_at(pid: int) -> str:
-    """Return the start time of a process in ticks since boot, or "" if the system has no /proc.
-    Field 22 of proc_pid_stat(5), the 20th after the name in parentheses."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    return stat.rpartition(")")[2].split()[19]

@@ -21,16 +21,11 @@ from pathlib import Path
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.fields import (
-    clean_text,
-    derived_id,
-    object_field,
-    parse_time,
-    safe_id,
-    text_field,
-)
+from memory_assets.transcripts.fields import clean_text, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.lines import JsonObject, read_objects
 from memory_assets.transcripts.session import EMPTY, Frame, Outcome, Session
+from memory_assets.transcripts.times import parse_time
 
 HISTORY_FILE = "history.jsonl"
 TITLE = "Prompts only: the transcript is gone"
@@ -76,13 +71,13 @@ class HistorySession(Session):
         self._sessions = _Sessions()
         self._begun = False
 
-    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, record: JsonObject) -> list[Record]:
         """Return the prompt of a line, if it is this session's; before the first, a title."""
         if self._sessions.of(record)[1] != self._source.session_id:
             return self._resolve("other-session")
-        return self._resolve(self._prompt(record, start, end))
+        return self._resolve(self._prompt(record))
 
-    def _prompt(self, entry: JsonObject, start: int, end: int) -> Outcome:
+    def _prompt(self, entry: JsonObject) -> Outcome:
         text = _text(entry)
         if not text:
             return EMPTY
@@ -93,9 +88,9 @@ class HistorySession(Session):
         report.see_session(safe_id(entry.get("sessionId")))
         report.see_time(moment)
         frame = Frame(
-            start,
-            end,
-            derived_id("history", self._source.session_id, str(start), text),
+            self._byte_start,
+            self._byte_end,
+            derived_id("history", self._source.session_id, str(self._byte_start), text),
             moment,
             cwd=text_field(entry, "project"),
         )

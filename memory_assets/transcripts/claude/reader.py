@@ -34,25 +34,20 @@ from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.project_names import directory_of_folder
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import without_reminders
+from memory_assets.transcripts.authorship import ClassifiedText, without_reminders
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude.queue import WITHDRAWN
 from memory_assets.transcripts.claude.records import ClaudeSession
 from memory_assets.transcripts.discovery import SUFFIX, File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    clean_text,
-    content_text,
-    derived_id,
-    object_field,
-    parse_time,
-    safe_id,
-    text_field,
-)
+from memory_assets.transcripts.fields import clean_text, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, Located, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, ClassifiedText, Frame, Session
+from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, Frame, Session
+from memory_assets.transcripts.texts import content_text
+from memory_assets.transcripts.times import parse_time
 
 _PIXELS = "pixels of an image, or pages of a document that is no text"
 _HARNESS = "lists of tools, skills and agents, and reminders, by the program for the model"
@@ -280,9 +275,9 @@ class SideQuestion(ClaudeSession):
         super().__init__(source, report)
         self._held: list[Located] = []
 
-    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, record: JsonObject) -> list[Record]:
         """Hold an object, and return nothing."""
-        self._held.append((start, end, record))
+        self._held.append((self._byte_start, self._byte_end, record))
         return []
 
     def end(self) -> list[Record]:
@@ -296,13 +291,14 @@ class SideQuestion(ClaudeSession):
         ]
         question = (declared_places or prompt_places[-1:] or [0])[0]
         records: list[Record] = []
-        for place, (start, end, record) in enumerate(self._held):
+        for place, located in enumerate(self._held):
             if place < question:
                 records += self._resolve(COPIED)
                 if self._report.account is not None:
-                    self._report.account.drop(record, COPIED)
+                    self._report.account.drop(located[2], COPIED)
             else:
-                records += super().take(record, start, end)
+                self._byte_start, self._byte_end, record = located
+                records += super().take(record)
         self._held.clear()
         return records + super().end()
 
@@ -360,15 +356,15 @@ class CoworkSession(ClaudeSession):
         super().__init__(source, report)
         self._title_beside = title
 
-    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, record: JsonObject) -> list[Record]:
         """Return the `Record`s that this object gives."""
-        records = super().take(record, start, end)
+        records = super().take(record)
         title, self._title_beside = self._title_beside, ""
         if not title or not records:
             self._title_beside = title
             return records
         uuid = derived_id(self._source.agent, self._source.session_id, title)
-        frame = Frame(start, end, uuid, records[0].timestamp, content=title)
+        frame = Frame(self._byte_start, self._byte_end, uuid, records[0].timestamp, content=title)
         return records + self._records(frame, "title", title, "session-name")
 
 

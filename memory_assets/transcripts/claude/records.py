@@ -29,6 +29,8 @@ from memory_assets.models import ATTACHED, NOT_TYPED, PLAN, PROGRAM, Kind, Recor
 from memory_assets.transcripts.authorship import (
     BY_PROGRAM,
     UNKNOWN,
+    UNKNOWN_TAG,
+    ClassifiedText,
     Origin,
     planning_transcript,
     unknown_command,
@@ -48,29 +50,12 @@ from memory_assets.transcripts.claude.queue import (
     ResolvedEntry,
     queued_text,
 )
-from memory_assets.transcripts.fields import (
-    DOCUMENT,
-    content_text,
-    count_field,
-    derived_id,
-    document_text,
-    object_field,
-    parse_time,
-    render_value,
-    safe_id,
-    safe_name,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, safe_name, text_hash, type_name
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import (
-    REPEATED_ID,
-    UNKNOWN_TAG,
-    ClassifiedText,
-    Frame,
-    Outcome,
-)
+from memory_assets.transcripts.session import REPEATED_ID, Frame, Outcome
+from memory_assets.transcripts.texts import DOCUMENT, content_text, document_text, render_value
+from memory_assets.transcripts.times import parse_time
 from memory_assets.word_lists import word_set
 
 NOISE = {
@@ -137,7 +122,7 @@ class ClaudeSession(BlockSession):
         self._own_files: dict[str, bool] = {}
         self._tokens = AnswerTokens()
 
-    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, record: JsonObject) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
         name = type_name(record.get("type"))
         embedded = self._told_of_subagent(record) if name == "progress" else None
@@ -146,7 +131,7 @@ class ClaudeSession(BlockSession):
             name, record = type_name(embedded.get("type")), embedded
         if name in NOISE:
             return self._resolve(NOISE[name])
-        frame = self._envelope(record, start, end)
+        frame = self._envelope(record)
         if name in SPOKEN:
             return self._spoken(name, record, frame)
         if name == "queue-operation":
@@ -169,7 +154,7 @@ class ClaudeSession(BlockSession):
             report.parent_session = None
         return self._release(self._queue.end())
 
-    def _envelope(self, record: JsonObject, start: int, end: int) -> Frame:
+    def _envelope(self, record: JsonObject) -> Frame:
         """Return the fields that all blocks of a record share, and note them in the report."""
         report = self._report
         timestamp = parse_time(record.get("timestamp"))
@@ -180,8 +165,8 @@ class ClaudeSession(BlockSession):
         report.see_version(version)
         report.see_session(safe_id(record.get("sessionId")))
         return Frame(
-            byte_start=start,
-            byte_end=end,
+            byte_start=self._byte_start,
+            byte_end=self._byte_end,
             record_uuid=safe_id(record.get("uuid")),
             timestamp=timestamp,
             parent_uuid=safe_id(record.get("parentUuid")) or None,
@@ -382,7 +367,7 @@ class ClaudeSession(BlockSession):
             return self._text_record(frame, classified)
         if subtype in SYSTEM_NOISE:
             return "system-notice"
-        return self._unknown(f"system/{type_name(subtype)}")
+        return self._unknown("system", subtype)
 
     def _typed_behind(self, frame: Frame, arguments: str) -> list[Record]:
         """Return what was typed behind a command that does not exist, with its name."""
@@ -422,7 +407,7 @@ class ClaudeSession(BlockSession):
                 return self._records(frame, "attachment", plan, "plan", paths=paths, role="system")
         if kind in ATTACHMENT_NOISE:
             return "attachment-notice"
-        return self._unknown(f"attachment/{type_name(kind)}")
+        return self._unknown("attachment", kind)
 
     def _leaf_summary(self, record: JsonObject, frame: Frame) -> Outcome:
         """A title that describes the session of its leaf, seldom this one."""

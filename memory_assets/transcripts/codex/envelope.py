@@ -14,16 +14,11 @@ from datetime import datetime, timedelta
 
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.codex.lines import line_name, plain_text, unwrap
-from memory_assets.transcripts.fields import (
-    derived_id,
-    object_field,
-    parse_time,
-    safe_id,
-    safe_name,
-    text_field,
-)
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, safe_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Session
+from memory_assets.transcripts.times import parse_time
 
 PAUSE = timedelta(milliseconds=300)
 
@@ -64,17 +59,17 @@ class EnvelopeSession(Session):
         self._history = CopiedHistory()
         self._has_meta = False
 
-    def _frame_of(self, line: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, line: JsonObject) -> Frame:
         """Return the fields that the blocks of a line share."""
         kind, payload = unwrap(line)
         name = line_name(kind, payload)
         own_id = safe_id(payload.get("call_id")) or safe_id(payload.get("id"))
         kind = text_field(payload, "type")
-        stamp = text_field(line, "timestamp") or str(start)
+        stamp = text_field(line, "timestamp") or str(self._byte_start)
         text = own_id or f"{stamp}\x1f{plain_text(payload)}"
         return Frame(
-            byte_start=start,
-            byte_end=end,
+            byte_start=self._byte_start,
+            byte_end=self._byte_end,
             record_uuid=derived_id("codex", "" if own_id else self._thread, name, kind, text),
             timestamp=parse_time(line.get("timestamp")),
             cwd=self._cwd,

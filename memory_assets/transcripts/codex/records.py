@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memory_assets.models import Record, Tokens
+from memory_assets.transcripts.authorship import ClassifiedText
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.codex.code_mode import (
     PATCH,
@@ -50,16 +51,8 @@ from memory_assets.transcripts.codex.lines import (
     parse_output,
     unwrap,
 )
-from memory_assets.transcripts.fields import (
-    content_text,
-    derived_id,
-    object_field,
-    parse_time,
-    patch_paths,
-    safe_id,
-    text_field,
-    text_hash,
-)
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, text_hash
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
     COPIED,
@@ -67,11 +60,12 @@ from memory_assets.transcripts.session import (
     STATE,
     UNKNOWN_TYPE,
     Call,
-    ClassifiedText,
     Frame,
     HeldText,
     Outcome,
 )
+from memory_assets.transcripts.texts import content_text, patch_paths
+from memory_assets.transcripts.times import parse_time
 
 _NO_FILES: tuple[str, list[str]] = "", []
 DOUBLED = "doubled-message"
@@ -94,7 +88,7 @@ class CodexSession(EnvelopeSession):
 
     # --- lines -------------------------------------------------------------------------
 
-    def take(self, line: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, line: JsonObject) -> list[Record]:
         """Return the `Record`s that this line gives, and those it releases."""
         kind, payload = unwrap(line)
         name = line_name(kind, payload)
@@ -103,11 +97,11 @@ class CodexSession(EnvelopeSession):
         if self._history.covers(payload, timestamp, self._thread):
             return self._resolve(COPIED)
         if kind == "event_msg" and payload.get("type") == "token_count":
-            frame = self._frame_of(line, start, end)
+            frame = self._frame_of(line)
             return self._resolve(self._counted(object_field(payload, "info"), frame))
         if reason := self._reason_to_drop(kind, payload):
             return self._resolve(reason)
-        frame = self._frame_of(line, start, end)
+        frame = self._frame_of(line)
         if kind == "session_meta":
             self._see_meta(payload, timestamp)
             return self._resolve("session-meta")

@@ -22,11 +22,11 @@ from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
-from memory_assets.transcripts.authorship import PERSON, Origin, classify_text
+from memory_assets.transcripts.authorship import PERSON, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import nanoseconds, text_field
+from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Outcome
@@ -38,6 +38,7 @@ from memory_assets.transcripts.stored import (
     StoredSession,
     deleted_error,
 )
+from memory_assets.transcripts.times import nanoseconds
 
 _FILE = ".aider.chat.history.md"
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)
@@ -82,14 +83,14 @@ class _Run(NamedTuple):
 class AiderSession(StoredSession):
     """The state of reading one run."""
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         place = f"{self._source.session_id}/{row.get('place')}"
-        frame, text = self._frame(row, start, end, place, None), text_field(row, "text")
+        frame, text = self._frame(row, place), text_field(row, "text")
         if name == "user":
             return self._typed(text, frame)
         if name in ("command", "plan"):
             subtype = "local-command" if name == "command" else MACHINE_PROMPT
-            return self._text_record(frame, classify_text(text, Origin("machine", subtype)))
+            return self._user_text(frame, text, Origin("machine", subtype))
         if name == "thought":
             return self._records(frame, "thinking", text)
         if name == "answer":
@@ -101,17 +102,15 @@ class AiderSession(StoredSession):
     def _typed(self, text: str, frame: Frame) -> list[Record]:
         is_command = text.startswith("/") and not _ASKING.match(text)
         if is_command or _CONFIRMED.fullmatch(text):
-            return self._text_record(frame, classify_text(text, Origin("machine", "local-command")))
+            return self._user_text(frame, text, Origin("machine", "local-command"))
         if text.startswith("!"):
             call = Call("shell", (), text[1:].strip())
             return [self._called(frame, "", call, text, role="user", subtype="user-shell")]
         records: list[Record] = []
         if marked := _MARKED.match(text):
-            records = self._text_record(
-                frame, classify_text(marked.group().strip(), Origin("machine"))
-            )
+            records = self._user_text(frame, marked.group().strip(), Origin("machine"))
             text = text[marked.end() :]
-        return records + self._text_record(frame, classify_text(text, PERSON))
+        return records + self._user_text(frame, text, PERSON)
 
     def _output(self, text: str, frame: Frame) -> list[Record]:
         """Return what the program printed: the files that it changed, and all of it."""

@@ -13,26 +13,16 @@ from pathlib import Path
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    content_text,
-    count_field,
-    object_field,
-    objects_in,
-    parse_time,
-    render_input,
-    safe_id,
-    safe_name,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, object_field, objects_in, text_field
+from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import COPIED, Frame, Outcome, Session, tokens_with_cached
 from memory_assets.transcripts.stored import call_of
+from memory_assets.transcripts.texts import content_text, render_input
 
 _DEPTH = 4
 _SCHEMA = "ATIF-"
@@ -43,7 +33,7 @@ _DIRECTORIES = ("cwd", "working_dir", "working_directory", "workspace")
 class AtifSession(Session):
     """The state of reading one document."""
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s of a step."""
         if "schema_version" in row:
             return self._resolve(self._header(row))
@@ -51,8 +41,8 @@ class AtifSession(Session):
         if row.get("is_copied_context") is True:
             return self._resolve(COPIED)
         step = f"step {row.get('step_id')}" if row.get("step_id") else None
-        at, model = parse_time(row.get("timestamp")), text_field(row, "model_name")
-        frame = self._frame(row, start, end, step, at, model)
+        model = text_field(row, "model_name")
+        frame = self._frame(row, step, row.get("timestamp"), model)
         return self._resolve(self._step(source, row, frame))
 
     def _header(self, document: JsonObject) -> str:
@@ -69,7 +59,7 @@ class AtifSession(Session):
         text = content_text(row.get("message"))
         records: list[Record] = []
         if source == "user":
-            records += self._text_record(frame, classify_text(text))
+            records += self._user_text(frame, text)
         elif source == "system":
             records += self._records(frame, "system", text, "injected")
         elif source == "agent":

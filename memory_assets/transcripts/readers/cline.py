@@ -26,24 +26,18 @@ from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, Origin, classify_text
+from memory_assets.transcripts.authorship import PERSON, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, blocks_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
-    IMAGE,
-    find_enclosed,
     from_json,
     object_field,
     objects_in,
-    parse_time,
-    render_value,
-    replace_enclosed,
     rows_of,
-    safe_id,
     text_field,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.json_documents import bytes_of, json_beside, object_beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
@@ -58,6 +52,8 @@ from memory_assets.transcripts.session import (
     tokens_in,
 )
 from memory_assets.transcripts.stored import StoredSession, session_rows
+from memory_assets.transcripts.tags import find_enclosed, replace_enclosed
+from memory_assets.transcripts.texts import IMAGE, render_value
 from memory_assets.word_lists import word_set
 
 _FOLDERS = ("tasks", "sessions")
@@ -128,22 +124,22 @@ class TaskSession(StoredSession):
         self._is_first = True
         self._open: tuple[str, Call] = ("", Call(""))
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s that a line gives."""
         if row.get("type") == "row":
-            return self._on_screen(row, start, end)
-        return super().take(row, start, end)
+            return self._on_screen(row)
+        return super().take(row)
 
     # --- the screen --------------------------------------------------------------------
 
-    def _on_screen(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def _on_screen(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s that a row of the screen gives."""
         message = object_field(row, "row")
         kind = text_field(message, "say") or text_field(message, "ask")
         key = f"{message.get('ts')}/{kind}"
         self._ids[key] += 1
         own = f"{key}/{self._ids[key]}"
-        frame = self._frame(message, start, end, own, parse_time(message.get("ts")))
+        frame = self._frame(message, own, message.get("ts"))
         if row.get(SUPERSEDED):
             return self._resolve(SUPERSEDED)
         return self._resolve(self._row(kind, message, frame))
@@ -154,7 +150,7 @@ class TaskSession(StoredSession):
             self._is_first = False
             images = message.get("images")
             shown = [IMAGE] * len(images) if isinstance(images, list) else []
-            return self._text_record(frame, classify_text("\n".join([text, *shown]), PERSON))
+            return self._user_text(frame, "\n".join([text, *shown]), PERSON)
         if kind in _SAID:
             subtype = PARTIAL if message.get("partial") else ""
             thought = text_field(message, "reasoning")
@@ -230,10 +226,10 @@ class TaskSession(StoredSession):
 
     # --- the model's history -----------------------------------------------------------
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         own = row.get("id") or f"{row.get('ts')}/{role}/{self._report.records}"
         model = text_field(object_field(row, "modelInfo"), "id")
-        frame = self._frame(row, start, end, own, parse_time(row.get("ts")), model)
+        frame = self._frame(row, own, row.get("ts"), model)
         blocks = blocks_of(row.get("content"))
         is_summary = row.get("isSummary") is True
         if role == "user" and not is_summary:
@@ -251,9 +247,9 @@ class TaskSession(StoredSession):
                 records += self._part(block, frame, False)
         typed, inserted = typed_in(texts, is_first=self._is_first or self._is_of_program)
         self._is_first = False
-        records += self._text_record(frame, classify_text("\n".join(typed))) if typed else []
+        records += self._user_text(frame, "\n".join(typed))
         for text in inserted:
-            records += self._text_record(frame, classify_text(text, Origin("machine", "injected")))
+            records += self._user_text(frame, text, Origin("machine", "injected"))
         return records
 
     @property

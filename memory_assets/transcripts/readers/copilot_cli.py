@@ -18,7 +18,7 @@ from stat import S_ISDIR
 
 from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
@@ -26,17 +26,14 @@ from memory_assets.transcripts.fields import (
     from_json,
     object_field,
     objects_in,
-    parse_time,
-    safe_id,
-    safe_name,
     text_field,
-    text_hash,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id, safe_name, text_hash, type_name
 from memory_assets.transcripts.json_documents import directory_of, text_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, Session
+from memory_assets.transcripts.times import parse_time
 
 _FOLDERS = (Path("session-state"), Path("history-session-state"))
 _EVENTS = "events.jsonl"
@@ -74,21 +71,21 @@ class CopilotSession(Session):
         self._totals: dict[str, Tokens] = {}
         self._told = text_hash("")
 
-    def take(self, event: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, event: JsonObject) -> list[Record]:
         """Return the `Record`s that this event gives."""
         name = type_name(event.get("type"))
         data = object_field(event, "data")
         if name in _DROPPED:
             return self._resolve(_DROPPED[name])
-        frame = self._frame_of(event, data, start, end)
+        frame = self._frame_of(event, data)
         if self._met(frame.record_uuid):
             return self._resolve(REPEATED_ID)
         return self._resolve(self._by_type(name, data, frame))
 
-    def _frame_of(self, event: JsonObject, data: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, event: JsonObject, data: JsonObject) -> Frame:
         self._model = safe_name(text_field(data, "model")) or self._model
-        at, own = parse_time(event.get("timestamp")), event.get("id")
-        frame = self._frame(data, start, end, own, at, parent=event.get("parentId"))
+        at, parent = event.get("timestamp"), event.get("parentId")
+        frame = self._frame(data, event.get("id"), at, parent=parent)
         by_subagent = "agentId" in event or bool(data.get("parentToolCallId"))
         frame.is_sidechain = frame.is_sidechain or by_subagent
         frame.message_id = safe_id(data.get("messageId"))
@@ -124,9 +121,7 @@ class CopilotSession(Session):
             repeats = text_hash(summary.strip()) == self._told
             return "repeated" if repeats else self._records(frame, "assistant_text", summary)
         if name == "system.notification":
-            return self._text_record(
-                frame, classify_text(text_field(data, "content"), Origin("machine"))
-            )
+            return self._user_text(frame, text_field(data, "content"), Origin("machine"))
         if name == "abort":
             return self._records(frame, "system", text_field(data, "reason"), "interrupt")
         return self._unknown(name)
@@ -152,7 +147,7 @@ class CopilotSession(Session):
     def _from_user(self, data: JsonObject, frame: Frame) -> Outcome:
         by_skill = text_field(data, "source").startswith("skill-")
         origin = Origin("machine", "meta") if by_skill else UNKNOWN
-        records = self._text_record(frame, classify_text(text_field(data, "content"), origin))
+        records = self._user_text(frame, text_field(data, "content"), origin)
         for attachment in objects_in(data.get("attachments")):
             records += self._attached(frame, text_field(attachment, "path"))
         return records

@@ -14,20 +14,12 @@ from typing import ClassVar
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import (
-    IMAGE,
-    object_field,
-    objects_in,
-    parse_time,
-    parsed,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import object_field, objects_in, parsed, text_field
 from memory_assets.transcripts.json_documents import json_beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome
@@ -39,6 +31,7 @@ from memory_assets.transcripts.stored import (
     StoredSession,
     session_rows,
 )
+from memory_assets.transcripts.texts import IMAGE
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "crush.db"
@@ -59,15 +52,15 @@ class CrushSession(StoredSession):
     }
     blocks_are = "part"
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         if name == "file-version":
             return name
-        at, model = parse_time(row.get("created_at")), text_field(row, "model")
-        frame = self._frame(row, start, end, row.get("id"), at, model)
+        model = text_field(row, "model")
+        frame = self._frame(row, row.get("id"), row.get("created_at"), model)
         if role == "user":
             return self._from_user(_parts(row), frame)
         if role not in ("assistant", "tool"):
-            return self._unknown(f"message/{type_name(role)}")
+            return self._unknown("message", role)
         records: list[Record] = []
         for part in _parts(row):
             records += self._part(part, frame, is_summary=bool(row.get("is_summary_message")))
@@ -88,12 +81,8 @@ class CrushSession(StoredSession):
                 records += self._part(part, frame, is_summary=False)
         text = "\n".join(texts)
         is_init = text.lstrip("`").startswith(_INIT)
-        return (
-            self._text_record(
-                frame, classify_text(text, Origin("machine", "meta") if is_init else UNKNOWN)
-            )
-            + records
-        )
+        origin = Origin("machine", "meta") if is_init else UNKNOWN
+        return self._user_text(frame, text, origin) + records
 
     def _part(self, part: JsonObject, frame: Frame, *, is_summary: bool) -> list[Record]:
         kind, data = part["type"], object_field(part, "data")
@@ -163,14 +152,18 @@ class CrushReader(DatabaseReader):
         self, database: Database, source: Source, facts: JsonObject
     ) -> Iterator[JsonObject]:
         """Yield a session."""
-        order = "WHERE session_id = ? ORDER BY created_at, rowid"
+
+        def in_order(table: str, names: str) -> Iterator[JsonObject]:
+            order = f"ORDER BY created_at, {database.row_number(table)}"
+            return database.select(table, names, f"WHERE session_id = ? {order}", source.member)
+
         names = "id role parts model created_at is_summary_message"
         rows = [
             {"type": "message", **row, "parts": parsed(row["parts"])}
-            for row in database.select("messages", names, order, source.member)
+            for row in in_order("messages", names)
         ]
         if database.columns("files").issuperset(("path", "version", "session_id", "created_at")):
-            files = database.select("files", "path version", order, source.member)
+            files = in_order("files", "path version")
             rows += ({"type": "file-version", **row} for row in files)
         known = {"id": facts["id"], "cwd": _project_of(source.path), "start": facts["created_at"]}
         yield from session_rows(known, {"title": facts["title"]}, rows)

@@ -18,27 +18,24 @@ from typing import Any
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import LENGTH, Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     from_json,
-    nanoseconds,
     object_field,
     objects_in,
-    parse_time,
     parsed,
-    render_value,
     rows_of,
-    safe_id,
     text_field,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.json_documents import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
+from memory_assets.transcripts.texts import render_value
+from memory_assets.transcripts.times import nanoseconds, parse_time
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.vscdb"
@@ -81,23 +78,23 @@ _ANSWERS = ("output", "contents", "content")
 class CursorSession(StoredSession):
     """The state of reading one conversation."""
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         bubble = object_field(row, "bubble")
         timing, kind = object_field(bubble, "timingInfo"), bubble.get("type")
         known = (bubble.get("createdAt"), *map(timing.get, _SENT))
         at = next(filter(None, map(parse_time, known)), None)
         model = text_field(object_field(bubble, "modelInfo"), "modelName")
         own = bubble.get("bubbleId") or bubble.get("id")
-        frame = self._frame(bubble, start, end, own, at, model or text_field(bubble, "modelType"))
+        frame = self._frame(bubble, own, at, model or text_field(bubble, "modelType"))
         text = text_field(bubble, "text") or text_field(bubble, "rawText")
         if kind in _PERSON:
             text = text or _plain(bubble.get("initText"))
-            records = self._text_record(frame, classify_text(text))
+            records = self._user_text(frame, text)
             for path in _selected(bubble):
                 records += self._attached(frame, path)
             return records
         if kind not in (2, "ai"):
-            return self._unknown(f"bubble/{type_name(str(kind))}")
+            return self._unknown("bubble", str(kind))
         thought = text_field(object_field(bubble, "thinking"), "text")
         records = self._records(frame, "thinking", thought)
         records += self._records(frame, "assistant_text", text)

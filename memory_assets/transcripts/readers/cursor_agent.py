@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 from memory_assets.models import Record
 from memory_assets.paths import project_of
-from memory_assets.transcripts.authorship import PERSON, classify_text, split_frames
+from memory_assets.transcripts.authorship import PERSON, split_frames
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import (
     ANSWER,
@@ -40,22 +40,15 @@ from memory_assets.transcripts.blocks import (
 )
 from memory_assets.transcripts.databases import LENGTH, Database, wal_of
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    content_text,
-    derived_id,
-    from_json,
-    object_field,
-    parse_time,
-    render_value,
-    safe_id,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import from_json, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, type_name
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
+from memory_assets.transcripts.texts import content_text, render_value
+from memory_assets.transcripts.times import parse_time
 from memory_assets.transcripts.unread import Columns
 
 _FOLDER = "agent-transcripts"
@@ -73,14 +66,14 @@ class CursorSession(BlockSession):
         super().__init__(source, report)
         self._place = 0
 
-    def take(self, line: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, line: JsonObject) -> list[Record]:
         """Return the `Record`s that this line gives."""
         role = text_field(line, "role")
         name = type_name(role or line.get("type"))
         self._place += 1
         content = object_field(line, "message").get("content")
         session = (self._source.session_id, self._source.agent_id or "")
-        frame = self._frame(line, start, end, None, None)
+        frame = self._frame(line)
         frame.record_uuid = derived_id(self._source.agent, *session, str(self._place))
         outcome: Outcome
         if role == "user":
@@ -105,7 +98,7 @@ class CursorSession(BlockSession):
         records = self._from_user(results, frame)
         typed, around = split_frames(content_text(content), "user_query")
         records += self._records(frame, "system", around, "injected")
-        return records + (self._text_record(frame, classify_text(typed, PERSON)) if typed else [])
+        return records + self._user_text(frame, typed, PERSON)
 
 
 class CursorAgentReader(Reader):
@@ -218,8 +211,8 @@ class CursorCliSession(StoredSession):
         self._report.see_time(parse_time(self._source.mtime_ns))
         return []
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
-        content, frame = row.get("content"), self._frame(row, start, end, None, None)
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
+        content, frame = row.get("content"), self._frame(row)
         place = (self._source.session_id, text_field(row, "blob"), str(row.get("again")))
         frame.record_uuid = derived_id(self._source.agent, *place)
         if role == "system":
@@ -227,11 +220,9 @@ class CursorCliSession(StoredSession):
         if role == "user":
             typed, around = split_frames(content_text(content), "user_query")
             records = self._records(frame, "system", around, "injected")
-            return records + (
-                self._text_record(frame, classify_text(typed, PERSON)) if typed else []
-            )
+            return records + self._user_text(frame, typed, PERSON)
         if role not in ("assistant", "tool"):
-            return self._unknown(f"message/{type_name(role)}")
+            return self._unknown("message", role)
         return [record for block in blocks_of(content) for record in self._block(block, frame)]
 
     def _result_text(self, content: Any) -> str:

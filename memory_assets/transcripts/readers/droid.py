@@ -14,14 +14,8 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import BlockSession
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    object_field,
-    parse_time,
-    safe_id,
-    safe_name,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
@@ -39,11 +33,11 @@ class DroidSession(BlockSession):
         super().__init__(source, report)
         self._model_beside = _model_beside(source.path)
 
-    def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, entry: JsonObject) -> list[Record]:
         """Return the `Record`s that this entry gives."""
         name = type_name(entry.get("type"))
         message = object_field(entry, "message")
-        frame = self._frame_of(entry, message, start, end)
+        frame = self._frame_of(entry, message)
         outcome: Outcome
         if self._met(frame.record_uuid):
             outcome = REPEATED_ID
@@ -61,12 +55,11 @@ class DroidSession(BlockSession):
             outcome = self._unknown(name)
         return self._resolve(outcome)
 
-    def _frame_of(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, entry: JsonObject, message: JsonObject) -> Frame:
         own = None if _is_header(entry) else entry.get("id")
-        at = parse_time(entry.get("timestamp"))
         model = self._model_beside if message.get("role") == "assistant" else ""
-        row, parent = message or entry, entry.get("parentId")
-        return self._frame(row, start, end, own, at, model, parent)
+        at, parent = entry.get("timestamp"), entry.get("parentId")
+        return self._frame(message or entry, own, at, model, parent)
 
     def _header(self, header: JsonObject, frame: Frame) -> Outcome:
         version = header.get("version")
@@ -84,7 +77,7 @@ class DroidSession(BlockSession):
             return self._from_user(content, frame)
         if role == "assistant":
             return self._from_assistant(content, frame)
-        return self._unknown(f"message/{type_name(role)}")
+        return self._unknown("message", role)
 
 
 class DroidReader(Reader):

@@ -23,34 +23,19 @@ from typing import Any
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import PartsSession, answer_text, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import Identity, Walk
-from memory_assets.transcripts.fields import (
-    count_field,
-    object_field,
-    objects_in,
-    parse_time,
-    render_input,
-    render_value,
-    safe_id,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, object_field, objects_in, text_field
+from memory_assets.transcripts.ids import safe_id, text_hash, type_name
 from memory_assets.transcripts.json_documents import (
     field_in_head,
     object_beside,
     rows_of_document,
     text_beside,
 )
-from memory_assets.transcripts.lines import (
-    JsonObject,
-    Located,
-    first_object,
-    read_objects,
-)
+from memory_assets.transcripts.lines import JsonObject, Located, first_object, read_objects
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     STATE,
@@ -60,6 +45,8 @@ from memory_assets.transcripts.session import (
     Outcome,
     tokens_with_cached,
 )
+from memory_assets.transcripts.texts import render_input, render_value
+from memory_assets.transcripts.times import parse_time
 
 _CHATS = "chats"
 _DOCUMENT = ".json"
@@ -145,52 +132,53 @@ class GeminiSession(PartsSession):
         self._cwd = directory_of(chats.parent) if chats else ""
         report.see_cwd(self._cwd)
 
-    def take(self, line: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, line: JsonObject) -> list[Record]:
         """Return the `Record`s that this line gives."""
         if _SET in line:
-            return self._resolve(self._changed(object_field(line, _SET), start, end))
+            return self._resolve(self._changed(object_field(line, _SET)))
         if _REWIND in line:
             return self._resolve(STATE)
         if "type" not in line and _is_header(line):
-            return self._resolve(self._header(line, start, end))
-        return self._resolve(self._message(line, start, end))
+            return self._resolve(self._header(line))
+        return self._resolve(self._message(line))
 
-    def _changed(self, fields: JsonObject, start: int, end: int) -> Outcome:
-        records = self._titled(fields, start, end)
+    def _changed(self, fields: JsonObject) -> Outcome:
+        records = self._titled(fields)
         messages, reasons = fields.get("messages"), {STATE}
         for message in messages if isinstance(messages, list) else []:
-            outcome = self._message(message, start, end) if isinstance(message, dict) else []
+            outcome = self._message(message) if isinstance(message, dict) else []
             if isinstance(outcome, str):
                 reasons.add(outcome)
             else:
                 records += outcome
         return records or (SUPERSEDED if SUPERSEDED in reasons else STATE)
 
-    def _header(self, header: JsonObject, start: int, end: int) -> Outcome:
+    def _header(self, header: JsonObject) -> Outcome:
         reason = self._begin(session=header.get("sessionId"), cwd=self._cwd)
         self._report.see_time(parse_time(header.get("startTime")))
-        return self._titled(header, start, end) or reason
+        return self._titled(header) or reason
 
-    def _titled(self, fields: JsonObject, start: int, end: int) -> list[Record]:
+    def _titled(self, fields: JsonObject) -> list[Record]:
         title = text_field(fields, "summary")
         if not title or title == self._title:
             return []
         self._title = title
-        frame = self._frame_of({"summary": title}, start, end)
+        frame = self._frame_of({"summary": title})
         return self._records(frame, "title", title, "ai-title")
 
-    def _frame_of(self, message: JsonObject, start: int, end: int) -> Frame:
-        at, model = parse_time(message.get("timestamp")), text_field(message, "model")
-        return self._frame(message, start, end, message.get("id") or f"{start}", at, model)
+    def _frame_of(self, message: JsonObject) -> Frame:
+        own, model = message.get("id") or f"{self._byte_start}", text_field(message, "model")
+        return self._frame(message, own, message.get("timestamp"), model)
 
-    def _message(self, message: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, message: JsonObject) -> Outcome:
         name = type_name(message.get("type"))
         own = text_hash(text_field(message, "id"))
-        if self._replay.counts.get(own, start) != start:
+        place = self._byte_start
+        if self._replay.counts.get(own, place) != place:
             return SUPERSEDED
         self._branch = ABANDONED if own in self._replay.gone else ""
-        frame = self._frame_of(message, start, end)
-        if self._met(f"{frame.record_uuid} {start}"):
+        frame = self._frame_of(message)
+        if self._met(f"{frame.record_uuid} {place}"):
             return SUPERSEDED
         if name == "user":
             return self._from_user(message.get("content"), frame)
@@ -206,7 +194,7 @@ class GeminiSession(PartsSession):
         text = text_of_parts(content).strip()
         is_command = text.startswith(_COMMANDS)
         origin = Origin("machine", "local-command") if is_command else UNKNOWN
-        asked = self._text_record(frame, classify_text(text, origin))
+        asked = self._user_text(frame, text, origin)
         return asked + self._answers(content, frame)
 
     def _from_model(self, message: JsonObject, frame: Frame) -> list[Record]:

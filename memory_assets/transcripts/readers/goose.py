@@ -14,28 +14,24 @@ from typing import ClassVar
 
 from memory_assets.models import MACHINE_PROMPT, Record, Tokens
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Identity, Walk
 from memory_assets.transcripts.fields import (
-    IMAGE,
-    content_text,
     count_field,
-    nanoseconds,
     object_field,
     objects_in,
-    parse_time,
     parsed,
-    render_value,
-    safe_id,
     text_field,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Said, Sessions, StoredSession
+from memory_assets.transcripts.texts import IMAGE, content_text, render_value
+from memory_assets.transcripts.times import nanoseconds, parse_time
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "sessions.db"
@@ -66,19 +62,18 @@ class GooseSession(StoredSession):
         super().__init__(source, report)
         self._by_person = True
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s that a line gives."""
         role = text_field(row, "role")
         if role:
-            at = parse_time(row.get("created"))
-            frame = self._frame(row, start, end, row.get("id"), at)
+            frame = self._frame(row, row.get("id"), row.get("created"))
             return self._resolve(self._said_in(role, row, frame))
         if "usage" in row and "session" not in row:
-            model, at = text_field(row, "model"), parse_time(row.get("created"))
-            frame = self._frame(row, start, end, f"usage/{row.get('id')}", at, model)
+            model = text_field(row, "model")
+            frame = self._frame(row, f"usage/{row.get('id')}", row.get("created"), model)
             return self._resolve(self._with_tokens([], frame, _tokens(row)))
         name = text_field(row, "name") or text_field(row, "description")
-        frame = self._frame(row, start, end, f"{row.get('id') or row.get('session')}/title", None)
+        frame = self._frame(row, f"{row.get('id') or row.get('session')}/title")
         if _is_header(row):
             self._by_person = text_field(row, "session_type") in ("", *_PERSONS)
             header = self._begin(
@@ -95,7 +90,7 @@ class GooseSession(StoredSession):
 
     def _said_in(self, role: str, row: JsonObject, frame: Frame) -> Outcome:
         if role not in ("user", "assistant"):
-            return self._unknown(f"message/{type_name(role)}")
+            return self._unknown("message", role)
         records: list[Record] = []
         texts: list[str] = []
         for block in objects_in(row.get("content")):
@@ -109,7 +104,7 @@ class GooseSession(StoredSession):
         origin = Origin("machine", "injected") if hidden else UNKNOWN
         if not self._by_person:
             origin = Origin("machine", MACHINE_PROMPT)
-        return records + self._text_record(frame, classify_text("\n".join(texts), origin))
+        return records + self._user_text(frame, "\n".join(texts), origin)
 
     def _block(self, block: JsonObject, frame: Frame) -> list[Record]:
         if block.get("type") == "toolResponse":

@@ -9,19 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_assets.models import Tokens
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import (
-    object_field,
-    objects_in,
-    parse_time,
-    parsed,
-    safe_id,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import object_field, objects_in, parsed, text_field
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import COPIED, HEADER, Call, Outcome, tokens_in
 from memory_assets.transcripts.stored import (
@@ -45,16 +38,15 @@ class HermesSession(StoredSession):
     def _tokens_of_all(self, row: JsonObject) -> Tokens:
         return tokens_in(object_field(row, "usage"), _COUNTS)
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         if row.get("copied"):
             return COPIED
-        frame = self._frame(row, start, end, str(row.get("id")), parse_time(row.get("timestamp")))
+        frame = self._frame(row, str(row.get("id")), row.get("timestamp"))
         text = text_field(row, "content")
         if role == "user":
             by_program = text.startswith("[SYSTEM:")
-            return self._text_record(
-                frame, classify_text(text, Origin("machine", "injected") if by_program else UNKNOWN)
-            )
+            origin = Origin("machine", "injected") if by_program else UNKNOWN
+            return self._user_text(frame, text, origin)
         if role == "assistant":
             thought = text_field(row, "reasoning")
             records = self._records(frame, "thinking", thought)
@@ -69,7 +61,7 @@ class HermesSession(StoredSession):
             return [self._answered(frame, call_id, text, unknown)]
         if role == "session_meta":
             return HEADER
-        return self._unknown(f"message/{type_name(role)}")
+        return self._unknown("message", role)
 
 
 class HermesReader(DatabaseReader):

@@ -24,7 +24,6 @@ from memory_assets.errors import DamagedTranscript, TranscriptError, unreadable
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
@@ -33,14 +32,11 @@ from memory_assets.transcripts.fields import (
     from_json,
     object_field,
     objects_in,
-    parse_time,
     parsed,
-    render_value,
     rows_of,
-    safe_id,
     text_field,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.json_documents import document_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome
@@ -51,6 +47,8 @@ from memory_assets.transcripts.stored import (
     StoredSession,
     session_rows,
 )
+from memory_assets.transcripts.texts import render_value
+from memory_assets.transcripts.times import parse_time
 from memory_assets.transcripts.unread import Columns
 
 _SILENT = ("step-start", "step-finish", "snapshot", "patch", "agent", "compaction")
@@ -63,17 +61,17 @@ _IDS = "ids of the program's interface to the model"
 class OpenCodeSession(StoredSession):
     """The state of reading one session."""
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         info = object_field(row, "info")
-        at, own = parse_time(object_field(info, "time").get("created")), info.get("id")
+        at, own = object_field(info, "time").get("created"), info.get("id")
         model = text_field(info, "modelID") or text_field(object_field(info, "model"), "modelID")
-        frame = self._frame(row, start, end, own, at, model, info.get("parentID"))
+        frame = self._frame(row, own, at, model, info.get("parentID"))
         self._branch = ABANDONED if row.get("reverted") else ""
         parts = objects_in(row.get("parts"))
         if role == "user":
             return self._from_user(parts, frame)
         if role != "assistant":
-            return self._unknown(f"message/{type_name(role)}")
+            return self._unknown("message", role)
         records: list[Record] = []
         for part in parts:
             records += self._part(part, frame, info)
@@ -99,7 +97,7 @@ class OpenCodeSession(StoredSession):
         text = "\n".join(typed)
         if any(part.get("type") == "compaction" for part in parts):
             return records + self._records(frame, "system", text, "injected")
-        return self._text_record(frame, classify_text(text)) + records
+        return self._user_text(frame, text) + records
 
     def _part(self, part: JsonObject, frame: Frame, info: JsonObject) -> list[Record]:
         kind, text = part.get("type"), text_field(part, "text")

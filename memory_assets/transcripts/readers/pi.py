@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts.account import MIN_LEAF, LeftOut
-from memory_assets.transcripts.authorship import BY_PROGRAM, UNKNOWN, classify_text
+from memory_assets.transcripts.authorship import BY_PROGRAM, UNKNOWN
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import (
     ANSWER,
@@ -41,18 +41,8 @@ from memory_assets.transcripts.blocks import (
     blocks_of,
 )
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    content_text,
-    derived_id,
-    object_field,
-    parse_time,
-    render_value,
-    replace_enclosed,
-    safe_id,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, text_hash, type_name
 from memory_assets.transcripts.lines import JsonObject, abandoned_entries, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
@@ -65,6 +55,9 @@ from memory_assets.transcripts.session import (
     Outcome,
     tokens_in,
 )
+from memory_assets.transcripts.tags import replace_enclosed
+from memory_assets.transcripts.texts import content_text, render_value
+from memory_assets.transcripts.times import parse_time
 
 NOISE = frozenset({"model_change", "thinking_level_change", "label", "custom"})
 SUMMARIES = {
@@ -105,7 +98,7 @@ class PiSession(ShapedSession):
         self._name = text_hash("")
         self._origin = BY_PROGRAM if _RUN.fullmatch(source.path.parent.name) else UNKNOWN
 
-    def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, entry: JsonObject) -> list[Record]:
         """Return the `Record`s that this entry gives."""
         name = type_name(entry.get("type"))
         message = object_field(entry, "message")
@@ -116,7 +109,7 @@ class PiSession(ShapedSession):
         elif name == "session":
             outcome = self._header(entry)
         else:
-            frame = self._frame_of(entry, message, start, end)
+            frame = self._frame_of(entry, message)
             is_abandoned = text_hash(text_field(entry, "id")) in self._abandoned
             self._branch = ABANDONED if is_abandoned else ""
             if self._met(frame.record_uuid):
@@ -147,9 +140,9 @@ class PiSession(ShapedSession):
             report.see_parent(safe_id(match.group(1) if match else origin))
         return HEADER
 
-    def _frame_of(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, entry: JsonObject, message: JsonObject) -> Frame:
         timestamp = parse_time(entry.get("timestamp")) or parse_time(message.get("timestamp"))
-        stamp = timestamp.isoformat() if timestamp is not None else str(start)
+        stamp = timestamp.isoformat() if timestamp is not None else str(self._byte_start)
         entry_id = text_field(entry, "id")
         content = entry_id or render_value(message or entry)
         uuid = derived_id("pi", stamp, text_field(message, "role"), content)
@@ -158,7 +151,7 @@ class PiSession(ShapedSession):
             if len(self._uuids) > _KNOWN_PARENTS:
                 self._uuids.popitem(last=False)
         model, parent = text_field(message, "model"), text_field(entry, "parentId")
-        frame = self._frame(message or entry, start, end, None, timestamp, model)
+        frame = self._frame(message or entry, None, timestamp, model)
         frame.record_uuid = uuid
         frame.parent_uuid = self._uuids.get(text_hash(parent))
         frame.message_id = safe_id(message.get("responseId"))
@@ -173,9 +166,7 @@ class PiSession(ShapedSession):
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            return self._text_record(
-                frame, classify_text(prompt_text(content_text(content)), self._origin)
-            )
+            return self._user_text(frame, prompt_text(content_text(content)), self._origin)
         if role == "assistant":
             return self._assistant(message, content, frame)
         if role == "toolResult":
@@ -186,7 +177,7 @@ class PiSession(ShapedSession):
             return self._records(frame, "summary", text_field(message, "summary"), SUMMARIES[role])
         if role in INJECTED_ROLES:
             return self._records(frame, "system", content_text(content), "injected")
-        return self._unknown(f"message/{type_name(role)}")
+        return self._unknown("message", role)
 
     def _assistant(self, message: JsonObject, content: Any, frame: Frame) -> Outcome:
         records: list[Record] = []

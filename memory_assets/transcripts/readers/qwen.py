@@ -13,20 +13,12 @@ from typing import Any
 from memory_assets.models import ABANDONED, Record, Tokens
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import PartsSession, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    count_field,
-    object_field,
-    parse_time,
-    render_value,
-    safe_id,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, object_field, text_field
+from memory_assets.transcripts.ids import safe_id, text_hash, type_name
 from memory_assets.transcripts.lines import (
     JsonObject,
     abandoned_entries,
@@ -34,13 +26,8 @@ from memory_assets.transcripts.lines import (
     head_objects,
 )
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import (
-    REPEATED_ID,
-    STATE,
-    Frame,
-    Outcome,
-    tokens_with_cached,
-)
+from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, tokens_with_cached
+from memory_assets.transcripts.texts import render_value
 
 _FOLDER = "chats"
 _HUMAN = "mid_turn_user_message"
@@ -103,10 +90,10 @@ class QwenSession(PartsSession):
         super().__init__(source, report)
         self._abandoned = abandoned
 
-    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, record: JsonObject) -> list[Record]:
         """Return the `Record`s that this record gives."""
         name, subtype = type_name(record.get("type")), text_field(record, "subtype")
-        frame = self._frame_of(record, start, end)
+        frame = self._frame_of(record)
         is_abandoned = text_hash(text_field(record, "uuid")) in self._abandoned
         self._branch = ABANDONED if is_abandoned else ""
         outcome: Outcome
@@ -126,7 +113,7 @@ class QwenSession(PartsSession):
             outcome = self._unknown(name)
         return self._resolve(outcome)
 
-    def _frame_of(self, record: JsonObject, start: int, end: int) -> Frame:
+    def _frame_of(self, record: JsonObject) -> Frame:
         self._cwd = self._version = ""
         cwd, version = text_field(record, "cwd"), text_field(record, "version")
         self._begin(session=record.get("sessionId"), cwd=cwd, version=version)
@@ -134,10 +121,8 @@ class QwenSession(PartsSession):
         message = object_field(record, "message")
         return self._frame(
             [message.get("parts"), record.get("systemPayload")],
-            start,
-            end,
             record.get("uuid"),
-            parse_time(record.get("timestamp")),
+            record.get("timestamp"),
             text_field(record, "model"),
             record.get("parentUuid"),
         )
@@ -153,7 +138,7 @@ class QwenSession(PartsSession):
         origin = PERSON if subtype == _HUMAN or by == "real_user" else UNKNOWN
         if by and origin is UNKNOWN:
             origin = Origin("machine", "injected")
-        prompts = self._text_record(frame, classify_text(text_of_parts(parts), origin))
+        prompts = self._user_text(frame, text_of_parts(parts), origin)
         return prompts + self._answers(parts, frame)
 
     def _from_model(self, parts: Any, frame: Frame) -> list[Record]:
@@ -189,7 +174,7 @@ class QwenSession(PartsSession):
             return self._records(frame, "system", text, "notice")
         if subtype in _DROPPED:
             return _DROPPED[subtype]
-        return self._unknown(f"system/{type_name(subtype)}")
+        return self._unknown("system", subtype)
 
 
 def _tokens(usage: JsonObject) -> Tokens:

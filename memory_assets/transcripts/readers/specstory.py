@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import parse_time, safe_id, safe_name, text_field, type_name
+from memory_assets.transcripts.fields import text_field
+from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
@@ -74,18 +75,18 @@ _RESULT = re.compile(r"^(?:\*\*)?Result:(?:\*\*)?\s*$", re.M)
 class SpecStorySession(StoredSession):
     """The state of reading one session."""
 
-    def take(self, row: JsonObject, start: int, end: int) -> list[Record]:
+    def take(self, row: JsonObject) -> list[Record]:
         """Return the `Record`s of a block."""
         name = type_name(row.get("type"))
         if name == "session":
-            at = parse_time(row.get("start"))
+            at = row.get("start")
             self._begin(session=row.get("id"), cwd=text_field(row, "cwd"), start=at)
-            frame = self._frame(row, start, end, f"{row.get('id')}/title", at)
+            frame = self._frame(row, f"{row.get('id')}/title", at)
             title = text_field(row, "title")
             return self._resolve(self._records(frame, "title", title) or HEADER)
         place = f"{self._source.session_id}/{row.get('place')}"
         model = safe_name(text_field(row, "model"))
-        frame = self._frame(row, start, end, place, parse_time(row.get("time")), model)
+        frame = self._frame(row, place, row.get("time"), model)
         frame.is_sidechain = frame.is_sidechain or row.get("sidechain") is True
         return self._resolve(self._said_in(name, row, frame))
 
@@ -94,7 +95,7 @@ class SpecStorySession(StoredSession):
             text = text_field(row, "text")
             is_echo = text.startswith(_ECHO)
             origin = Origin("machine", "local-command") if is_echo else UNKNOWN
-            return self._text_record(frame, classify_text(text, origin))
+            return self._user_text(frame, text, origin)
         if name not in ("agent", "assistant"):
             return self._unknown(name)
         records: list[Record] = []

@@ -24,18 +24,17 @@ from memory_assets.errors import DamagedTranscript, TranscriptError, printable
 from memory_assets.models import ABANDONED, Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import UNKNOWN, Origin, classify_text
+from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     from_json,
     object_field,
     objects_in,
-    parse_time,
     rows_of,
-    safe_id,
     text_field,
 )
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.json_documents import bytes_of, directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
@@ -66,21 +65,20 @@ _REPEATED = "a prompt as the program sent it"
 class ChatSession(StoredSession):
     """The state of reading one session."""
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         if name != "request":
             return self._unknown(name)
         metadata = object_field(object_field(row, "result"), "metadata")
         model = text_field(metadata, "resolvedModel") or text_field(row, "modelId")
-        at = parse_time(row.get("timestamp"))
-        frame = self._frame(row, start, end, row.get("requestId"), at, model)
+        frame = self._frame(row, row.get("requestId"), row.get("timestamp"), model)
         self._branch = ABANDONED if row.get("undone") else ""
         return self._request(row, metadata, frame)
 
     def _request(self, row: JsonObject, metadata: JsonObject, frame: Frame) -> list[Record]:
         by_program = row.get("isSystemInitiated") is True
         text = text_field(object_field(row, "message"), "text")
-        said = classify_text(text, Origin("machine", "meta") if by_program else UNKNOWN)
-        records = self._text_record(frame, said)
+        origin = Origin("machine", "meta") if by_program else UNKNOWN
+        records = self._user_text(frame, text, origin)
         for variable in objects_in(object_field(row, "variableData").get("variables")):
             path = _path_in(variable.get("value")) or text_field(variable, "name")
             records += self._attached(frame, path)

@@ -15,26 +15,19 @@ from typing import Any, ClassVar
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
-from memory_assets.transcripts.authorship import classify_text
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBlock
 from memory_assets.transcripts.content import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
-    IMAGE,
-    content_text,
     entries_of,
     from_json,
-    nanoseconds,
     object_field,
     objects_in,
-    parse_time,
-    render_value,
-    safe_id,
     text_field,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import STATE, UNKNOWN_TYPE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import (
@@ -44,6 +37,8 @@ from memory_assets.transcripts.stored import (
     StoredSession,
     session_rows,
 )
+from memory_assets.transcripts.texts import IMAGE, content_text, render_value
+from memory_assets.transcripts.times import nanoseconds
 from memory_assets.transcripts.unread import Columns
 
 _PLACES = (Path("threads.db"), Path("threads", "threads.db"))
@@ -66,7 +61,7 @@ class ZedSession(StoredSession):
         "RedactedThinking": None,
     }
 
-    def _message(self, name: str, role: str, row: JsonObject, start: int, end: int) -> Outcome:
+    def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
         body: Any = row.get("body")
         if body == "Resume":
             return STATE
@@ -74,7 +69,7 @@ class ZedSession(StoredSession):
             return self._unknown("message")
         user = object_field(body, "User")
         own = user.get("id") or str(row.get("number"))
-        frame = self._frame(row, start, end, own, parse_time(body.get("created_at")))
+        frame = self._frame(row, own, body.get("created_at"))
         tokens = tokens_in(object_field(row, "usage"), _COUNTS)
         return self._with_tokens(self._said_in(body, user, frame), frame, tokens)
 
@@ -98,7 +93,7 @@ class ZedSession(StoredSession):
                 texts.append(IMAGE)
             elif mention := object_field(block, "Mention"):
                 records += self._attached(frame, render_value(mention.get("uri") or ""))
-        return self._text_record(frame, classify_text("\n".join(texts))) + records
+        return self._user_text(frame, "\n".join(texts)) + records
 
     def _from_agent(self, agent: JsonObject, frame: Frame) -> list[Record]:
         records: list[Record] = []
@@ -120,7 +115,7 @@ class ZedSession(StoredSession):
             text_field(segment, "text") for segment in segments if segment.get("type") == "text"
         )
         if role == "user":
-            return self._text_record(frame, classify_text(text))
+            return self._user_text(frame, text)
         if role != "assistant":
             return self._records(frame, "system", text, "injected")
         records: list[Record] = []

@@ -106,6 +106,11 @@ POSITIONS: tuple[AnchoredRule, ...] = (
           *((user, rf"(?<!\S){user}\S{{1,60}} (?=[^\n>]{{0,200}}\bon )(?:[^\s>]\S{{0,60}} ){{0,8}}"
              r"[\"']?>", typed_password, f"{user}app on >") for user in ("setuser ", "user ")),
           ("user ", rf"(?<=ftp> )user {_WORD} ", placed_password, "ftp> user app "),
+          ("wpa_passphrase ",
+           rf"\bwpa_passphrase (?:\"[^\"\n]{{1,32}}\"|'[^'\n]{{1,32}}'|{_WORD}) ",
+           typed_password, "wpa_passphrase Home "),
+          ("set_network ", r"\bset_network \d{1,3} (?:psk|password|sae_password) '?",
+           typed_password, "wpa_cli set_network 0 psk "),
           ("pm2 link ", rf"\bpm2 link {_WORD} ", drawn_value, "pm2 link aB3cD4 "),
           ("pm2 link ", r"\bpm2 link ", drawn_value, "pm2 link "),
           ("+login ", r"(?<!\S)\+login (?!anonymous)[\w.@-]{1,60} ", typed_password,

@@ -195,6 +195,17 @@ SPOKEN: tuple[AnchoredRule, ...] = (
            r"[\"'`]?(?P<secret>[^\s\"'`<>(){}\[\],;]{16,400}?)(?=[.,;:!?)]{0,2}(?:[\s\"'`]|$))",
            f"{word} for it: {FILL[:24]}")
       for anchor, word in (("key", "key"), ("schl?ssel", "schlüssel"))),
+    *(rule("spoken-secret", anchor, drawn_or_chosen,
+           rf"(?i){word}(?:[ ][^\s:=.;,!?()]{{1,24}}){{0,3}}(?:{_IS}|[ ](?:to|är|er|on)[ ])"
+           r"[\"'`]?(?P<secret>[^\s\"'`<>(){}\[\],;]{16,400}?)(?=[.,;:!?)]{0,2}(?:[\s\"'`]|$))",
+           f"{sample} api: {FILL[:24]}")
+      for anchor, word, sample in (
+          *((f"{word} ", rf"(?<![a-z]){word}", word) for word in ("chiave", "chave", "klucz")),
+          ("schl?ssel ist", "(?:(?<=api-)|(?<=zugangs))schlüssel(?= ist)", "api-schlüssel ist"),
+          ("sleutel", "(?:(?<=api-)|(?<=toegangs))sleutel", "api-sleutel"),
+          ("nyckel", "(?:(?<=api-)|(?<=åtkomst))nyckeln?", "api-nyckel"),
+          ("n?gle", "(?:(?<=api-)|(?<=adgangs))nøglen?", "api-nøgle"),
+          ("anahtar", "anahtarı?", "api anahtarı"))),
     *(rule("wifi-key", word, likely_password,
            rf"(?i)(?<![a-z]){word}(?![a-z])[^\n.?!;]{{0,60}}?\b(?:key|code|pass|psk)"
            rf"(?:{_IS}|[ ]){_VALUE}",

@@ -105,7 +105,7 @@ _TAIL_WORDS = word_set(
     " code codes event events binding bindings vault rotation fingerprint thumbprint"
     " checksum hash digest sum estimate estimates rate sha shasum sha1 sha256 sha512 md5"
     " integrity commit etag rev revision hex ratio per second seconds minutes at by in is"
-    " has line lines offset position start end mgr"
+    " has line lines offset position start end mgr verification"
 )
 _WRITTEN_AS = word_set("hex b64 base64 encoded plain plaintext raw str utf8 bytes cleartext clear")
 """Last words of names that say how the value is written."""

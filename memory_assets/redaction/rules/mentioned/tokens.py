@@ -81,9 +81,12 @@ _SOMETHING_ELSE = re.compile(
     r"|x5[ctu]|s256|crv|kty|urn)\W*$|^[nxy]$"
 )
 """Last words of names whose generated values are usually no secrets."""
+_PUBLISHED = r"public|publishable|(?:site|domain)[-_ ]verification"
+_TO_BE_PUBLISHED = re.compile(f"(?i){_PUBLISHED}")
+"""In names of what a vendor gives to be published."""
 _NOT_SECRET = re.compile(
-    r"(?i)sha\d*|digest|checksum|integrity|commit|revision|etag|uuid|guid|signature|thumbprint|public"
-    r"|hash|csrf|xsrf|_id\b|(?-i:[a-z]I)ds?\b|request|session|trace|fingerprint|\bid\b|redacted"
+    r"(?i)sha\d*|digest|checksum|integrity|commit|revision|etag|uuid|guid|signature|thumbprint"
+    rf"|{_PUBLISHED}|hash|csrf|xsrf|_id\b|(?-i:[a-z]I)ds?\b|request|session|trace|fingerprint|\bid\b|redacted"
 )
 _CERTAIN_BITS = 30
 """Bits of evidence after which a quoted value is a secret unless its name says what else it is."""
@@ -114,7 +117,12 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         return False
     name = named["name"][::-1]
     kind = name_kind(name)
-    if "\n" not in line[-8:] and has_vendor(name) and _is_vendors(value, kind):
+    if (
+        "\n" not in line[-8:]
+        and has_vendor(name)
+        and _TO_BE_PUBLISHED.search(name) is None
+        and _is_vendors(value, kind)
+    ):
         return True
     if kind is NameKind.VENDOR and name.lower().endswith("key"):
         of_hash = values.is_hex(value.rpartition("-")[2])  # the key of a cache
