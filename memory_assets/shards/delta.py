@@ -94,7 +94,7 @@ class _State:
         self._path = path
         self._url = url
         self._tables: dict[str, list[Any]] = {}
-        with suppress(OSError, ValueError, LookupError, TypeError):
+        with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
             values = json.loads(path.read_text("utf-8"))
             self._tables = values["tables"] if values["url"] == url else {}
         self.is_new = not self._tables
