@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from memory_assets.cli.commands import request_command
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import ConfigurationError
 from memory_assets.requests.questions import (
+    ExportFormat,
     ExportRequest,
     FrictionRequest,
     HowRequest,
@@ -22,6 +24,9 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.serving.answer_lines import how_notes, project_notes, restore_notes
 from memory_assets.serving.views import friction_view, how_view
+
+_FORMATS: dict[str, ExportFormat] = {".html": "html", ".json": "json", ".md": "markdown"}
+"""What a file is taken for by its ending."""
 
 
 @request_command(HowRequest, "memory how git push --project .")
@@ -114,12 +119,16 @@ def export(request: ExportRequest, as_json: bool) -> None:
     from memory_assets.serving.exports import export_pieces
 
     target = _writable(request)
-    pieces = export_pieces(open_memory(), request.sessions, "json" if as_json else request.format)
+    form: ExportFormat = "json" if as_json else request.format
+    if target is not None and (meant := _FORMATS.get(target.suffix, form)) != form:
+        raise ConfigurationError(f"{target} would have {form} in it; give --format {meant}")
+    pieces = export_pieces(open_memory(), request.sessions, form)
     if target is None:
         sys.stdout.writelines(pieces)
         return
+    first = next(pieces, "")  # before the file is touched: here the request may fail
     with target.open("w" if request.force else "x", encoding="utf-8", newline="") as file:
-        file.writelines(pieces)
+        file.writelines(chain([first], pieces))
     rendering.print_lines([f"written to {target}"], stderr=True)
 
 

@@ -4,7 +4,7 @@ view of `serving/views.py` prints the answer."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -70,8 +70,13 @@ def timeline(request: TimelineRequest, as_json: bool) -> None:
     exit_unless_found(reply["sessions"] and not empty_days_note(reply))
 
 
-def _timeline_notes(answer: dict[str, Any]) -> Iterable[str]:
-    return () if empty_days_note(answer) else timeline_notes(answer)
+def _timeline_notes(answer: dict[str, Any]) -> Iterator[str]:
+    if empty_days_note(answer):
+        return
+    yield from timeline_notes(answer)
+    if sides := answer["more"]:
+        options = " ".join(f"--{side} 50" for side in sides)
+        yield f"There is more {' and '.join(sides)}: {options}"
 
 
 @request_command(SessionRequest, "memory summarize 3d0f6a52")

@@ -51,7 +51,7 @@ def index_words(
 
 @dg.op(name=BATCH_OPS[1], out=_BATCH)
 def make_summaries(context: dg.OpExecutionContext, run: BatchRun) -> BatchRun:
-    """Make and index what is derived from whole sessions: summaries, observations, commits."""
+    """Make what is derived from whole sessions, and index its words."""
     run.run_pass(OpEvents(context), SUMMARIES)
     return run
 

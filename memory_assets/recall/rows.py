@@ -117,8 +117,8 @@ def not_in_memory(
     if records is None or not records.rows or (TURN_CHUNKS.name in products and not quarantined):
         return NotFound(
             otherwise
-            or f"no {missing} in session {session_id}; `memory summarize {session_id}` lists what "
-            "is in it"
+            or f"no {missing} in session {session_id}; `memory summarize {session_id}` (MCP: "
+            f'`summarize_session(session="{session_id}")`) lists what is in it'
         )
     why = "not made yet; run `memory ingest`"
     if quarantined:

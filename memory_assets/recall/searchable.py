@@ -148,18 +148,17 @@ class Searchable(Stores):
             within = replace(request, workspace=None, project=partition)
             answer = self._search_projects(within, [partition])
             return replace(answer, filters=_as_text(request.filters))
-        named = self.projects_named(request.project)
-        if named:
-            request = replace(request, project=named[0])
-        request = self._with_full_session_id(request, named)
-        answer = self._search_projects(request, named)
-        if named is None or len(named) == 1:
+        projects = self.projects_with_worktrees(request.project) or []
+        if projects:
+            request = replace(request, project=projects[0])
+        request = self._with_full_session_id(request, projects)
+        answer = self._search_projects(request, projects)
+        if len(projects) < 2:
             return answer
-        return replace(answer, filters={**answer.filters, "project": ", ".join(named)})
+        return replace(answer, filters={**answer.filters, "project": ", ".join(projects)})
 
-    def _search_projects(self, request: SearchRequest, named: Sequence[str] | None) -> Answer:
-        """Return the best hits of projects and of the working trees of their repositories."""
-        projects = names.with_worktrees(self.catalog, named) if named else []
+    def _search_projects(self, request: SearchRequest, projects: Sequence[str]) -> Answer:
+        """Return the best hits of projects, [] for all."""
         if request.literal is not None:
             from memory_assets.recall.search.exact import find_exact
 
@@ -246,7 +245,7 @@ class Searchable(Stores):
         return Searcher(self, self.settings, lambda: self.embedder)
 
     def _with_full_session_id(
-        self, request: SearchRequest, projects: Sequence[str] | None
+        self, request: SearchRequest, projects: Sequence[str]
     ) -> SearchRequest:
         """Return the request with the name of its session written out; raise for one that is
         unknown or not unique."""
@@ -259,9 +258,7 @@ class Searchable(Stores):
         except NotFound as error:
             raise UnknownName(str(error)) from None
 
-    def _search_pasted_id(
-        self, request: SearchRequest, projects: Sequence[str] | None
-    ) -> SearchRequest:
+    def _search_pasted_id(self, request: SearchRequest, projects: Sequence[str]) -> SearchRequest:
         """Return the request for the session of the id that is its whole query, or as it is where
         others than sessions are searched, or another project."""
         if not names.looks_like_id(request.query.strip()) or not _OF_SESSIONS.issuperset(
@@ -270,7 +267,7 @@ class Searchable(Stores):
             return request
         with suppress(ConfigurationError, NotFound):
             project, session = names.resolve_session(self, request.query)
-            if projects is None or project in projects:
+            if not projects or project in projects:
                 return replace(request, query="", session=session)
         return request
 

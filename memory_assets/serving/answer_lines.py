@@ -294,15 +294,13 @@ def empty_days_note(answer: Mapping[str, Any]) -> str:
 
 
 def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that nothing happened then; or what else the anchor can mean, the sides that go on, and
-    why kinds are missing."""
+    """Yield that nothing happened then; or what else the anchor can mean, and why kinds are
+    missing."""
     if empty := empty_days_note(answer):
         yield empty
         return
     if answer["anchor"]["also"]:
         yield f"Other matches: {', '.join(answer['anchor']['also'])}"
-    if answer["more"]:
-        yield f"There is more {' and '.join(answer['more'])}."
     yield from answer["missing"].values()
 
 

@@ -154,7 +154,10 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     hits = _with_short_ids(memory, hits)
     shown = page_slices([2 * estimate_tokens(hit) for hit in hits])
     if request.page > len(shown):
-        raise ConfigurationError(f"there is no page {request.page}; the last is {len(shown)}")
+        raise ConfigurationError(
+            f"there is no page {request.page}; the last is {len(shown)}. For more hits give a "
+            "larger n"
+        )
     more = len(hits) == request.n and request.page == len(shown)
     on_page = shown[request.page - 1]
     hits, project = _without_common_project(hits[on_page])

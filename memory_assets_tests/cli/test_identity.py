@@ -86,6 +86,8 @@ def test_a_session_that_went_on_in_a_working_tree_is_one(machine: Machine) -> No
         assert machine.found(words, "--project", "/home/mira/repo") == [hit]
     for name in ("weeks", inside):
         assert machine.found("weigh moorings", "--project", name) == [hit]
+    of_both = machine.told("search", "weigh moorings", "--project", "/home/mira/repo")
+    assert of_both["filters"]["project"] == f"-home-mira-repo, {tree.name}"
     listed = machine.told("sessions", "--project", "/home/mira/repo")["sessions"]
     assert {session["session_id"] for session in listed} == {ONE, TWO, THREE}
     around = json.dumps(machine.told("timeline", f"session::{ONE}::turn::0"))

@@ -128,6 +128,12 @@ def test_a_session_is_asked_learned_done_and_changed(by_words: Cli) -> None:
     assert len(full) >= len(plain)
 
 
+def test_a_timeline_that_goes_on_says_what_to_type(by_words: Cli) -> None:
+    """On the sides that were cut alone."""
+    answer = by_words.run("timeline", TURN, "--before", "1", "--after", "50")
+    assert answer.stderr == "There is more before: --before 50\n"
+
+
 def test_all_commits_of_a_session_are_listed_once(by_words: Cli) -> None:
     """Those that its summary leaves out, too, with --full."""
     answer = _json(by_words, "summarize", FLAKY)

@@ -22,6 +22,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
+from memory_assets.cli import exit_codes
 from memory_assets.dagster import code_server
 from memory_assets.dagster.definitions import ASSETS
 from memory_assets.pipeline.stage.components import Components
@@ -35,6 +36,7 @@ from memory_assets.stores.runs.names import (
     batch_config,
 )
 from memory_assets.stores.workspaces import Workspaces
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.live_dagster import (
     RUNS,
     SELECTOR,
@@ -119,6 +121,16 @@ def test_the_sensor_takes_in_every_project_and_then_a_new_one(watched: Dagster) 
 
     made = sum(len(list(asset.keys)) for asset in ASSETS)
     wait_for("assets", lambda: (INGEST_JOB, made) in shown())
+
+
+@pytest.mark.parametrize("command", [("dev", "--port", "0"), ("uninstall", "--yes")])
+def test_nothing_else_takes_a_memory_that_memory_dev_runs_for(
+    dagster: Dagster, command: tuple[str, ...]
+) -> None:
+    """No second daemon, which would start every run once more, and nobody removes it."""
+    refused = run_here(dagster.environment, *command)
+    assert refused.returncode == exit_codes.ERROR and "`memory dev`" in refused.stderr
+    assert dagster.ask("query { version }")
 
 
 @pytest.mark.timeout(600)

@@ -416,6 +416,18 @@ def test_turns_load_on_both_sides_while_one_scrolls(shown: Shown) -> None:
     assert browser.evaluate(turns) == [f"turn-{number}" for number in range(TURNS)]
 
 
+def test_the_list_of_turns_is_at_the_turn_that_is_shown(shown: Shown) -> None:
+    """Wherever in a long session a link leads."""
+    browser = shown.browser
+    browser.open(f"{shown.url}/page/session/{LONG}?turn=60#turn-60")
+    within = (
+        "(() => { const part = document.querySelector('.side').getBoundingClientRect(); "
+        "const link = document.querySelector('.side [aria-current]').getBoundingClientRect(); "
+        "return link.top >= part.top && link.bottom <= part.bottom; })()"
+    )
+    assert browser.wait_for(within)
+
+
 def test_the_token_is_given_in_a_form(shown: Shown) -> None:
     """The page that was asked for follows; no script can read the cookie."""
     token = "a-token-of-the-tests-alone"

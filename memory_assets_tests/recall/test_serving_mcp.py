@@ -463,6 +463,7 @@ def test_the_pages_of_a_search_have_all_hits_once(asked: Asked) -> None:
     assert found == wanted and page > 2
     past = ask(asked.settings, "recall", **query, page=page)
     assert past.is_error and "there is no page" in past.content[0].text
+    assert "larger n" in past.content[0].text
 
 
 def test_a_long_text_is_paged_by_what_it_comes_to_in_tokens() -> None:

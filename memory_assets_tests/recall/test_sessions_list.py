@@ -276,6 +276,23 @@ def test_one_session_is_exported_by_its_id(asked: Asked) -> None:
     assert "".join(export_pieces(asked.memory, one, "markdown")).count("\n# ") <= 1
 
 
+def test_a_request_that_fails_leaves_the_file_as_it_was(asked: Asked, tmp_path: Path) -> None:
+    """A session that is not in memory, also with --force; a format that the file's name denies."""
+    environment = {"MEMORY_DATA_DIR": str(asked.settings.data_dir)}
+    target = tmp_path / "sessions.html"
+    for given, said in (
+        (("no-such-session", "--format", "html"), "no session"),
+        (("--project", "harbor-api"), "--format html"),
+    ):
+        refused = run_here(environment, "export", *given, "--output", str(target))
+        assert refused.returncode != exit_codes.FINE and said in refused.stderr
+        assert not target.exists()
+    target.write_text("what is there")
+    again = ("export", "no-such-session", "--format", "html", "--output", str(target), "--force")
+    assert run_here(environment, *again).returncode != exit_codes.FINE
+    assert target.read_text() == "what is there"
+
+
 def test_a_file_is_written_once(asked: Asked, tmp_path: Path) -> None:
     """Over one that exists only with --force; without --output it is printed. The page saves the
     same."""

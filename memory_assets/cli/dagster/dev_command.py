@@ -39,10 +39,13 @@ from memory_assets.serving.http_server import PAGE_HEADERS, Guard, JsonPostOnly,
 from memory_assets.serving.pages.site import WithManual
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.files.shared import locked
 from memory_assets.stores.runs.ledger import ENDED
 
 LOCATION = "memory_assets"
 """Name of the code location, as in workspace.yaml."""
+_LOCK = "dev.lock"
+"""Held below DAGSTER_HOME for as long as it runs."""
 _POLL_MILLISECONDS = 2_000
 """How often an open page asks for what is new; `dagster dev` has the same."""
 _START_SECONDS = 120.0
@@ -93,12 +96,17 @@ def run_dev(
 
     Raises:
         ConfigurationError: the address is taken.
+        StoreBusy: it runs for this memory already. Of two daemons, each would start every run.
         StoreError: the Dagster instance cannot be opened.
         UnexpectedFailure: the daemon or the code server ended by itself.
     """
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, _exit)
+    busy = (
+        f"`memory dev` runs for {settings.data_dir} already, and a memory takes one; end that first"
+    )
     with ExitStack() as stack:
+        stack.enter_context(locked(settings.dagster_dir / _LOCK, 0, busy))
         bound = stack.enter_context(bind(host, port))
         say(f"Dagster is starting at {url_of(bound)} (Ctrl-C ends it)")
         instance = stack.enter_context(open_instance(settings))

@@ -42,7 +42,7 @@ _MARKS = ("agent_memory.db", "catalog.db", "forgotten.db", "lineage.db", "worksp
 """Files of which each memory has at least one."""
 _WORKING = (
     *("ingest.lock", "watcher.lock", "workspaces-watcher.lock", "index.lock"),
-    *("dagster/instance.lock", "rebuild.lock"),
+    *("dagster/dev.lock", "dagster/instance.lock", "rebuild.lock"),
 )
 """Locks of processes that write there."""
 

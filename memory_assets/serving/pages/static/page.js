@@ -99,6 +99,14 @@ function nameOf(text) {
 watch();
 if (!location.hash) find(".wanted")?.scrollIntoView();
 
+// The list of turns, at the one that is shown.
+const listed = find(".side [aria-current]");
+if (listed) {
+  const list = listed.closest(".side");
+  const from = list.getBoundingClientRect();
+  list.scrollTop += listed.getBoundingClientRect().top - from.top - from.height / 2;
+}
+
 // What goes on while the page is open: the list of sessions, and the turns of a session at work.
 function every(element, renew) {
   setInterval(async () => {
