@@ -142,7 +142,9 @@ def _writable(request: RestoreRequest | ExportRequest) -> Path | None:
         return None
     target = Path(request.output).expanduser()
     if target.is_dir() or not target.parent.is_dir():
-        raise ConfigurationError(f"{target} cannot be a file; give --output a path of a file")
+        raise ConfigurationError(
+            f"{target} is a directory, or in none that exists; give --output the path of a file"
+        )
     if os.path.lexists(target) and not request.force:
         raise ConfigurationError(f"{target} exists; use --force to write over it")
     return target

@@ -173,7 +173,12 @@ def derive_batch(
         raise dg.Failure(why, allow_retries=False)
 
 
-@dg.job(name=JOB, executor_def=dg.in_process_executor, tags={"dagster/max_runtime": "7200"})
+@dg.job(
+    name=JOB,
+    executor_def=dg.in_process_executor,
+    tags={"dagster/max_runtime": "7200"},
+    description="Derives the shards of some tenants anew.",
+)
 def derive_tenants() -> None:
     """One run for a batch of tenants."""
     derive_batch()
@@ -183,6 +188,7 @@ def derive_tenants() -> None:
     job=derive_tenants,
     minimum_interval_seconds=60,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Requests runs for the tenants whose shards changed.",
 )
 @no_text_in_errors()
 def shard_heads_sensor(
