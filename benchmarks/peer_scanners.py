@@ -126,9 +126,7 @@ def detect_secrets(texts: Sequence[str]) -> Iterator[Found]:
 def credsweeper(texts: Sequence[str]) -> Iterator[Found]:
     """`pip install credsweeper`: its rules and its model, over a directory of files."""
     from credsweeper.app import CredSweeper  # type: ignore[import-not-found]
-    from credsweeper.file_handler.files_provider import (  # type: ignore[import-not-found]
-        FilesProvider,
-    )
+    from credsweeper.file_handler.files_provider import FilesProvider  # type: ignore[import-not-found]
 
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
@@ -47,7 +48,11 @@ def create_private_files() -> None:
     if os.name != "nt":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # Linux hands a core to a program that collects them (core_pattern) whatever the limit, but
+        # for a limit of one byte, which is too little for a file, too: core(5), fs/coredump.c.
+        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        limit = 1 if sys.platform == "linux" and hard != 0 else 0
+        resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
 
 
 def keep_temporary_files(data_dir: Path) -> None:

@@ -1,6 +1,6 @@
 """`RedactedText`: the only text that the lake, the pipeline's embedder and the stores accept.
 
-There are four ways to obtain it: `Redactor.redact`, reading the lake (which contains nothing else),
+There are four ways to obtain it: `Redactor.redact`, reading a store of redacted text,
 `compose` from literal templates and other redacted texts, and the methods that take parts of one.
 `require_redacted` refuses a plain `str` at run time.
 """
@@ -53,7 +53,7 @@ class RedactedText(str):
 
 
 def seal(text: str) -> RedactedText:
-    """Mark `text` as redacted. Only the redactor and the lake's reader may call this
+    """Mark `text` as redacted. Only `redaction/`, this module and what reads a store may call this
     (`test_layering.py` enforces it)."""
     return str.__new__(RedactedText, text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from memory_assets.embedding import minilm, model_files
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import Redactor, redactor, version
 from memory_assets.redaction.settings import RedactionSettings
+from memory_assets.settings import load_settings
+
+
+def load_engines(*names: str) -> dict[str, Any]:
+    """Return the real engines of these names, and their key, which is always the same."""
+    loaded = Components(load_settings(data_dir=Path("nowhere")))
+    loaded.opened["install_key"] = bytes(range(32))
+    return {name: getattr(loaded, name) for name in ("install_key", *names)}
 
 
 def give(components: Components, engines: Mapping[str, Any]) -> None:

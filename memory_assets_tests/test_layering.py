@@ -51,6 +51,8 @@ DOMAIN = {
     "agent_memory",
 } | READS_SESSIONS
 MAY_IMPORT = {
+    **dict.fromkeys(FOUNDATION, FOUNDATION),
+    "settings": FOUNDATION | {"requests", "agent_memory"},
     **{name: {"models", "errors", "redacted_text", "word_lists"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "path_spelling", "keywords"},
     "session_analysis": {

@@ -17,12 +17,7 @@ from memory_assets.agent_memory.policy import (
     in_utc,
     one_of,
 )
-from memory_assets.agent_memory.ports import (
-    Found,
-    Redaction,
-    StoredMemory,
-    TrailEntry,
-)
+from memory_assets.agent_memory.ports import Found, Redaction, StoredMemory, TrailEntry
 from memory_assets.errors import BadArgument
 from memory_assets.redacted_text import RedactedText
 

@@ -131,9 +131,7 @@ def _scan(
         SAMPLE_DIR,
         *chain.from_iterable(settings.transcript_roots().values()),
     ]
-    known_values = KnownValues(
-        components.install_key, frozenset(components.catalog.known_secrets.rules())
-    )
+    known_values = KnownValues(components.install_key, components.catalog.known_secrets.hashes())
     total = sum(path.stat().st_size for path in files_under(roots, excluded))
     with rendering.progress_bar(console) as bar:
         task = bar.add_task("every byte at rest", total=total)

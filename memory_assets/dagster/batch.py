@@ -16,12 +16,7 @@ from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryParam, WorkersParam
 from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS
-from memory_assets.stores.runs.names import (
-    BATCH_JOB_TAGS,
-    BATCH_OPS,
-    INGEST_BATCH,
-    is_valid_key,
-)
+from memory_assets.stores.runs.names import BATCH_JOB_TAGS, BATCH_OPS, INGEST_BATCH, is_valid_key
 
 
 class BatchConfig(dg.Config):
@@ -56,7 +51,7 @@ def index_words(
 
 @dg.op(name=BATCH_OPS[1], out=_BATCH)
 def make_summaries(context: dg.OpExecutionContext, run: BatchRun) -> BatchRun:
-    """Make and index what is derived from whole sessions: summaries, observations, commits."""
+    """Make what is derived from whole sessions, and index its words."""
     run.run_pass(OpEvents(context), SUMMARIES)
     return run
 

@@ -6,11 +6,7 @@ from functools import partial
 
 import dagster as dg
 
-from memory_assets.dagster.assets.maintenance import (
-    apply_retention,
-    keep_memories,
-    published_lake,
-)
+from memory_assets.dagster.assets.maintenance import apply_retention, keep_memories, published_lake
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.agents.journal import has_journal

@@ -19,12 +19,7 @@ from functools import partial
 
 import dagster as dg
 
-from memory_assets.dagster.instance_runs import (
-    delete_run,
-    ended_runs,
-    runs_by_id,
-    runs_under_way,
-)
+from memory_assets.dagster.instance_runs import delete_run, ended_runs, runs_by_id, runs_under_way
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.ingest.noted_run import note_run_ends

@@ -1,8 +1,9 @@
-"""The list of the tables made from other tables: how each is made, the expectations of its rows,
-and whether a retained session keeps it.
+"""The list of the tables that are made from other tables: how each is made, and whether a retained
+session keeps it. And what is expected of the rows of every table that an asset makes.
 
 The plan, the checks, retention, Dagster's assets and the tests follow this list. How a table is
-searched is in `search_kinds.py`, its columns are in `models.py`.
+searched is in `search_kinds.py`; its columns are the fields of its model
+(`stores/lake/schemas.py`).
 """
 
 from __future__ import annotations

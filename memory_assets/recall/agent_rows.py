@@ -25,12 +25,7 @@ from memory_assets.stores.agents.partitions import (
 )
 from memory_assets.stores.agents.rows import row_of_memory, row_of_turn
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import (
-    AGENT_HISTORY,
-    AGENT_MEMORY,
-    HISTORY_SUMMARIES,
-    Table,
-)
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, HISTORY_SUMMARIES, Table
 from memory_assets.stores.stores import Stores
 
 _NOT_SHOWN = ("stored_at", "at_turn")

@@ -176,7 +176,7 @@ class Others(Generic[T]):
                 shard=None,
             )
             memory = self._open(settings)
-            vars(memory)["embedder"] = self._embedder
+            memory.embedder = self._embedder
             self._opened[replica.url] = memory
         return self._opened[replica.url]
 

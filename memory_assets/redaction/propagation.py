@@ -27,11 +27,7 @@ import numpy.typing as npt
 from memory_assets.redaction.edits import Edit
 from memory_assets.redaction.engine.scanner import TIMED_OUT
 from memory_assets.redaction.rules.judging import values
-from memory_assets.redaction.spellings import (
-    base64_spellings,
-    json_spellings,
-    percent_spellings,
-)
+from memory_assets.redaction.spellings import base64_spellings, json_spellings, percent_spellings
 from memory_assets.redaction.time_budget import within_budget
 
 _SHORTEST = 6

@@ -35,6 +35,7 @@ _WORK_TOKENS = 300
 """Tokens of a context for the project's last sessions: an agent pays for them each time it
 begins."""
 _WAITS_NOTE = "It waits, and is stored with the next that can be"
+_ANSWERING_HEADING = "On this message, from earlier sessions:"
 _ANSWERING_TURNS = 3
 """Turns that answer the latest message."""
 _EXCERPT = 200
@@ -255,9 +256,12 @@ class AgentMemory:
 
         engines = self._calls.engines
         count = engines.tokens.count_tokens
-        answering = self._answering_turns(projects, latest) if latest else []
-        while answering and count("\n".join(answering)) > _WORK_TOKENS:
-            answering.pop()
+        answering = list[str]()
+        for turn in self._answering_turns(projects, latest) if latest else []:
+            longer = [*(answering or [_ANSWERING_HEADING]), *turn]
+            if count("\n".join(longer)) > _WORK_TOKENS:
+                break
+            answering = longer
         return answering + recent_work(
             engines,
             projects,
@@ -265,9 +269,9 @@ class AgentMemory:
             latest,
         )
 
-    def _answering_turns(self, projects: Sequence[str], latest: str) -> list[str]:
-        """Return lines with the turns of projects' sessions that probably answer a message; none if
-        nothing can be searched."""
+    def _answering_turns(self, projects: Sequence[str], latest: str) -> list[list[str]]:
+        """Return the turns of projects' sessions that probably answer a message, best first, each
+        as its lines; none if nothing can be searched."""
         from memory_assets.recall.names import shortest_id
         from memory_assets.recall.search.excerpts import excerpt
         from memory_assets.requests.search import SearchRequest
@@ -286,15 +290,15 @@ class AgentMemory:
             hits = sorted(candidates, key=lambda hit: -hit.score)[:_ANSWERING_TURNS]
         except (NotFound, StoreError):
             return []
-        lines = []
+        turns = []
         for hit in hits:
             short = shortest_id(self._memory, hit.turn_id, str(hit.metadata["session_id"]))
             day = str(hit.metadata.get("timestamp") or "")[:10]
             text = excerpt(str(hit.text), latest, _EXCERPT, hit.prompt_length)
-            lines.append(f"- {day} {text} [{short}]")
-            if hit.later is not None:
-                lines.append(f"  {hit.later.how} later: {hit.later.text}")
-        return ["On this message, from earlier sessions:", *lines] if lines else []
+            later = hit.later
+            lines = [f"  {later.how} later: {later.text}"] if later is not None else []
+            turns.append([f"- {day} {text} [{short}]", *lines])
+        return turns
 
 
 def keyed_framer(key: bytes) -> Callable[[Sequence[str]], str]:

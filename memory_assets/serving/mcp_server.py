@@ -191,11 +191,6 @@ def tool_definitions(
     `workspaces` those that ask for documents alone. `agents`: those with sessions on record, to
     which a search can be narrowed."""
     writing = (LinkRequest, RememberRequest, AppendRequest)
-    listed = {
-        **_TOOLS,
-        **(_WORKSPACE_TOOLS if workspaces else {}),
-        **(_AGENT_TOOLS if write else {}),
-    }
     return [
         types.Tool(
             name=name,
@@ -209,8 +204,14 @@ def tool_definitions(
             output_schema=answer_schema(request) if request.answers else None,
             annotations=_WRITES if request in writing else _READS,
         )
-        for name, (request, description) in listed.items()
+        for name, (request, description) in _listed(write, workspaces).items()
     ]
+
+
+def _listed(write: bool, workspaces: bool) -> dict[str, tuple[type[Arguments], str]]:
+    """Return the tools that a server lists: the type of their request, and their description."""
+    of_workspaces, of_agents = _WORKSPACE_TOOLS if workspaces else {}, _AGENT_TOOLS if write else {}
+    return {**_TOOLS, **of_workspaces, **of_agents}
 
 
 def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
@@ -293,7 +294,8 @@ def call_tool(
     if name in _AGENT_TOOLS and agents is None:
         return _failed(f"{name} is a tool of `memory mcp --write`; this server only reads")
     if name not in _TOOLS and name not in _ALIASES and name not in _AGENT_TOOLS:
-        return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
+        listed = _listed(agents is not None, opened.has_workspaces())
+        return _failed(f"there is no tool {name}; there are: {', '.join(listed)}")
     try:
         if name in _AGENT_TOOLS and agents is not None:
             structured = agents.answer(_AGENT_TOOLS[name][0].from_values("mcp", arguments))

@@ -32,9 +32,9 @@ from memory_assets.stores.shard.objects import Objects, open_objects
 STATE_FILE = "delta.json"
 PUBLISHED = sorted(TABLES.keys() - {kind.embeddings for kind in SEARCH_KINDS.values()})
 """The tables that are published: all but vectors."""
-BUCKET = "bucket"
-"""The column by which tables are partitioned, a hash of the project: the name of a project may be
-longer than that of a directory can be."""
+BUCKETS = ("bucket", "project_bucket")
+"""The column by which tables are partitioned, the first one that the table has not: a hash of the
+project, whose name may be longer than that of a directory can be."""
 _LOG = "_delta_log"
 _MOST_FILES = 8
 """Files of a bucket, on average, above which they are put together."""
@@ -94,7 +94,7 @@ class _State:
         self._path = path
         self._url = url
         self._tables: dict[str, list[Any]] = {}
-        with suppress(OSError, ValueError, LookupError, TypeError):
+        with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
             values = json.loads(path.read_text("utf-8"))
             self._tables = values["tables"] if values["url"] == url else {}
         self.is_new = not self._tables
@@ -121,7 +121,8 @@ class _DeltaTable:
         self._objects = objects
         self._place = f"{objects.url}/{table.name}"
         columns = (column.remove_metadata() for column in table.schema)
-        self._schema = pa.schema([*columns, pa.field(BUCKET, pa.string(), nullable=False)])
+        self._bucket = next(name for name in BUCKETS if name not in table.schema.names)
+        self._schema = pa.schema([*columns, pa.field(self._bucket, pa.string(), nullable=False)])
         self._options = None
         if "://" in objects.url:
             plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
@@ -176,7 +177,7 @@ class _DeltaTable:
                 for session in sessions
                 if _bucket(session[0]) in buckets and session[1] in ids
             ]
-            of_these = _is_in(BUCKET, buckets), _is_in("session_id", ids)
+            of_these = _is_in(self._bucket, buckets), _is_in("session_id", ids)
             options = {"predicate": " AND ".join(of_these)}
         # Without statistics of `session_id` rows are not found by it (deltalake 1.6.6).
         statistics = {"session_id": ColumnProperties(statistics_enabled="CHUNK")}
@@ -184,7 +185,7 @@ class _DeltaTable:
             self._place,
             pa.RecordBatchReader.from_batches(self._schema, self._batches(sessions)),
             mode="overwrite",
-            partition_by=[BUCKET],
+            partition_by=[self._bucket],
             configuration=_CONFIGURATION,
             storage_options=self._options,
             writer_properties=WriterProperties(
@@ -202,7 +203,8 @@ class _DeltaTable:
                 rows = with_schema(
                     self._lake.read(self._table, project, session), self._table.schema
                 )
-                rows = rows.append_column(BUCKET, pa.array([_bucket(project)] * len(rows)))
+                buckets = pa.array([_bucket(project)] * len(rows))
+                rows = rows.append_column(self._bucket, buckets)
                 yield from rows.cast(self._schema).to_batches()
 
     def _erase(self) -> None:

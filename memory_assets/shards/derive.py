@@ -30,12 +30,7 @@ from memory_assets.settings import Settings
 from memory_assets.shards.pull import PullReport, compact_databases, pull_shard, update_replica
 from memory_assets.shards.push import PushReport, note_pulled, note_pushed, push
 from memory_assets.stores.files.shared import locked
-from memory_assets.stores.lake.schemas import (
-    REDACTED_RECORDS,
-    SESSION_COMMITS,
-    TABLES,
-    TURN_CHUNKS,
-)
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_COMMITS, TABLES, TURN_CHUNKS
 from memory_assets.stores.shard.objects import open_objects
 from memory_assets.stores.shard.replicas import FOLDER, Replica, replica_at
 from memory_assets.stores.shard.shard import Head, Manifest, Shard

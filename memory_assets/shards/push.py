@@ -174,7 +174,7 @@ def _read_state(path: Path, url: str) -> _State:
     """Return what was noted of the shard at an address; nothing if it was of another one."""
     try:
         stored = _State(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return _State(url)
     return stored if stored.url == url else _State(url)
 

@@ -343,8 +343,8 @@ def sizes_of(data_dir: Path, of_tables: Mapping[str, int] | None = None) -> dict
 
 def _versions(catalog: Catalog, data_dir: Path) -> dict[str, Any]:
     try:
-        noted: dict[str, Any] = json.loads((data_dir / VERSIONS_FILE).read_text())
-    except (OSError, ValueError):
+        noted: dict[str, Any] = dict(json.loads((data_dir / VERSIONS_FILE).read_text()))
+    except (OSError, ValueError, TypeError, RecursionError):
         noted = {}
     readers = catalog.rows("SELECT DISTINCT agent, reader_version FROM sources ORDER BY 1, 2")
     read = sorted({f"{row[0]}:{row[1]}" for row in readers if row[1]})

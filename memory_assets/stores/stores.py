@@ -120,10 +120,10 @@ def _keep_pandas_out() -> None:
 
 class opened_once(Generic[T]):  # noqa: N801 - written as `cached_property` is
     """A property of `Stores` that is computed on first use, by one thread, and kept in `opened`, so
-    that all objects with the same `opened` share it."""
+    that all objects with the same `opened` share it; so is the lock that other threads wait for."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
-        self._make, self._lock = make, RLock()
+        self._make = make
         self.__doc__ = make.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -133,7 +133,7 @@ class opened_once(Generic[T]):  # noqa: N801 - written as `cached_property` is
         if stores is None:  # of the class
             return self  # type: ignore[return-value]
         if self._name not in stores.opened:
-            with self._lock:
+            with stores.opened.setdefault(f"lock of {self._name}", RLock()):
                 if self._name not in stores.opened:
                     stores.opened[self._name] = self._make(stores)
         store: T = stores.opened[self._name]

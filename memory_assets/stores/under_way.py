@@ -70,7 +70,8 @@ def ingesting(data_dir: Path, progress: IndexedProjects) -> Iterator[Callable[[]
     nothing while another process publishes its own."""
     with ExitStack() as after:
         try:
-            after.enter_context(_published(data_dir, _INGEST, progress, 0.0))
+            # A search that looks whether an ingest is under way holds the lock for a moment.
+            after.enter_context(_published(data_dir, _INGEST, progress, _PATIENCE_SECONDS))
         except StoreBusy:
             yield lambda: None
             return

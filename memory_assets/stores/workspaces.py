@@ -60,7 +60,7 @@ class Workspaces:
             return [Workspace(name, Path(root)) for name, root in sorted(known.items())]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError):
             raise StoreError(
                 f"{self._path} cannot be read. Move it away and run `memory index ROOT` for each "
                 "workspace: nothing is embedded again."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -85,7 +85,7 @@ _IS_A_REPORT = Phrase(r": (?:analysis|findings|investigation|report|research|rev
 _PLANS = ".claude/plans/"
 _COMMITS_ROOM = 260
 _LONG_REPORT = 120
-"""Characters of reports after which the changed files need not be named."""
+"""Characters of reports after which neither the plan nor the changed files need be named."""
 _LEAST_WORTH = -2.1
 """The least worth of a report, as logarithm of the odds (`clues.py`)."""
 _REPEAT_COST = 0.3
@@ -108,11 +108,12 @@ _CREATED = re.compile(r"Task #?(\d+) created")
 _TASK_ID = re.compile(r"^taskId: \"?(\d+)", re.MULTILINE)
 _STATUS_LINE = re.compile(r"^status: (\w+)", re.MULTILINE)
 _OPEN = frozenset({"pending", "in_progress", "todo", "open"})
+_DONE = frozenset({"completed", "done"})
 
 
 def completed(session: SessionTurns, judged: Sequence[Judged], files: TouchedFiles) -> RedactedText:
-    """Return the best sentences for `completed`, and the commits; if these say little, the changed
-    files."""
+    """Return the best sentences for `completed`, and the commits; if the former say little, what is
+    done in the agent's plan, and if all says little, the changed files."""
     calls = commits_that_stayed(session)
     commits = _committed(calls)
     file_names = distinct(base_name(path) for path in files.modified if _PLANS not in path)
@@ -131,6 +132,10 @@ def completed(session: SessionTurns, judged: Sequence[Judged], files: TouchedFil
         other_texts=[call.made.subject for call in calls],
         repeat_cost=_REPEAT_COST,
     )
+    if len(reports) <= _LONG_REPORT:
+        room = LIMIT - len(reports) - len(commits) - len(planned) - 3
+        done = _of_the_plan(compose("Done in the plan"), _plan_items(session, _DONE), room)
+        reports = join(" ", distinct([reports, done]))
     if (
         commits
         or not file_names
@@ -189,16 +194,14 @@ def next_steps(session: SessionTurns, sentences: list[AgentSentence]) -> Redacte
         most=4,
         threshold=1.0,
     )
-    items = [shorten(item, 90) for item in _open_items(session)]
+    items = _plan_items(session, _OPEN)
     unanswered_request = EMPTY if items else unanswered(session)
     if not unanswered_request:
         planned = _planned(session, compose("Planned, no file changed since"))
         unanswered_request = EMPTY if _IS_A_REPORT.search(planned) else planned
-    room = _NEXT_LIMIT - len(open_work) - len(unanswered_request) - len(" Open in the plan: .")
-    if plan_items := first_that_fit(items, room):
-        plan = compose("Open in the plan: {}.", join("; ", plan_items))
-        return join(" ", distinct([open_work, unanswered_request, plan]))
-    return join(" ", distinct([open_work, unanswered_request]))
+    room = _NEXT_LIMIT - len(open_work) - len(unanswered_request) - 1
+    plan = _of_the_plan(compose("Open in the plan"), items, room)
+    return join(" ", distinct([open_work, unanswered_request, plan]))
 
 
 def _last_sentences(sentences: list[AgentSentence]) -> list[AgentSentence]:
@@ -295,9 +298,17 @@ def _facts(session: SessionTurns) -> RedactedText:
     return join(" ", parts)
 
 
-def _open_items(session: SessionTurns) -> list[RedactedText]:
-    """Return the items of the agent's own to-do list that were neither completed nor dropped,
-    in the list's order: TodoWrite and update_plan as last written, then open tasks."""
+def _of_the_plan(label: RedactedText, items: Sequence[RedactedText], room: int) -> RedactedText:
+    """Return `label` with the first items that fit in `room` characters, "" if none does."""
+    room -= len(label) + len(": .")
+    fitting = first_that_fit((shorten(item, 90) for item in items), room)
+    return compose("{}: {}.", label, join("; ", fitting)) if fitting else EMPTY
+
+
+def _plan_items(session: SessionTurns, states: Set[str]) -> list[RedactedText]:
+    """Return the items of the agent's own to-do list that are in one of some states, in the list's
+    order: TodoWrite and update_plan as last written, then tasks. No item of a list that was left
+    behind is open."""
     whole: list[RedactedText] = []
     subjects: dict[str, RedactedText] = {}
     tasks: dict[str, RedactedText] = {}
@@ -316,24 +327,24 @@ def _open_items(session: SessionTurns) -> list[RedactedText]:
             if created and call in subjects:
                 tasks[created.group(1)] = subjects[call]
         elif name in _WHOLE_LISTS:
-            whole = _open_tasks(text)
+            whole = _tasks(text, states)
         elif name == "taskcreate" and (subject := _SUBJECT_LINE.search(text)):
             subjects[call] = text.cut(*subject.span(1))
         elif name == "taskupdate":
             task, status = _TASK_ID.search(text), _STATUS_LINE.search(text)
             if task and status:
                 statuses[task.group(1)] = status.group(1)
-    still = [text for task, text in tasks.items() if statuses.get(task, "pending") in _OPEN]
-    if calls > _PLAN_LEFT_BEHIND:
+    single = [text for task, text in tasks.items() if statuses.get(task, "pending") in states]
+    if calls > _PLAN_LEFT_BEHIND and states is _OPEN:
         return []
-    return [text.squeezed() for text in (*whole, *still) if text.strip()]
+    return [text.squeezed() for text in (*whole, *single) if text.strip()]
 
 
-def _open_tasks(text: RedactedText) -> list[RedactedText]:
+def _tasks(text: RedactedText, states: Set[str]) -> list[RedactedText]:
     tasks: list[RedactedText] = []
     for item in _OBJECT.finditer(text):
         part = text.cut(*item.span())
         task, status = _TASK.search(part), _STATUS.search(part)
-        if task and status and status.group(1) in _OPEN:
+        if task and status and status.group(1) in states:
             tasks.append(unescaped(part.cut(*task.span(1))))
     return tasks

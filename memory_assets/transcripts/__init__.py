@@ -16,7 +16,6 @@ from memory_assets.transcripts.content import (
     plain_name,
     take_fingerprint,
 )
-from memory_assets.transcripts.fields import content_bytes
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
@@ -26,6 +25,7 @@ from memory_assets.transcripts.registry import (
     readers_by_agent,
     write_alike,
 )
+from memory_assets.transcripts.texts import content_bytes
 
 __all__ = [
     "COMPRESSED",

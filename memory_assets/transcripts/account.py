@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from memory_assets.models import Record
-from memory_assets.transcripts.fields import KEYS_WITH_TEXT, find_enclosed
+from memory_assets.transcripts.tags import find_enclosed
+from memory_assets.transcripts.texts import KEYS_WITH_TEXT
 
 MIN_LEAF = 40
 """Characters from which a string is text, whatever its key."""

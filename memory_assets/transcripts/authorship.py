@@ -15,7 +15,7 @@ import re
 from typing import Literal, NamedTuple
 
 from memory_assets.models import MACHINE_PROMPT, MEMORY_INPUT, PLAN, PROGRAM, Kind
-from memory_assets.transcripts.fields import replace_enclosed
+from memory_assets.transcripts.tags import replace_enclosed
 from memory_assets.word_lists import word_set
 
 UNKNOWN_TAG = "unknown-tag"

@@ -11,7 +11,7 @@ from typing import Any
 
 from memory_assets.paths import locator_of
 from memory_assets.transcripts.account import Account
-from memory_assets.transcripts.fields import content_bytes
+from memory_assets.transcripts.texts import content_bytes
 
 MAX_DISTINCT = 500
 """Names counted apart in one counter of a report, so that no file can make it large."""

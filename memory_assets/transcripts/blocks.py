@@ -13,19 +13,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from memory_assets.models import Kind, Record
 from memory_assets.transcripts.authorship import UNKNOWN, Origin
-from memory_assets.transcripts.fields import (
-    block_text,
-    content_text,
-    image_text,
-    object_field,
-    objects_in,
-    render_value,
-    safe_id,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import object_field, objects_in, text_field
+from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Session
+from memory_assets.transcripts.texts import block_text, content_text, image_text, render_value
 
 _PROMPT_BLOCKS = frozenset({"text", "image", "document", "file"})
 

@@ -28,7 +28,8 @@ import orjson
 
 from memory_assets.transcripts.base import ReadReport
 from memory_assets.transcripts.content import FileContent
-from memory_assets.transcripts.fields import storable, text_field, text_hash
+from memory_assets.transcripts.fields import storable, text_field
+from memory_assets.transcripts.ids import text_hash
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20

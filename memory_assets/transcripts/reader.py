@@ -12,7 +12,7 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.content import Content, FileContent, Rendered
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import safe_id
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject, objects_in, read_head
 from memory_assets.transcripts.session import Session
 

@@ -20,19 +20,11 @@ from memory_assets.transcripts.authorship import (
     classify_text,
 )
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.fields import (
-    count_field,
-    parse_time,
-    paths_in,
-    record_id,
-    render_input,
-    safe_id,
-    safe_name,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, text_field
+from memory_assets.transcripts.ids import record_id, safe_id, safe_name, text_hash, type_name
 from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.texts import paths_in, render_input
+from memory_assets.transcripts.times import parse_time
 
 MAX_OPEN_CALLS = 2_000
 EMPTY = "empty"
@@ -83,7 +75,7 @@ class Frame:
     is_sidechain: bool = False
     message_id: str = ""
     content: Any = None
-    """The object, or the part of it, that has the texts; see `fields.content_bytes`."""
+    """The object, or the part of it, that has the texts; see `texts.content_bytes`."""
 
 
 class HeldText(NamedTuple):

@@ -19,21 +19,13 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.blocks import ShapedSession
 from memory_assets.transcripts.databases import LENGTH, Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import (
-    from_json,
-    nanoseconds,
-    object_field,
-    patch_paths,
-    paths_in,
-    render_input,
-    safe_id,
-    safe_name,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import from_json, object_field, text_field
+from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import STATE, Call, Frame, Outcome
+from memory_assets.transcripts.texts import patch_paths, paths_in, render_input
+from memory_assets.transcripts.times import nanoseconds
 from memory_assets.transcripts.unread import Columns, unread_text
 
 _COMMANDS = ("command", "cmd", "commandLine")

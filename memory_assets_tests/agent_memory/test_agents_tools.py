@@ -46,6 +46,14 @@ def test_a_server_reads_unless_it_is_told_to_write(settings: Settings) -> None:
     assert not settings.data_dir.exists()
 
 
+def test_a_server_that_writes_names_all_of_its_tools(settings: Settings) -> None:
+    """To an agent that asks for one that is not there."""
+    agents = AgentMemory(settings)
+    refused = call_tool(OpenedMemory(settings), "forget", {}, agents).content[0]
+    names = ", ".join(tool.name for tool in tool_definitions(write=True))
+    assert refused.text == f"there is no tool forget; there are: {names}"  # type: ignore[union-attr]
+
+
 def test_the_three_tools_take_fewer_than_600_tokens() -> None:
     """Names, descriptions, schemas and annotations, beside those of the other eight."""
     told = [

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Made
@@ -26,6 +27,7 @@ from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.views import Terminal, audit_view
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.files.sqlite import SqliteStore
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
 from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents
 from memory_assets_tests.kills import killed_at
@@ -190,6 +192,28 @@ def test_a_secret_that_becomes_known_is_taken_out_everywhere(wordy: Agents) -> N
     assert value not in rows(wordy, AGENT_HISTORY)[0]["text"]
     assert value not in rows(wordy, AGENT_MEMORY)[0]["text"]
     assert value.encode() not in wordy.bytes_at_rest()
+
+
+def test_known_secrets_are_read_once_for_all_texts(
+    wordy: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And again when another one is known."""
+    secrets = wordy.components.catalog.known_secrets
+    asked, rows = list[str](), SqliteStore.rows
+
+    def noted(store: SqliteStore, sql: str, *values: object) -> list[Any]:
+        asked.append(sql)
+        return rows(store, sql, *values)
+
+    monkeypatch.setattr(SqliteStore, "rows", noted)
+    redact = redaction_for(wordy.components, EVERYWHERE).redact
+    for number in range(3):
+        known = value_hash(f"xk9-qpz4vrw2-mnt7731-bd{number}", wordy.components.install_key)
+        assert known is not None
+        secrets.add("elsewhere", {known: "generic-secret"})
+        asked.clear()
+        assert [redact(text) for text in ("one", "two", "three")] == ["one", "two", "three"]
+        assert sum("hash" in sql and "FROM known_values" in sql for sql in asked) == 1
 
 
 def test_what_is_forgotten_leaves_no_byte(wordy: Agents) -> None:

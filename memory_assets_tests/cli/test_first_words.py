@@ -103,6 +103,8 @@ TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "
         ("Cut off <redacted:github-tok", "Cut off"),
         ("Plan the extraction of a new…", "Plan the extraction of a new"),
         ("- _why_ does it fail > here", "why does it fail here"),
+        ("fix &lt;img src=x&gt; &amp; the&nbsp;gate &#60;b>", "fix & the gate"),
+        ("\x1b[31mred\x1b[0m <\u200bb>alert</b>", "red alert"),
     ],
 )
 def test_a_suggestion_has_words_alone(title: str, words: str) -> None:

@@ -29,7 +29,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import copy_memory, copy_sample, forget_own_settings, made_once
-from memory_assets_tests.loaded_engines import give
+from memory_assets_tests.loaded_engines import give, load_engines
 
 Stage = Callable[[Components, str], StageReport]
 INDEXES = indexed_tables.SESSION_INDEXES
@@ -289,10 +289,7 @@ def expected() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def engines() -> dict[str, Any]:
     """The real redactor, embedder and summarizer, loaded once, and the key of them all."""
-    names = ("install_key", "redactor", "embedder", "summarizer")
-    loaded = Components(load_settings(data_dir=Path("nowhere")))
-    loaded.opened["install_key"] = bytes(range(32))
-    return {name: getattr(loaded, name) for name in names}
+    return load_engines("redactor", "embedder", "summarizer")
 
 
 @pytest.fixture(scope="session")

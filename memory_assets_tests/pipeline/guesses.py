@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from memory_assets.record_identity import DERIVED
 from memory_assets.transcripts import Source, read_session
-from memory_assets.transcripts.fields import safe_id
+from memory_assets.transcripts.ids import safe_id
 
 _HEAD = 8
 _ENOUGH = 16

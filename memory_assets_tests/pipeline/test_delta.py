@@ -115,6 +115,24 @@ def test_what_is_published_is_the_lake(
         del there
 
 
+def test_documents_of_a_workspace_are_published(
+    place: Path, memory: SampleMemory, tmp_path: Path
+) -> None:
+    """Their tables have a column `bucket` of their own."""
+    import polars
+
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "gate.md").write_text("# Gate\n\nPainted blue.\n")
+    memory.components.catalog.close()
+    environment = {"MEMORY_DATA_DIR": str(memory.data_dir), "MEMORY_EMBEDDER": "none"}
+    assert run_here(environment, "index", str(notes)).returncode == 0
+    memory.reopen(delta=place)
+    publish(memory.components)
+    (document,) = polars.read_delta(f"{place}/workspace_documents").to_dicts()
+    assert document["session_id"] == "gate.md" and document["project_bucket"]
+
+
 @pytest.mark.parametrize("killed", ["", pytest.param("_write", marks=pytest.mark.long), "_erase"])
 def test_what_is_forgotten_leaves_no_byte(
     killed: str, place: Path, memory: SampleMemory, monkeypatch: pytest.MonkeyPatch

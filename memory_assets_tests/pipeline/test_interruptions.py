@@ -6,16 +6,19 @@ from __future__ import annotations
 import errno
 import shutil
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from memory_assets.chunking import chunk_turn
 from memory_assets.errors import DamagedFile, StoreError
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_records
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
 from memory_assets.stores.catalog.schema import Product
@@ -282,6 +285,45 @@ def test_a_session_whose_records_and_transcript_are_gone_is_held_back(wordy: Sam
     assert wordy.components.catalog.quarantine.entries(wordy.harbor) == []
     assert wordy.lake_state() == before
     assert wordy.behind() == []
+
+
+def test_a_plan_waits_for_no_writer_that_has_just_begun(
+    wordy: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the moment: what is lost is known by the next plan."""
+    shutil.rmtree(wordy.data_dir / "lake" / "turn_chunks" / f"project={wordy.harbor}")
+    wordy.reopen(lock_timeout_seconds=0.1)
+    writer = FileLock(wordy.components.lake.lock_path(wordy.harbor))
+    lock = Components.project_lock
+
+    def after_the_writer(components: Components, project: str, *given: Any) -> Any:
+        if project == wordy.harbor:
+            writer.acquire()
+        return lock(components, project, *given)
+
+    products = wordy.components.catalog.products
+    with monkeypatch.context() as patch:
+        patch.setattr(Components, "project_lock", after_the_writer)
+        forget_lost_rows(wordy.components, {wordy.harbor})
+    assert products.of_project("turn_chunks", wordy.harbor)
+    writer.release(force=True)
+    forget_lost_rows(wordy.components, {wordy.harbor})
+    assert products.of_project("turn_chunks", wordy.harbor) == {}
+
+
+def test_lost_records_are_known_whatever_the_reason_says(wordy: SampleMemory) -> None:
+    """Of a session whose transcript is gone as well: it is released when they are back."""
+    wordy.path(wordy.flaky).unlink()
+    wordy.run()
+    lake, quarantine = wordy.data_dir / "lake", wordy.components.catalog.quarantine
+    lake.rename(wordy.root / "backup")
+    assert wordy.behind()
+    (held,) = quarantine.entries(wordy.harbor)
+    quarantine.hold(replace(held, reason="in other words"))
+    assert without_records(wordy.components, wordy.harbor) == [wordy.flaky]
+    shutil.copytree(wordy.root / "backup", lake, dirs_exist_ok=True)
+    forget_lost_rows(wordy.components, {wordy.harbor})
+    assert quarantine.entries(wordy.harbor) == []
 
 
 def _file_for_each_session(memory: SampleMemory) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 from dataclasses import replace
@@ -203,6 +204,28 @@ def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes
     assert len(tried) == 1
     monkeypatch.setattr(scan, "READER_VERSIONS", {**READER_VERSIONS, "claude-code": "next"})
     assert memory.behind()
+
+
+def test_a_file_is_read_though_one_as_old_of_its_session_cannot_be(
+    fresh: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a backup was put back. A limit lets one be read at a time."""
+    (helper,) = fresh.transcripts.rglob("subagents/*.jsonl")
+    own = helper.parents[1].with_suffix(".jsonl")
+    for path in fresh.transcripts.rglob("*.jsonl"):
+        os.utime(path, (1_600_000_000, 1_700_000_000 if path in (own, helper) else 1_600_000_000))
+    tried: list[Path] = []
+
+    def failing(path: Path, **rest: Any) -> Any:
+        tried.append(path)
+        if len(tried) == 1:
+            raise ValueError("an error of the reader")
+        return read_session(path, **rest)
+
+    monkeypatch.setattr(scan, "read_session", failing)
+    for _ in range(2):
+        scan.scan_project(fresh.components, fresh.harbor, limit=1)
+    assert set(tried) == {own, helper}
 
 
 def test_a_secret_in_a_name_is_not_written_either(memory: SampleMemory, fake_token: str) -> None:

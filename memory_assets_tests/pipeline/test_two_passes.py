@@ -173,6 +173,11 @@ def _yesterday_and_today(memory: SampleMemory) -> None:
     )
     memory.run(projects=[memory.harbor])
     assert FOUND_TODAY in repr(memory.rows(REDACTED_RECORDS.name, memory.harbor))
+    _give_away_elsewhere(memory)
+
+
+def _give_away_elsewhere(memory: SampleMemory) -> None:
+    """A session of another project has the value where it is a secret."""
     other = next(
         row.session_id
         for row in memory.components.catalog.sources.rows()
@@ -282,13 +287,7 @@ def test_a_known_value_goes_from_a_vanished_session_too(wordy: SampleMemory) -> 
     wordy.append(wordy.flaky, f"what is {FOUND_TODAY} for?", "I do not know.")
     wordy.run(projects=[wordy.harbor])
     wordy.path(wordy.flaky).unlink()
-    other = next(
-        row.session_id
-        for row in wordy.components.catalog.sources.rows()
-        if row.project != wordy.harbor and row.agent == "claude-code" and not row.agent_id
-    )
-    wordy.append(other, f"export PAYMENTS_API_KEY={FOUND_TODAY}", "Done.")
-    wordy.run()
+    _give_away_elsewhere(wordy)
     recheck.mark_affected(wordy.components)
     wordy.run()
     assert FOUND_TODAY not in repr(wordy.lake_state())

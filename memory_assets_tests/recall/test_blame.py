@@ -28,7 +28,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.git_commands import git
-from memory_assets_tests.loaded_engines import give
+from memory_assets_tests.loaded_engines import give, load_engines
 from memory_assets_tests.own_files import altered
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, run_stages
 from memory_assets_tests.transcript_files import claude_line, write_lines
@@ -102,9 +102,7 @@ class Shop:
 @pytest.fixture(scope="module")
 def engines() -> dict[str, Any]:
     """The real redactor and word pieces, loaded once."""
-    loaded = Components(load_settings(data_dir=Path("nowhere")))
-    loaded.opened["install_key"] = bytes(range(32))
-    return {name: getattr(loaded, name) for name in ("install_key", "redactor", "tokens")}
+    return load_engines("redactor", "tokens")
 
 
 @pytest.fixture

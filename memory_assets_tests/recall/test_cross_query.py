@@ -20,13 +20,7 @@ from memory_assets.serving.layout import Layout, cells
 from memory_assets.serving.views import AgentText, Terminal, cross_query_view
 from memory_assets.stores.keyword_index.index import IndexedRow
 from memory_assets_tests.foreign_programs import chroma_client
-from memory_assets_tests.recall.conftest import (
-    CORPUS,
-    DOCUMENTS,
-    REPORT_DAYS,
-    RETRIEVING,
-    Asked,
-)
+from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, REPORT_DAYS, RETRIEVING, Asked
 from memory_assets_tests.sweep import sweep
 
 QUESTION = "why does a migration hang on staging"

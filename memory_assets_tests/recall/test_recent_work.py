@@ -276,6 +276,22 @@ def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
     assert lines("zzzz qqqq")[1] == "Last sessions of this project:"
 
 
+def test_a_context_has_whole_turns_under_its_headings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has no room is left out with its heading."""
+    worked = Worked(tmp_path)
+    worked.session("a", Call(said="The damper sticks: its hinge is rusted."), cwd=HERE)
+    for name in ("codex", "pi"):
+        (tmp_path / name).mkdir()
+    assert run_here(worked.environment(), "ingest").returncode == 0
+    agents = AgentMemory(load_settings(**worked.settings()))
+    request = ContextRequest(project=PROJECT, latest="why does the damper stick?")
+    assert "On this message" in agents.answer(request)["text"]
+    monkeypatch.setattr("memory_assets.serving.agent_memory._WORK_TOKENS", 20)
+    assert "On this message" not in agents.answer(request)["text"]
+
+
 def test_a_server_opens_the_index_once_for_all_contexts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

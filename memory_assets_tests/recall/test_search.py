@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall import Memory, open_memory
@@ -18,7 +21,7 @@ from memory_assets.recall.search.excerpts import lists_calls
 from memory_assets.requests.search import KINDS, SearchRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.keyword_index.files import FILE_NAME, open_for_writing
-from memory_assets.stores.under_way import IndexedProjects, ingesting
+from memory_assets.stores.under_way import IndexedProjects, ingest_under_way, ingesting
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.sweep import sweep
@@ -393,3 +396,14 @@ def test_an_answer_says_how_far_an_ingest_under_way_has_come(asked: Any) -> None
     (asked.settings.data_dir / "ingest.json").write_text('{"projects": 52}')
     assert asked.memory.search(ANYTHING).coverage.ingest == ""
     (asked.settings.data_dir / "ingest.json").unlink()
+
+
+def test_a_search_that_looks_for_an_ingest_does_not_silence_the_next_one(tmp_path: Path) -> None:
+    """It tries the lock, and has it for a moment if no ingest is there."""
+    with ExitStack() as looking:
+        looking.enter_context(FileLock(tmp_path / "ingest.lock", thread_local=False))
+        ends = Timer(0.1, looking.close)
+        ends.start()
+        with ingesting(tmp_path, IndexedProjects(projects=52)):
+            assert ingest_under_way(tmp_path) == IndexedProjects(projects=52)
+        ends.join()

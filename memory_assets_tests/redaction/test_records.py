@@ -16,7 +16,7 @@ from memory_assets.models import Record, RedactedRecord
 from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import Finding, Redaction, Redactor, load_redactor
 from memory_assets.redaction.engine.scanner import Scanner
-from memory_assets.transcripts.fields import derived_id
+from memory_assets.transcripts.ids import derived_id
 from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]

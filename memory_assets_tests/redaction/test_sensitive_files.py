@@ -11,9 +11,7 @@ import pytest
 from memory_assets.models import Kind, Record
 from memory_assets.redaction import RedactionSettings
 from memory_assets.redaction.policy.contents import ContentPolicy, contents_tag
-from memory_assets.redaction.policy.sensitive_paths import (
-    is_sensitive,
-)
+from memory_assets.redaction.policy.sensitive_paths import is_sensitive
 from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.records import record
 from memory_assets_tests.sweep import sweep

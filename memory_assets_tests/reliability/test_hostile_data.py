@@ -105,6 +105,16 @@ def test_modules_in_the_data_directory_are_not_imported(
     assert not (tmp_path / "imported").exists()
 
 
+@pytest.mark.parametrize("content", ["[" * 200_000, "[1, 2]", "null"])
+def test_notes_of_another_shape_are_none(machine: dict[str, str], content: str) -> None:
+    """However deep they are nested: each of these files is written again."""
+    for name in ("versions.json", "ingest.json", "watcher.json", "chroma.endpoint.json"):
+        (Path(machine["MEMORY_DATA_DIR"]) / name).write_text(content)
+    for command in (["status"], ["sessions"]):
+        done = run_here(machine, *command)
+        assert done.returncode == 0, done.stderr
+
+
 def test_what_is_beside_a_linked_partition_stays(machine: dict[str, str], tmp_path: Path) -> None:
     """Forgetting a project deletes its own files where a link leads, and the link, but nothing else
     there; a database that is a link to another file leaves that as it is."""

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -20,7 +21,8 @@ from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.products import remove_sessions
 from memory_assets.stores.catalog.schema import SCHEMA
-from memory_assets.stores.files.sqlite import compact, sqlite_errors
+from memory_assets.stores.files.sqlite import compact, sqlite_errors, transaction
+from memory_assets.stores.stores import Stores, opened_once
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
@@ -189,6 +191,19 @@ def test_a_fault_of_a_version_that_did_not_note_itself_is_tried_again(tmp_path: 
     assert (held.session_id, held.failed_version) == ("damaged", "")
 
 
+def test_a_version_that_noted_lost_records_by_the_reason_is_understood(tmp_path: Path) -> None:
+    """Its sessions without records are known as such."""
+    path = tmp_path / "catalog.db"
+    gone = "its records are gone from the lake, and its transcript is deleted or was cut down; more"
+    with closing(sqlite3.connect(path)) as old, old:
+        old.executescript(SCHEMA)
+        for session_id, reason in (("gone", gone), ("other", "its records are damaged")):
+            entry = "p", session_id, "redacted_records", "in", reason, "2026-01-01", "restore it"
+            old.execute("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
+    entries = Catalog(path).quarantine.entries()
+    assert [entry.session_id for entry in entries if entry.records_lost] == ["gone"]
+
+
 def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:
     """It would be misread; the error says what to do."""
     path = tmp_path / "catalog.db"
@@ -221,6 +236,8 @@ def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
     assert catalog.known_secrets.add("s", {HASH: "github-token"}) == 1
     assert catalog.known_secrets.add("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
     assert catalog.known_secrets.rules() == {HASH: "github-token", OTHER: "npm-token"}
+    assert catalog.known_secrets.hashes() == {HASH, OTHER}
+    assert catalog.known_secrets.hashes("npm-token") == {OTHER}
     first, second = catalog.known_secrets.since(0)
     assert first.number < second.number
     assert catalog.known_secrets.since(first.number) == [second]
@@ -335,3 +352,48 @@ def test_a_log_that_a_reader_holds_is_not_called_cut(database: Path) -> None:
         remove_sessions(database, [("p", UUID)], [])
         with pytest.raises(StoreBusy, match="completes the forgetting"):
             compact(database, seconds=0.2)
+
+
+def test_a_commit_that_fails_undoes_nothing_of_another_process(tmp_path: Path) -> None:
+    """What that writes while the failed one is replaced in the log stays."""
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+
+        class Failing(sqlite3.Connection):
+            def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+                if sql == "COMMIT":
+                    raise sqlite3.OperationalError("disk I/O error")
+                if "= " in sql:
+                    other.execute("PRAGMA user_version = 7")
+                return super().execute(sql, *given)
+
+        connection = sqlite3.connect(tmp_path / "a.db", isolation_level=None, factory=Failing)
+        with closing(connection) as failing, pytest.raises(sqlite3.Error), transaction(failing):
+            failing.execute("CREATE TABLE a (b)")
+        assert other.execute("PRAGMA user_version").fetchone() == (7,)
+
+
+def test_one_memory_does_not_wait_for_another_to_open(tmp_path: Path) -> None:
+    """As where a server has several, of which one is busy."""
+    opens, may_open = Event(), Event()
+
+    class Waiting(Stores):
+        @opened_once
+        def catalog(self) -> Catalog:
+            opens.set()
+            assert may_open.wait(60)
+            return Catalog(self.data_dir / "catalog.db")
+
+    given: dict[str, Any] = {"vector_backend": "none", "vectors_url": None, "vectors_key": None}
+    one, other = (
+        Waiting(tmp_path / name, **given, chroma_idle_seconds=1.0) for name in ("one", "other")
+    )
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(lambda: one.catalog)
+        assert opens.wait(60)
+        opens.clear()
+        second = threads.submit(lambda: other.catalog)
+        both_open = opens.wait(5)
+        may_open.set()
+        assert both_open
+    assert first.result().path != second.result().path

@@ -238,6 +238,28 @@ def test_tasks_are_open_until_they_are_updated(script: Make) -> None:
     assert session.summary().next_steps == "Open in the plan: Tell ops."
 
 
+def test_what_is_done_in_the_plan_is_told_where_reports_say_little(script: Make) -> None:
+    """In the agent's words, before the changed files."""
+    plan = (
+        '[{"content":"Set lock_timeout","status":"completed"},'
+        '{"content":"Tell ops","status":"pending"}]'
+    )
+    session = script().prompt("make migrations safe").call("TodoWrite", f"todos: {plan}", "ok")
+    assert session.summary().completed == "Done in the plan: Set lock_timeout."
+    session.touch("Edit", "migrate.py")
+    done = "Done in the plan: Set lock_timeout. Changed migrate.py."
+    assert session.summary().completed == done
+    for task, name in enumerate(("Add a lock", "Retry once"), 1):
+        session.call("TaskCreate", f"subject: {name}", f"Task #{task} created successfully")
+    session.call("TaskUpdate", "taskId: 1\nstatus: completed", "ok")
+    done = "Done in the plan: Set lock_timeout; Add a lock. Changed migrate.py."
+    assert session.summary().completed == done
+    report = "Fixed the migration, which waits at most three seconds for the lock of a table now."
+    session.say(f"{report} Added a second try that is made after a minute at the earliest.")
+    assert session.summary().completed.startswith(report)
+    assert "plan" not in session.summary().completed
+
+
 def test_counts_duration_and_branch(script: Make) -> None:
     """Turns, prompts, tool calls, and the time between first and last record."""
     session = script().prompt("one thing").say("ok").run("npm test", "ok").prompt("another thing")

@@ -7,21 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from memory_assets.models import Record
-from memory_assets.transcripts import (
-    Known,
-    ReadReport,
-    Source,
-    Unlisted,
-    discover,
-    read_session,
-)
-from memory_assets_tests.transcripts.agent_databases import (
-    Store,
-)
-from memory_assets_tests.transcripts.agent_files import (
-    DATABASES,
-    STORES,
-)
+from memory_assets.transcripts import Known, ReadReport, Source, Unlisted, discover, read_session
+from memory_assets_tests.transcripts.agent_databases import Store
+from memory_assets_tests.transcripts.agent_files import DATABASES, STORES
 
 Make = Callable[..., Store]
 stores = pytest.mark.parametrize("make", STORES, ids=lambda make: make.__name__)

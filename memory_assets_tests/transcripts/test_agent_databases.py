@@ -12,13 +12,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import BusyTranscript, DamagedTranscript, TranscriptError
-from memory_assets.transcripts import (
-    Known,
-    Source,
-    Unlisted,
-    discover,
-    reader_of,
-)
+from memory_assets.transcripts import Known, Source, Unlisted, discover, reader_of
 from memory_assets.transcripts import databases as opening
 from memory_assets.transcripts.databases import open_database
 from memory_assets_tests.transcripts.agent_databases import Crush, OpenCode, Store

@@ -24,10 +24,10 @@ from memory_assets.transcripts import (
     reader_of,
 )
 from memory_assets.transcripts import databases as opening
-from memory_assets.transcripts.fields import nanoseconds, parse_time
 from memory_assets.transcripts.readers.cursor import CursorReader
 from memory_assets.transcripts.readers.opencode import OpenCodeReader
 from memory_assets.transcripts.stored import DatabaseReader
+from memory_assets.transcripts.times import nanoseconds, parse_time
 from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.agent_databases import (
     CWD,

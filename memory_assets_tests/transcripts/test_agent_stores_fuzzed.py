@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import ReadReport, Unlisted, discover, read_session
-from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.readers.gemini import replayed as gemini_replayed
 from memory_assets.transcripts.readers.vscode_copilot import replayed
 from memory_assets.transcripts.stored import Member, root_session
+from memory_assets.transcripts.times import parse_time
 from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.agent_databases import T0, CursorChat, Store

@@ -18,9 +18,9 @@ from memory_assets.transcripts.authorship import (
     without_reminders,
 )
 from memory_assets.transcripts.claude import prompts
-from memory_assets.transcripts.fields import find_enclosed, replace_enclosed
 from memory_assets.transcripts.readers import cline, specstory
 from memory_assets.transcripts.readers.pi import prompt_text
+from memory_assets.transcripts.tags import find_enclosed, replace_enclosed
 from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcripts.conftest import (

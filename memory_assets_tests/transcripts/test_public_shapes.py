@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memory_assets.transcripts import Account, ReadReport, discover, read_session
-from memory_assets.transcripts.fields import parse_time
 from memory_assets.transcripts.registry import readers_by_agent
+from memory_assets.transcripts.times import parse_time
 from memory_assets_tests.sweep import sweep
 from memory_assets_tests.transcript_files import source_of
 from memory_assets_tests.transcripts.agent_databases import Cursor, OpenCode, insert

@@ -19,7 +19,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
 from memory_assets.stores.workspaces import Workspace, Workspaces
-from memory_assets_tests.loaded_engines import give
+from memory_assets_tests.loaded_engines import give, load_engines
 
 _BODY = "\n".join(["MIIEowIBAAKCAQEAx7Y2" * 3] * 8)
 PRIVATE_KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{_BODY}\n-----END RSA PRIVATE KEY-----"
@@ -101,9 +101,7 @@ class Indexed:
 @pytest.fixture(scope="session")
 def engines() -> dict[str, Any]:
     """The real redactor and embedder, loaded once, and their key."""
-    loaded = Components(load_settings(data_dir=Path("nowhere")))
-    loaded.opened["install_key"] = bytes(range(32))
-    return {name: getattr(loaded, name) for name in ("install_key", "redactor", "embedder")}
+    return load_engines("redactor", "embedder")
 
 
 @pytest.fixture

@@ -158,6 +158,15 @@ def test_hooks_outside_the_checkout_are_left_alone(
     assert not list(elsewhere.iterdir())
 
 
+def test_the_repository_that_a_hook_runs_for_is_not_meant(checkout: Checkout) -> None:
+    """Its variables name it; the hooks of the directory that was asked for are extended."""
+    environment = {**checkout.memory, "GIT_DIR": str(checkout.origin / ".git")}
+    done = run_here(environment, "install-hooks", str(checkout.clone))
+    assert done.returncode == 0, done.stderr
+    assert (checkout.hooks / "post-merge").exists()
+    assert not (checkout.origin / ".git" / "hooks" / "post-merge").exists()
+
+
 def test_a_hook_that_is_a_link_to_elsewhere_is_left_alone(
     checkout: Checkout, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shlex
 import shutil
@@ -193,7 +194,7 @@ def question_of(title: str) -> list[str]:
         text = text[begin.end() :] if (begin := start.match(text)) else text
     text = _POSSESSIVE.sub("", text)
     clause = _CLAUSE.match(text)
-    words = signs.sub(" ", visible(clause.group() if clause else text)).split()[:_QUESTION_WORDS]
+    words = signs.sub(" ", clause.group() if clause else text).split()[:_QUESTION_WORDS]
     while words and words[-1].lower() in _LEADS_ON:
         words.pop()
     first = words[0].lower() if len(words) > 2 else ""
@@ -203,5 +204,6 @@ def question_of(title: str) -> list[str]:
 
 
 def words_of(title: str) -> str:
-    """Return a title without markup and without the mark of what was cut."""
-    return " ".join(_MARKUP.sub(" ", title).removesuffix("…").split())
+    """Return a title without markup, escaped or not, and without the mark of what was cut."""
+    text = visible(html.unescape(title))
+    return " ".join(_MARKUP.sub(" ", text).removesuffix("…").split())

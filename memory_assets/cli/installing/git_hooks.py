@@ -30,6 +30,7 @@ _HOOKS = ("post-merge", "post-checkout")
 _NEW = b"#!/bin/sh\n"
 _SHELL = re.compile(rb"#!\s*(\S*/)?(env\s+)?(ba|da|k|z)?sh\b")
 _GIT_SECONDS = 20.0
+_OF_A_REPOSITORY = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE")
 _ANY_LINES = re.compile(rb"# >>> (memory [0-9a-f]{8}) >>>\n.*?# <<< \1 <<<\n", re.DOTALL)
 
 
@@ -139,9 +140,13 @@ def _require_inside(checkout: Path, hooks: Path) -> None:
 
 
 def _rev_parse(directory: Path, *arguments: str) -> str:
+    """Return the answer of `git rev-parse` for a directory, without the variables by which Git's
+    hooks and aliases name another repository."""
+    kept = {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
     try:
         done = subprocess.run(
             ["git", "-C", directory, "rev-parse", *arguments],
+            env=kept,
             capture_output=True,
             timeout=_GIT_SECONDS,
             check=True,

@@ -54,8 +54,8 @@ CHECKS = {
 )
 @no_text_in_errors()
 def known_secrets(memory: MemoryParam) -> dg.MaterializeResult[None]:
-    """The secrets found in any session, as keyed hashes, searched for in all sessions that were
-    redacted before.
+    """The search of sessions for secrets that became known, as keyed hashes, after they were
+    redacted.
 
     One asset without [partitions](https://docs.dagster.io/guides/build/partitions-and-backfills),
     because a secret that one project reveals may occur in others. Affected sessions are marked,

@@ -1,7 +1,7 @@
 """The step of every partitioned asset: bring the asset up to date, then run its
 [asset checks](https://docs.dagster.io/guides/test/asset-checks).
 
-The checks run in the step of their asset, because 26 steps for checks alone made most of a run's
+The checks run in the step of their asset, because a step for each check made most of a run's
 events, and cost as much as the checks. A blocking check that fails makes the step fail, so
 that nothing downstream runs. Results have counts, never text.
 """

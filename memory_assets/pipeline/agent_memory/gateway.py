@@ -118,7 +118,7 @@ def redaction_for(components: Engines, session_id: str) -> Redaction:
     loaded when the first text is redacted."""
 
     def redact(text: str) -> RedactedText:
-        known = frozenset(secret.hash for secret in components.catalog.known_secrets.since(0))
+        known = components.catalog.known_secrets.hashes()
         return components.redactor.session(session_id, known).redact(text).text
 
     def fingerprint(text: str) -> str:

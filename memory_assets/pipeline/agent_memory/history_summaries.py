@@ -105,7 +105,7 @@ def _summaries_of_cut_turns(
             cut.keep(kept)
     if not kept:
         return []
-    known = frozenset(components.catalog.known_secrets.rules())
+    known = components.catalog.known_secrets.hashes()
     redactor = components.redactor.session(source.session_id, known)
     redacted = [redact_composed(redactor, row) for row in kept]
     changed = [row for row, old in zip(redacted, kept, strict=True) if row != old]

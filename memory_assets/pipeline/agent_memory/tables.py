@@ -37,7 +37,7 @@ _JOURNAL = "agent_journal"
 def made_with(components: Components) -> str:
     """Return the version of the tables: of the code, the rules, and the number of known secrets,
     which are redacted, too."""
-    known = len(components.catalog.known_secrets.since(0))
+    known = len(components.catalog.known_secrets.hashes())
     return input_hash(TABLES_VERSION, components.ruleset_version, str(known))
 
 

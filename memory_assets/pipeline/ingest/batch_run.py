@@ -20,12 +20,7 @@ from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets.stores.runs.events import (
-    AssetEvent,
-    Evaluation,
-    Materialization,
-    Metadata,
-)
+from memory_assets.stores.runs.events import AssetEvent, Evaluation, Materialization, Metadata
 from memory_assets.stores.under_way import IndexedProjects, ingesting
 from memory_assets.transcripts import Source
 

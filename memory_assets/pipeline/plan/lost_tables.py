@@ -9,13 +9,13 @@ quarantined with this reason: their indexed rows stay, and can still be found.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from contextlib import ExitStack
 
-from memory_assets.errors import StoreError
+from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.schema import Quarantined
-from memory_assets.stores.files.shared import is_locked
 from memory_assets.stores.lake.own_files import move_own_files
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -40,8 +40,9 @@ def forget_lost_rows(
     removed since the last call, or all if `thoroughly`, are tidied and their footers read."""
     catalog, lake = components.catalog, components.lake
     for entry in catalog.quarantine.entries():
-        if entry.reason == _GONE and lake.file(REDACTED_RECORDS, entry.project, entry.session_id):
-            catalog.quarantine.release(entry.project, entry.session_id, entry.stage)
+        key = entry.project, entry.session_id
+        if entry.records_lost and lake.file(REDACTED_RECORDS, *key):
+            catalog.quarantine.release(*key, entry.stage)
     noted = {} if thoroughly else catalog.products.lake_states()
     changed: dict[str, dict[Table, int]] = {}
     for table in TABLES.values():
@@ -56,9 +57,12 @@ def forget_lost_rows(
             ):
                 changed.setdefault(project, {})[table] = state
     for project, tables in sorted(changed.items()):
-        if not is_locked(lake.lock_path(project)):  # else its writer will note the new rows
-            with components.project_lock(project):
-                _compare_products(components, project, tables)
+        with ExitStack() as locks:
+            try:
+                locks.enter_context(components.project_lock(project, 0.0))
+            except StoreBusy:  # its writer will note the new rows
+                continue
+            _compare_products(components, project, tables)
 
 
 def _compare_products(components: Components, project: str, tables: Mapping[Table, int]) -> None:
@@ -98,7 +102,7 @@ def _compare_products(components: Components, project: str, tables: Mapping[Tabl
 def without_records(components: Components, project: str) -> list[str]:
     """Return the sessions of a project that are held back because their records are gone."""
     entries = components.catalog.quarantine.entries(project)
-    return [entry.session_id for entry in entries if entry.reason == _GONE]
+    return [entry.session_id for entry in entries if entry.records_lost]
 
 
 def _forget_products(components: Components, project: str, lost: Mapping[Table, Set[str]]) -> None:
@@ -138,5 +142,6 @@ def _hold_back(components: Components, project: str, unreadable: Mapping[str, st
         key = (name, stage, unreadable[name])
         if key not in held:
             catalog.products.drop(REDACTION_AUDIT.name, project, name)
-            catalog.quarantine.hold(Quarantined(project, *key, _GONE, remedy=_REMEDY))
+            lost = Quarantined(project, *key, _GONE, remedy=_REMEDY, records_lost=True)
+            catalog.quarantine.hold(lost)
     return gone

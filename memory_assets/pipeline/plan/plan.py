@@ -44,12 +44,7 @@ from memory_assets.pipeline.stage.quarantine import held_sessions, release_mende
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
 from memory_assets.pipeline.tables.derive import DueProducts, expected_input
-from memory_assets.pipeline.workspace.files import (
-    STAGE,
-    DueDocuments,
-    files_of,
-    made_with,
-)
+from memory_assets.pipeline.workspace.files import STAGE, DueDocuments, files_of, made_with
 from memory_assets.status.health import failed_checks
 from memory_assets.status.words import counted
 from memory_assets.stores.agents.journal import FILE_NAME, has_journal

@@ -119,7 +119,7 @@ def search_for_known_secrets(components: Components) -> Metadata:
     report = mark_affected(components)
     return {
         "work": "brought up to date" if report.searched else "nothing to do",
-        "values_known": len(components.catalog.known_secrets.rules()),
+        "values_known": len(components.catalog.known_secrets.hashes()),
         "values_searched_for": report.values,
         "sessions_searched": report.searched,
         "sessions_marked": report.affected_sessions,

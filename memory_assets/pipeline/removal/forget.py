@@ -460,7 +460,9 @@ def projects_to_redact(components: Components) -> set[str]:
     mark_affected(components)
     affected = components.catalog.known_secrets.affected_sessions()
     projects = {*(project for project, _ in affected), *partitions_with_agent_memory(components)}
-    cut = KnownValues(components.install_key, components.catalog.known_secrets.of(FORGOTTEN_TEXT))
+    cut = KnownValues(
+        components.install_key, components.catalog.known_secrets.hashes(FORGOTTEN_TEXT)
+    )
     for table in (*TABLES.values(), COMMIT_LINKS):
         for project in components.lake.projects(table) if table != REDACTED_RECORDS else ():
             for session_id in components.lake.sessions(table, project):

@@ -26,14 +26,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
-from memory_assets.transcripts import (
-    HISTORY_FILE,
-    Note,
-    Source,
-    Unlisted,
-    ignore,
-    reader_of,
-)
+from memory_assets.transcripts import HISTORY_FILE, Note, Source, Unlisted, ignore, reader_of
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
 NO_DIRECTORY = (

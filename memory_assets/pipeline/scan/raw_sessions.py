@@ -191,7 +191,8 @@ def _end_scan(
 def unread_key(source: Source) -> tuple[str, str]:
     """Return (session, state) of a file. The state changes with the file and its reader: until then
     a file that cannot be read is not tried again."""
-    return source.session_id, f"{source.mtime_ns}:{READER_VERSIONS[source.agent]}"
+    version = READER_VERSIONS[source.agent]
+    return source.session_id, input_hash(source.locator, str(source.mtime_ns), version)
 
 
 def unread_files(quarantined: Iterable[Quarantined]) -> set[tuple[str, str]]:

@@ -107,7 +107,7 @@ class Components(Engines):
     def redactor_of(self, session_id: str) -> Redactor | SessionRedactor:
         """Return the redactor for text composed from a session, or from elsewhere, such as Git; it
         also removes texts that `memory forget` cut."""
-        cut = self.catalog.known_secrets.of(FORGOTTEN_TEXT)
+        cut = self.catalog.known_secrets.hashes(FORGOTTEN_TEXT)
         return self.redactor.session(session_id, cut) if cut else self.redactor
 
     @property
@@ -175,11 +175,11 @@ class Components(Engines):
         )
 
     @contextmanager
-    def project_lock(self, project: str) -> Iterator[None]:
+    def project_lock(self, project: str, seconds: float | None = None) -> Iterator[None]:
         """Lock a project against other writers for the block; the lock is reentrant.
 
         Raises:
-            StoreBusy: another process held the lock for longer than the lock timeout.
+            StoreBusy: another process held the lock for longer than `seconds`, or the lock timeout.
             StoreError: the data directory cannot be written.
         """
         if "catalog" not in self.opened and self.lake.all_projects():
@@ -192,7 +192,8 @@ class Components(Engines):
         if lock.is_locked:
             yield
             return
-        self._acquire(lock, project, self.settings.lock_timeout_seconds)
+        timeout = self.settings.lock_timeout_seconds if seconds is None else seconds
+        self._acquire(lock, project, timeout)
         try:
             yield
         finally:

@@ -1,8 +1,8 @@
 """The stages after redaction: each session's product is made from that of the upstream stage.
 
-Summaries, observations and commits are made from the whole session, and out of date with its next
-turn. So while a long session grows they are deferred: they are made again when it has grown by a
-tenth, or when nothing was added for some minutes (`rest_minutes`).
+Summaries, observations, commits, usage and retrieved documents are made from the whole session, and
+out of date with its next turn. So while a long session grows they are deferred: they are made again
+when it has grown by a tenth, or when nothing was added for some minutes (`rest_minutes`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,7 @@ from functools import partial
 from typing import Any
 
 from memory_assets.pipeline.stage.components import Components, Enough
-from memory_assets.pipeline.stage.due import (
-    Status,
-    Work,
-    make_due,
-    note_products,
-    release_vanished,
-)
+from memory_assets.pipeline.stage.due import Status, Work, make_due, note_products, release_vanished
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timing

@@ -62,7 +62,7 @@ def _stored_summary(components: Components, source: Product) -> list[Summary]:
     """Return the stored summary of a retained session, redacted under the present rules and
     with all known secrets; an empty list if it has none."""
     key = (source.project, source.session_id)
-    known = frozenset(components.catalog.known_secrets.rules())
+    known = components.catalog.known_secrets.hashes()
     redactor = components.redactor.session(source.session_id, known)
     try:
         summaries: list[Summary] = components.lake.read_rows(SESSION_SUMMARIES, *key)

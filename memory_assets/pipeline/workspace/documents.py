@@ -17,13 +17,7 @@ from memory_assets.documents.encodings import decoded
 from memory_assets.documents.repository import git_blob, repo_slug, service_of
 from memory_assets.documents.walk import FoundFile, Walk
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.due import (
-    Status,
-    Work,
-    make_due,
-    note_products,
-    release_vanished,
-)
+from memory_assets.pipeline.stage.due import Status, Work, make_due, note_products, release_vanished
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.pipeline.tables.embeddings import keep_vectors
 from memory_assets.pipeline.workspace.files import (

@@ -52,11 +52,7 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.runs.ledger import KEPT, STARTED, EndedRun, RunLedger, ledger_of
 from memory_assets.stores.stores import Stores
-from memory_assets.transcripts import (
-    Content,
-    reader_of,
-    take_fingerprint,
-)
+from memory_assets.transcripts import Content, reader_of, take_fingerprint
 
 _SHOWN = (
     *("agent_id", "seq", "record_uuid", "kind", "byte_start", "byte_end"),

@@ -32,12 +32,7 @@ from memory_assets.redaction.rules.judging.names import (
     names_number,
     says_secret,
 )
-from memory_assets.redaction.rules.judging.phrases import (
-    Look,
-    is_mixture,
-    is_words,
-    look_of,
-)
+from memory_assets.redaction.rules.judging.phrases import Look, is_mixture, is_words, look_of
 from memory_assets.word_lists import words
 
 RULES = {

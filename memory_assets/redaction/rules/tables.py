@@ -10,10 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.redaction.rules.anchored.rule import (
-    mixed_password,
-    typed_password,
-)
+from memory_assets.redaction.rules.anchored.rule import mixed_password, typed_password
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
 from memory_assets.redaction.rules.judging.named_values import Place, is_named_secret, is_number

@@ -28,12 +28,7 @@ from memory_assets.stores.agents.journal_file import (
     remove_copies,
 )
 from memory_assets.stores.agents.partitions import project_in
-from memory_assets.stores.files.sqlite import (
-    SqliteStore,
-    compact,
-    make_directory_of,
-    sqlite_errors,
-)
+from memory_assets.stores.files.sqlite import SqliteStore, compact, make_directory_of, sqlite_errors
 
 if TYPE_CHECKING:  # importing numpy takes longer than reading what has no vectors
     import numpy as np

@@ -5,12 +5,7 @@ from __future__ import annotations
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
 from memory_assets.agent_memory_models import AgentMemory, AgentTurn
 from memory_assets.redacted_text import compose
-from memory_assets.stores.agents.partitions import (
-    AGENT,
-    MEMORY_HEAD,
-    MESSAGE_HEAD,
-    partition_of,
-)
+from memory_assets.stores.agents.partitions import AGENT, MEMORY_HEAD, MESSAGE_HEAD, partition_of
 
 _EMPTY = compose("")
 

@@ -61,14 +61,15 @@ class KnownSecrets(CatalogPart):
 
     def __init__(self, connection: CatalogConnection) -> None:
         super().__init__(connection)
-        self._hashes_by_rule: dict[str, tuple[int, frozenset[bytes]]] = {}
+        self._hashes_by_rule: dict[str | None, tuple[int, frozenset[bytes]]] = {}
 
     def rules(self) -> dict[bytes, str]:
         """Return the rules of the known secrets by keyed hash."""
         return {value.hash: value.rule for value in self.since(0)}
 
-    def of(self, rule: str) -> frozenset[bytes]:
-        """Return the keyed hashes of the known secrets of one rule, which are never deleted."""
+    def hashes(self, rule: str | None = None) -> frozenset[bytes]:
+        """Return the keyed hashes of the known secrets, which are never deleted, or of those of one
+        rule; they are read again when another is known."""
         number = self.last_number()
         if rule not in self._hashes_by_rule or self._hashes_by_rule[rule][0] != number:
             rows = self._connection.select("known_values", "hash", rule=rule)

@@ -94,6 +94,9 @@ MIGRATIONS = (
     "ALTER TABLE quarantine ADD COLUMN failed_version TEXT NOT NULL DEFAULT ''",
     "DELETE FROM quarantine WHERE remedy LIKE"
     " 'it is tried again when its file, the rules or the code change%'",
+    "ALTER TABLE quarantine ADD COLUMN records_lost INTEGER NOT NULL DEFAULT 0",
+    "UPDATE quarantine SET records_lost = 1"
+    " WHERE reason LIKE 'its records are gone from the lake, and its transcript is deleted%'",
 )
 """One statement a version after that, in order; `PRAGMA user_version` counts those applied.
 
@@ -107,7 +110,7 @@ state in which all of them were in the ledger as they are there. `lake_states`: 
 table was added or removed last, in nanoseconds since 1970, as the lake was compared with the
 products; and the generation of the keyword index, by its incarnation, as it was written last.
 `quarantine.failed_version`: a field of `Quarantined`; where it is not known, a fault of the program
-is tried once more.
+is tried once more. `quarantine.records_lost`: another one, which reasons said before.
 """
 
 
@@ -177,7 +180,8 @@ class Quarantined:
     """A session that is held back at a stage: reason and remedy, which never quote text. It is
     tried again when its input hash differs from `input_hash`; by every run if that is empty.
     `failed_version`: the version of this program whose fault it is, as another may have it mended;
-    empty for other failures."""
+    empty for other failures. `records_lost`: its records are gone from the lake, and cannot be made
+    again."""
 
     project: str
     session_id: str
@@ -187,6 +191,7 @@ class Quarantined:
     since: str = ""
     remedy: str = ""
     failed_version: str = ""
+    records_lost: bool = False
 
     @property
     def passing(self) -> bool:

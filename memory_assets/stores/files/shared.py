@@ -122,7 +122,7 @@ def holder_state(path: Path, lock: Path, kind: Callable[..., _State]) -> _State 
     try:
         values = json.loads(path.read_text("utf-8"))
         return kind(**values) if is_locked(lock) else None
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 

@@ -221,7 +221,8 @@ def _commit(connection: sqlite3.Connection) -> None:
     is not known.
 
     If the log was written and only flushing it to the disk failed, the next process to open the
-    database would find the transaction. So another write replaces it in the log.
+    database would find the transaction. So another write replaces it in the log, of what nobody
+    changes meanwhile.
     """
     try:
         connection.execute("COMMIT")
@@ -229,8 +230,8 @@ def _commit(connection: sqlite3.Connection) -> None:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")  # of some errors SQLite has undone it by itself
         try:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            connection.execute(f"PRAGMA user_version = {version}")
+            (number,) = connection.execute("PRAGMA application_id").fetchone()
+            connection.execute(f"PRAGMA application_id = {number}")
         except sqlite3.Error:
             if error.sqlite_errorcode == sqlite3.SQLITE_IOERR_FSYNC:
                 error.add_note(_UNKNOWN)

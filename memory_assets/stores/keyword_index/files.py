@@ -7,12 +7,7 @@ import uuid
 from pathlib import Path
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.files.sqlite import (
-    connect,
-    connect_read_only,
-    require_own,
-    sqlite_errors,
-)
+from memory_assets.stores.files.sqlite import connect, connect_read_only, require_own, sqlite_errors
 from memory_assets.stores.keyword_index.index import REMEDY, KeywordIndex
 
 FILE_NAME = "keywords.db"

@@ -107,5 +107,5 @@ def replica_in(directory: Path) -> Replica | None:
     try:
         values = json.loads((directory / REPLICA_FILE).read_text("utf-8"))
         return Replica(**{**values, "directory": directory})
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None

@@ -21,16 +21,10 @@ from pathlib import Path
 from memory_assets.models import Record
 from memory_assets.paths import project_of
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.fields import (
-    clean_text,
-    derived_id,
-    object_field,
-    parse_time,
-    safe_id,
-    text_field,
-)
+from memory_assets.transcripts.fields import clean_text, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.lines import JsonObject, read_objects
-from memory_assets.transcripts.session import EMPTY, Frame, Outcome, Session
+from memory_assets.transcripts.session import EMPTY, Outcome, Session
 
 HISTORY_FILE = "history.jsonl"
 TITLE = "Prompts only: the transcript is gone"
@@ -88,17 +82,11 @@ class HistorySession(Session):
             return EMPTY
         if text.startswith("/") and len(text.split()) == 1:
             return "command"
-        report, moment = self._report, parse_time(_milliseconds(entry))
-        report.see_cwd(text_field(entry, "project"))
-        report.see_session(safe_id(entry.get("sessionId")))
-        report.see_time(moment)
-        frame = Frame(
-            self._byte_start,
-            self._byte_end,
-            derived_id("history", self._source.session_id, str(self._byte_start), text),
-            moment,
-            cwd=text_field(entry, "project"),
-        )
+        self._cwd = ""
+        self._begin(session=entry.get("sessionId"), cwd=text_field(entry, "project"))
+        frame = self._frame(None, at=_milliseconds(entry))
+        place = self._source.session_id, str(self._byte_start)
+        frame.record_uuid = derived_id("history", *place, text)
         records: list[Record] = []
         if not self._begun:
             self._begun = True

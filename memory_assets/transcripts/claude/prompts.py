@@ -24,7 +24,9 @@ from memory_assets.transcripts.authorship import (
     origin_of_directory,
     without_reminders,
 )
-from memory_assets.transcripts.fields import find_enclosed, object_field, text_field, type_name
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import type_name
+from memory_assets.transcripts.tags import find_enclosed
 from memory_assets.word_lists import word_set
 
 SETTINGS_COMMANDS = word_set(

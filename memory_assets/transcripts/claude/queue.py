@@ -32,9 +32,11 @@ from typing import NamedTuple
 
 from memory_assets.transcripts.authorship import ClassifiedText, text_in_tag
 from memory_assets.transcripts.claude.prompts import classify_queued
-from memory_assets.transcripts.fields import content_text, derived_id, text_field, text_hash
+from memory_assets.transcripts.fields import text_field
+from memory_assets.transcripts.ids import derived_id, text_hash
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, HeldText
+from memory_assets.transcripts.texts import content_text
 
 
 class ResolvedEntry(NamedTuple):

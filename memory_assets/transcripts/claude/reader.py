@@ -40,19 +40,14 @@ from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySessio
 from memory_assets.transcripts.claude.queue import WITHDRAWN
 from memory_assets.transcripts.claude.records import ClaudeSession
 from memory_assets.transcripts.discovery import SUFFIX, File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    clean_text,
-    content_text,
-    derived_id,
-    object_field,
-    parse_time,
-    safe_id,
-    text_field,
-)
+from memory_assets.transcripts.fields import clean_text, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, Located, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, Frame, Session
+from memory_assets.transcripts.texts import content_text
+from memory_assets.transcripts.times import parse_time
 
 _PIXELS = "pixels of an image, or pages of a document that is no text"
 _HARNESS = "lists of tools, skills and agents, and reminders, by the program for the model"

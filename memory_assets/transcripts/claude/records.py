@@ -50,23 +50,12 @@ from memory_assets.transcripts.claude.queue import (
     ResolvedEntry,
     queued_text,
 )
-from memory_assets.transcripts.fields import (
-    DOCUMENT,
-    content_text,
-    count_field,
-    derived_id,
-    document_text,
-    object_field,
-    parse_time,
-    render_value,
-    safe_id,
-    safe_name,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, safe_name, text_hash, type_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import REPEATED_ID, Frame, Outcome
+from memory_assets.transcripts.texts import DOCUMENT, content_text, document_text, render_value
+from memory_assets.transcripts.times import parse_time
 from memory_assets.word_lists import word_set
 
 NOISE = {

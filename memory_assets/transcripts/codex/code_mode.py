@@ -14,9 +14,10 @@ from typing import Any
 
 from memory_assets.transcripts.codex.lines import Output, command_line, parse_arguments
 from memory_assets.transcripts.codex.scripts import ToolCall, calls_tools, literals, tool_calls
-from memory_assets.transcripts.fields import patch_paths, paths_in, text_field
+from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame
+from memory_assets.transcripts.texts import patch_paths, paths_in
 
 PATCH = "apply_patch"
 _BEGIN = "*** Begin Patch"

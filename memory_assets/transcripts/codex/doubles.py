@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from memory_assets.transcripts.authorship import ClassifiedText
-from memory_assets.transcripts.fields import text_hash
+from memory_assets.transcripts.ids import text_hash
 from memory_assets.transcripts.session import HeldText
 
 _REMEMBERED = 64

@@ -26,21 +26,18 @@ import orjson
 
 from memory_assets.models import Tokens
 from memory_assets.transcripts.authorship import ClassifiedText, classify_text
-from memory_assets.transcripts.fields import (
+from memory_assets.transcripts.fields import count_field, object_field, storable, text_field
+from memory_assets.transcripts.ids import type_name
+from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
+from memory_assets.transcripts.session import STATE, Call, tokens_with_cached
+from memory_assets.transcripts.texts import (
     IMAGE,
     block_text,
     content_text,
-    count_field,
-    object_field,
     patch_paths,
     paths_in,
     render_input,
-    storable,
-    text_field,
-    type_name,
 )
-from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
-from memory_assets.transcripts.session import STATE, Call, tokens_with_cached
 from memory_assets.word_lists import word_set
 
 ENVELOPES = frozenset({"response_item", "event_msg"})
@@ -347,5 +344,5 @@ def _json(text: str) -> Any:
 
 def answer_tokens(usage: JsonObject) -> Tokens:
     """Return the tokens of a usage object, in which those of a cache are part of the input."""
-    word_set = ("input_tokens", "output_tokens", "cached_input_tokens")
-    return tokens_with_cached(*(count_field(usage, name) for name in word_set))
+    names = ("input_tokens", "output_tokens", "cached_input_tokens")
+    return tokens_with_cached(*(count_field(usage, name) for name in names))

@@ -22,7 +22,8 @@ from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.codex.records import CodexSession
 from memory_assets.transcripts.content import is_compressed, plain_name
 from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identity, Walk
-from memory_assets.transcripts.fields import object_field, safe_id, text_field
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import COPIED

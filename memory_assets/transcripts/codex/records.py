@@ -51,16 +51,8 @@ from memory_assets.transcripts.codex.lines import (
     parse_output,
     unwrap,
 )
-from memory_assets.transcripts.fields import (
-    content_text,
-    derived_id,
-    object_field,
-    parse_time,
-    patch_paths,
-    safe_id,
-    text_field,
-    text_hash,
-)
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, text_hash
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import (
     COPIED,
@@ -72,6 +64,8 @@ from memory_assets.transcripts.session import (
     HeldText,
     Outcome,
 )
+from memory_assets.transcripts.texts import content_text, patch_paths
+from memory_assets.transcripts.times import parse_time
 
 _NO_FILES: tuple[str, list[str]] = "", []
 DOUBLED = "doubled-message"

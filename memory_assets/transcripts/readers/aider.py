@@ -26,7 +26,7 @@ from memory_assets.transcripts.authorship import PERSON, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import nanoseconds, text_field
+from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Call, Frame, Outcome
@@ -38,6 +38,7 @@ from memory_assets.transcripts.stored import (
     StoredSession,
     deleted_error,
 )
+from memory_assets.transcripts.times import nanoseconds
 
 _FILE = ".aider.chat.history.md"
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\n]*\n?", re.M)

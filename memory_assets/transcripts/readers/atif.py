@@ -15,22 +15,14 @@ from memory_assets.models import Record, Tokens
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    content_text,
-    count_field,
-    object_field,
-    objects_in,
-    render_input,
-    safe_id,
-    safe_name,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, object_field, objects_in, text_field
+from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import COPIED, Frame, Outcome, Session, tokens_with_cached
 from memory_assets.transcripts.stored import call_of
+from memory_assets.transcripts.texts import content_text, render_input
 
 _DEPTH = 4
 _SCHEMA = "ATIF-"

@@ -31,18 +31,13 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, blocks_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
-    IMAGE,
-    find_enclosed,
     from_json,
     object_field,
     objects_in,
-    render_value,
-    replace_enclosed,
     rows_of,
-    safe_id,
     text_field,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.json_documents import bytes_of, json_beside, object_beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
@@ -57,6 +52,8 @@ from memory_assets.transcripts.session import (
     tokens_in,
 )
 from memory_assets.transcripts.stored import StoredSession, session_rows
+from memory_assets.transcripts.tags import find_enclosed, replace_enclosed
+from memory_assets.transcripts.texts import IMAGE, render_value
 from memory_assets.word_lists import word_set
 
 _FOLDERS = ("tasks", "sessions")

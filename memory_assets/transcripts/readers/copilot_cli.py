@@ -26,17 +26,14 @@ from memory_assets.transcripts.fields import (
     from_json,
     object_field,
     objects_in,
-    parse_time,
-    safe_id,
-    safe_name,
     text_field,
-    text_hash,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id, safe_name, text_hash, type_name
 from memory_assets.transcripts.json_documents import directory_of, text_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, Session
+from memory_assets.transcripts.times import parse_time
 
 _FOLDERS = (Path("session-state"), Path("history-session-state"))
 _EVENTS = "events.jsonl"

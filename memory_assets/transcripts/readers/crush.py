@@ -19,7 +19,7 @@ from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.blocks import ANSWER, CallBlock, ResultBlock, Shapes, TextBlock
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import IMAGE, object_field, objects_in, parsed, text_field
+from memory_assets.transcripts.fields import object_field, objects_in, parsed, text_field
 from memory_assets.transcripts.json_documents import json_beside
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome
@@ -31,6 +31,7 @@ from memory_assets.transcripts.stored import (
     StoredSession,
     session_rows,
 )
+from memory_assets.transcripts.texts import IMAGE
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "crush.db"

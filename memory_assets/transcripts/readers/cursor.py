@@ -23,20 +23,19 @@ from memory_assets.transcripts.databases import LENGTH, Database, open_database,
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
     from_json,
-    nanoseconds,
     object_field,
     objects_in,
-    parse_time,
     parsed,
-    render_value,
     rows_of,
-    safe_id,
     text_field,
 )
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.json_documents import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
+from memory_assets.transcripts.texts import render_value
+from memory_assets.transcripts.times import nanoseconds, parse_time
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "state.vscdb"

@@ -40,22 +40,15 @@ from memory_assets.transcripts.blocks import (
 )
 from memory_assets.transcripts.databases import LENGTH, Database, wal_of
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    content_text,
-    derived_id,
-    from_json,
-    object_field,
-    parse_time,
-    render_value,
-    safe_id,
-    text_field,
-    type_name,
-)
+from memory_assets.transcripts.fields import from_json, object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, type_name
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
+from memory_assets.transcripts.texts import content_text, render_value
+from memory_assets.transcripts.times import parse_time
 from memory_assets.transcripts.unread import Columns
 
 _FOLDER = "agent-transcripts"

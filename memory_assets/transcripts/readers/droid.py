@@ -14,7 +14,8 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import BlockSession
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import object_field, safe_id, safe_name, text_field, type_name
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader

@@ -27,18 +27,8 @@ from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
 from memory_assets.transcripts.blocks import PartsSession, answer_text, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import Identity, Walk
-from memory_assets.transcripts.fields import (
-    count_field,
-    object_field,
-    objects_in,
-    parse_time,
-    render_input,
-    render_value,
-    safe_id,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, object_field, objects_in, text_field
+from memory_assets.transcripts.ids import safe_id, text_hash, type_name
 from memory_assets.transcripts.json_documents import (
     field_in_head,
     object_beside,
@@ -55,6 +45,8 @@ from memory_assets.transcripts.session import (
     Outcome,
     tokens_with_cached,
 )
+from memory_assets.transcripts.texts import render_input, render_value
+from memory_assets.transcripts.times import parse_time
 
 _CHATS = "chats"
 _DOCUMENT = ".json"

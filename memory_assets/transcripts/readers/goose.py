@@ -20,21 +20,18 @@ from memory_assets.transcripts.blocks import ANSWER, CallBlock, Shapes, TextBloc
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Identity, Walk
 from memory_assets.transcripts.fields import (
-    IMAGE,
-    content_text,
     count_field,
-    nanoseconds,
     object_field,
     objects_in,
-    parse_time,
     parsed,
-    render_value,
-    safe_id,
     text_field,
 )
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.stored import DatabaseReader, Said, Sessions, StoredSession
+from memory_assets.transcripts.texts import IMAGE, content_text, render_value
+from memory_assets.transcripts.times import nanoseconds, parse_time
 from memory_assets.transcripts.unread import Columns
 
 _DATABASE = "sessions.db"

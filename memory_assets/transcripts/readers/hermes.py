@@ -13,7 +13,8 @@ from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.databases import Database
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import object_field, objects_in, parsed, safe_id, text_field
+from memory_assets.transcripts.fields import object_field, objects_in, parsed, text_field
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import COPIED, HEADER, Call, Outcome, tokens_in
 from memory_assets.transcripts.stored import (

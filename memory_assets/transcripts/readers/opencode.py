@@ -32,14 +32,11 @@ from memory_assets.transcripts.fields import (
     from_json,
     object_field,
     objects_in,
-    parse_time,
     parsed,
-    render_value,
     rows_of,
-    safe_id,
     text_field,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.json_documents import document_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome
@@ -50,6 +47,8 @@ from memory_assets.transcripts.stored import (
     StoredSession,
     session_rows,
 )
+from memory_assets.transcripts.texts import render_value
+from memory_assets.transcripts.times import parse_time
 from memory_assets.transcripts.unread import Columns
 
 _SILENT = ("step-start", "step-finish", "snapshot", "patch", "agent", "compaction")

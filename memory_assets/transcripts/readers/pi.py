@@ -41,18 +41,8 @@ from memory_assets.transcripts.blocks import (
     blocks_of,
 )
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    content_text,
-    derived_id,
-    object_field,
-    parse_time,
-    render_value,
-    replace_enclosed,
-    safe_id,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.ids import derived_id, safe_id, text_hash, type_name
 from memory_assets.transcripts.lines import JsonObject, abandoned_entries, first_object
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
@@ -65,6 +55,9 @@ from memory_assets.transcripts.session import (
     Outcome,
     tokens_in,
 )
+from memory_assets.transcripts.tags import replace_enclosed
+from memory_assets.transcripts.texts import content_text, render_value
+from memory_assets.transcripts.times import parse_time
 
 NOISE = frozenset({"model_change", "thinking_level_change", "label", "custom"})
 SUMMARIES = {

@@ -17,15 +17,8 @@ from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import PartsSession, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import (
-    count_field,
-    object_field,
-    render_value,
-    safe_id,
-    text_field,
-    text_hash,
-    type_name,
-)
+from memory_assets.transcripts.fields import count_field, object_field, text_field
+from memory_assets.transcripts.ids import safe_id, text_hash, type_name
 from memory_assets.transcripts.lines import (
     JsonObject,
     abandoned_entries,
@@ -34,6 +27,7 @@ from memory_assets.transcripts.lines import (
 )
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, tokens_with_cached
+from memory_assets.transcripts.texts import render_value
 
 _FOLDER = "chats"
 _HUMAN = "mid_turn_user_message"

@@ -22,7 +22,8 @@ from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import safe_id, safe_name, text_field, type_name
+from memory_assets.transcripts.fields import text_field
+from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader

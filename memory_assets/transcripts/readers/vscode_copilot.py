@@ -32,9 +32,9 @@ from memory_assets.transcripts.fields import (
     object_field,
     objects_in,
     rows_of,
-    safe_id,
     text_field,
 )
+from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.json_documents import bytes_of, directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader

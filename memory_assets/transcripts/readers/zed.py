@@ -21,18 +21,13 @@ from memory_assets.transcripts.content import MAX_RATIO, zstd_library
 from memory_assets.transcripts.databases import LENGTH, Database
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import (
-    IMAGE,
-    content_text,
     entries_of,
     from_json,
-    nanoseconds,
     object_field,
     objects_in,
-    render_value,
-    safe_id,
     text_field,
-    type_name,
 )
+from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import STATE, UNKNOWN_TYPE, Frame, Outcome, tokens_in
 from memory_assets.transcripts.stored import (
@@ -42,6 +37,8 @@ from memory_assets.transcripts.stored import (
     StoredSession,
     session_rows,
 )
+from memory_assets.transcripts.texts import IMAGE, content_text, render_value
+from memory_assets.transcripts.times import nanoseconds
 from memory_assets.transcripts.unread import Columns
 
 _PLACES = (Path("threads.db"), Path("threads", "threads.db"))

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.anchored.rule import (
-    FILL,
-    AnchoredRule,
-    login_password,
-    rule,
-)
+from memory_assets.redaction.rules.anchored.rule import FILL, AnchoredRule, login_password, rule
 
 _FIELD = r"[\w .:-]{1,40}=[^;\"'\r\n]{0,120};\s?"
 _LOGIN = r"user(?:[ _]?(?:id|name))?|uid"

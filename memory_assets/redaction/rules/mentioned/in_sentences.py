@@ -14,10 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from memory_assets.redaction.rules.judging.names import NameKind, name_kind
 from memory_assets.redaction.rules.mentioned import candidates, clues, hinted
-from memory_assets.redaction.rules.mentioned.clues import (
-    BELONGING,
-    Candidate,
-)
+from memory_assets.redaction.rules.mentioned.clues import BELONGING, Candidate
 from memory_assets.word_lists import word_set
 
 KEYWORDS = tuple(
