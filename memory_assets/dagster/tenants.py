@@ -40,7 +40,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.shards.derive import DeriveReport, Work, made_of
 from memory_assets.shards.workers import derive_all
 from memory_assets.stores.files.shared import is_locked, locked
-from memory_assets.stores.runs.names import is_valid_key
+from memory_assets.stores.runs.names import NO_KEY, is_valid_key
 from memory_assets.stores.shard.objects import Objects, open_objects
 from memory_assets.stores.shard.replicas import FOLDER, is_below
 from memory_assets.stores.shard.shard import Shard, shards_below
@@ -156,7 +156,7 @@ def derive_batch(
 ) -> None:
     """Derive the shards of many tenants; log a materialization of each that is done."""
     if not all(map(is_valid_key, config.tenants)):
-        raise dg.Failure("a name cannot be a partition key", allow_retries=False)
+        raise dg.Failure(f"a name {NO_KEY}", allow_retries=False)
     add_keys(context.instance, config.tenants, tenants)
     failed = 0
     with _run_locked(settings, context.run_id):

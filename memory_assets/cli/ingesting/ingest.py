@@ -25,7 +25,13 @@ from memory_assets.pipeline.stage.components import Components, Progress, compon
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.events import Materialization, Metadata
-from memory_assets.stores.runs.names import INGEST_BATCH, RECHECK_JOB, RETENTION_JOB, is_valid_key
+from memory_assets.stores.runs.names import (
+    INGEST_BATCH,
+    NO_KEY,
+    RECHECK_JOB,
+    RETENTION_JOB,
+    is_valid_key,
+)
 from memory_assets.transcripts import Source
 
 
@@ -89,7 +95,7 @@ def run_plans(
     projects = [work.project for work in plans if is_valid_key(work.project)]
     for work in plans:
         if work.project not in projects:
-            result.failed[work.project] = "its name cannot be a partition key (docs/runs.md)"
+            result.failed[work.project] = f"its name {NO_KEY}"
     if not projects:
         return result
     begun: set[str] = set()
