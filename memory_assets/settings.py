@@ -66,10 +66,19 @@ def _directories(value: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
     return tuple(map(_absolute, given))
 
 
+def _url(value: str) -> str:
+    """Return the address of a server, which errors and `memory status` print."""
+    if not isinstance(value, str):
+        raise ConfigurationError("give a URL")
+    if "@" in value.partition("://")[2].partition("/")[0]:
+        raise ConfigurationError("leave out user and password: they are not sent; set the token")
+    return value
+
+
 def _url_or_directory(value: str) -> str:
     if not isinstance(value, str):
         raise ConfigurationError("give a URL, or a directory")
-    return value if "://" in value else str(_absolute(value))
+    return _url(value) if "://" in value else str(_absolute(value))
 
 
 def _listed(value: str | Iterable[str]) -> tuple[str, ...]:
@@ -228,7 +237,7 @@ class Settings(Arguments):
         reads=_listed,
     )
     chroma_url: str | None = argument(
-        None, "A Chroma server to use; unset: a local one that we start ourselves."
+        None, "A Chroma server to use; unset: a local one that we start ourselves.", reads=_url
     )
     chroma_token: str | None = argument(
         None, "What the server at `chroma_url` demands as a bearer token.", secret=True

@@ -115,6 +115,8 @@ def test_paths_become_absolute(
         ("MEMORY_CONFIDENCE_MIN", "nan", "0 to 1"),
         ("MEMORY_MAX_PER_WINDOW", "none", "whole number"),
         ("HISTORY_TAIL_N", "-1", "0 to 10000"),
+        ("MEMORY_CHROMA_URL", "http://ann:harbor@127.0.0.1:8000", "leave out user and password"),
+        ("QDRANT_URL", "https://harbor@example.com", "leave out user and password"),
     ],
 )
 def test_a_wrong_value_is_an_error_that_names_its_variable(
@@ -126,6 +128,7 @@ def test_a_wrong_value_is_an_error_that_names_its_variable(
         load_settings()
     assert name in str(raised.value)
     assert message in str(raised.value)
+    assert "harbor@" not in str(raised.value)
     assert "memory.toml" in str(raised.value)
     monkeypatch.delenv(name)
     with pytest.raises(ConfigurationError, match=name):

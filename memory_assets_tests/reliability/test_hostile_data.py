@@ -78,7 +78,7 @@ def test_a_pickle_in_a_table_is_not_loaded(machine: dict[str, str], tmp_path: Pa
 
 
 def test_a_trigger_in_the_catalogue_loads_no_library(machine: dict[str, str]) -> None:
-    """The ingest that would set it off says which file cannot be used."""
+    """The file is refused before anything is written to it."""
     catalogue = Path(machine["MEMORY_DATA_DIR"]) / "catalog.db"
     with sqlite3.connect(catalogue) as connection:
         connection.execute(
@@ -90,7 +90,21 @@ def test_a_trigger_in_the_catalogue_loads_no_library(machine: dict[str, str]) ->
     write_claude(root, SESSION, "/home/mira/boat", "varnish the oars", "twice", "thrice")
     ingested = run_here(machine, "ingest")
     assert ingested.returncode == 1
-    assert "catalog.db (OperationalError: unsafe use of load_extension())" in ingested.stdout
+    assert "catalog.db (DatabaseError: it has views or triggers" in ingested.stderr
+
+
+def test_a_view_in_place_of_a_table_is_not_asked(machine: dict[str, str]) -> None:
+    """It may have rows without end: the index of words is named, and made anew."""
+    with closing(sqlite3.connect(Path(machine["MEMORY_DATA_DIR"]) / "keywords.db")) as index:
+        index.executescript(
+            "DROP TABLE about; CREATE VIEW about AS WITH RECURSIVE endless (name) AS"
+            " (SELECT 1 UNION ALL SELECT name + 1 FROM endless) SELECT name, name AS value"
+            " FROM endless"
+        )
+    refused = run_here(machine, "search", "oars")
+    assert refused.returncode == 1 and "keywords.db" in refused.stderr
+    assert run_here(machine, "ingest").returncode == 0
+    assert run_here(machine, "search", "oars").returncode == 0
 
 
 def test_modules_in_the_data_directory_are_not_imported(

@@ -37,7 +37,7 @@ def connect(
     is none, as nobody can write the file.
 
     Raises:
-        sqlite3.Error: it cannot be opened, or its schema is damaged.
+        sqlite3.Error: it cannot be opened, or its schema is damaged or somebody else's.
     """
     more = "&immutable=1" if unchanging else ""
     connection = sqlite3.connect(
@@ -48,7 +48,9 @@ def connect(
         check_same_thread=False,
     )
     try:
-        connection.execute("SELECT sql FROM sqlite_master").fetchall()
+        kinds = {kind for kind, _ in connection.execute("SELECT type, sql FROM sqlite_master")}
+        if not kinds.isdisjoint(("trigger", "view")):  # a view may have rows without end
+            raise sqlite3.DatabaseError("it has views or triggers, which nothing here makes")
     except (UnicodeDecodeError, sqlite3.Error) as error:
         connection.close()
         if isinstance(error, sqlite3.Error) and "decode" not in str(error):
