@@ -19,12 +19,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_assets.models import Record
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import clean_text, object_field, text_field
 from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.lines import JsonObject, read_objects
-from memory_assets.transcripts.session import EMPTY, Outcome, Session
+from memory_assets.transcripts.session import EMPTY, Outcome, SessionParser
 
 HISTORY_FILE = "history.jsonl"
 TITLE = "Prompts only: the transcript is gone"
@@ -51,7 +51,7 @@ class _Sessions:
 
     def of(self, entry: JsonObject) -> tuple[str, str]:
         """Return the project and the session of a line; "" for neither."""
-        project, when = project_of(clean_text(text_field(entry, "project"))), _milliseconds(entry)
+        project, when = project_slug(clean_text(text_field(entry, "project"))), _milliseconds(entry)
         named = safe_id(entry.get("sessionId"))
         if named:
             return project, named
@@ -62,7 +62,7 @@ class _Sessions:
         return project, session_id
 
 
-class HistorySession(Session):
+class HistoryParser(SessionParser):
     """The state of reading one session's prompts out of the history."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:

@@ -17,7 +17,7 @@ from memory_assets.transcripts.codex.lines import line_name, plain_text, unwrap
 from memory_assets.transcripts.fields import object_field, text_field
 from memory_assets.transcripts.ids import derived_id, safe_id, safe_name
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Frame, Session
+from memory_assets.transcripts.session import Frame, SessionParser
 
 PAUSE = timedelta(milliseconds=300)
 
@@ -49,7 +49,7 @@ class CopiedHistory:
         return self.goes_on
 
 
-class EnvelopeSession(Session):
+class EnvelopeParser(SessionParser):
     """The state of reading one file, as far as the envelopes of its lines say it."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
