@@ -26,8 +26,8 @@ class Reader(ABC):
     """The code version; must change whenever a file would give other records."""
     left_out: tuple[LeftOut, ...] = ()
     """The places whose text the reader leaves out on purpose."""
-    session: type[SessionParser]
-    """The state of reading a source."""
+    parser: type[SessionParser]
+    """Turns the objects of a source into records; one for each reading."""
     once = False
     """Whether of several files of a session the first counts alone."""
     format = ""
@@ -71,7 +71,7 @@ class Reader(ABC):
 
     def begin(self, source: Source, report: ReadReport, end: int | None = None) -> SessionParser:
         """Return the state of reading a source's first `end` bytes, or all, at its start."""
-        return self.session(source, report)
+        return self.parser(source, report)
 
     def contents(self, source: Source) -> tuple[Content, ...]:
         """Return what the source's lines are read from, in order: its files, or one that was

@@ -227,11 +227,11 @@ def fill(path: Path, lines: list[bytes], size: int) -> None:
                 written += file.write(line.replace(b"@@@@@@@@", b"%08d" % number) + b"\n")
 
 
-def peak_of_reading(path: Path) -> tuple[int, ReadReport]:
+def peak_of_reading(path: Path, agent: str = "") -> tuple[int, ReadReport]:
     """Return the most bytes that were allocated at once while reading, and the report."""
     report = ReadReport()
     tracemalloc.start()
-    for _ in read_session(path, source=source_of(path), report=report):
+    for _ in read_session(path, source=source_of(path, agent), report=report):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -274,23 +274,24 @@ def pi_lines(pi: PiLines) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("builder", "lines_of"),
+    ("builder", "agent", "lines_of"),
     [
-        ("claude", claude_lines),
-        pytest.param("codex", codex_lines, marks=pytest.mark.long),
-        pytest.param("pi", pi_lines, marks=pytest.mark.long),
+        ("claude", "claude-code", claude_lines),
+        pytest.param("codex", "codex", codex_lines, marks=pytest.mark.long),
+        pytest.param("pi", "pi", pi_lines, marks=pytest.mark.long),
     ],
 )
 def test_memory_does_not_follow_the_size_of_the_file(
     request: pytest.FixtureRequest,
     tmp_path: Path,
     builder: str,
+    agent: str,
     lines_of: Callable[[Any], list[bytes]],
 ) -> None:
     """Of 12 MB, a few are held: blocks of one megabyte, and a mark for each record."""
     path, size = tmp_path / "long.jsonl", 12
     fill(path, lines_of(request.getfixturevalue(builder)), size * MEGABYTE)
-    peak, report = peak_of_reading(path)
+    peak, report = peak_of_reading(path, agent)
     assert report.bytes_read >= size * MEGABYTE
     assert report.kept > 300 * size
     assert peak < 8 * MEGABYTE

@@ -104,7 +104,7 @@ class CodexReader(Reader):
     left_out = LEFT_OUT
     agent = "codex"
     version = "13"
-    session = CodexParser
+    parser = CodexParser
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the thread's id, for a subagent its parent's and its own, and the directory."""

@@ -131,7 +131,7 @@ class AiderReader(ContainerReader):
 
     agent = "aider"
     version = "3"
-    session = AiderParser
+    parser = AiderParser
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the history of each directory, from this one down."""

@@ -94,7 +94,7 @@ class AtifReader(RenderingReader):
 
     agent = "atif"
     version = "4"
-    session = AtifParser
+    parser = AtifParser
     left_out = (
         LeftOut("", "steps that repeat others after a compaction", dropped=COPIED),
         LeftOut("agent", "the program's name, settings and descriptions of tools"),

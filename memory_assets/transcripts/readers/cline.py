@@ -290,7 +290,7 @@ class ClineReader(RenderingReader):
 
     agent = "cline"
     version = "5"
-    session = TaskParser
+    parser = TaskParser
     left_out = (
         LeftOut("", "a request to the model, which repeats the talk", dropped=USAGE),
         LeftOut("", "a row as it came in, before it was whole", dropped=SUPERSEDED),

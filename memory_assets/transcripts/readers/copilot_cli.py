@@ -205,7 +205,7 @@ class CopilotCliReader(Reader):
     agent = "copilot-cli"
     once = True
     version = "5"
-    session = CopilotParser
+    parser = CopilotParser
     left_out = (
         LeftOut("", "what the user's own hooks got", dropped=_HOOK),
         LeftOut("", "the program's instructions to the model", dropped=_INSTRUCTIONS),

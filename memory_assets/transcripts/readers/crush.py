@@ -109,7 +109,7 @@ class CrushReader(DatabaseReader):
 
     agent = "crush"
     version = "4"
-    session = CrushParser
+    parser = CrushParser
     left_out = (
         LeftOut("message.*.parts.tool_result.data.metadata", "a result as it is shown"),
         LeftOut("message.*.parts.reasoning.data.signature", "signature of a thought"),

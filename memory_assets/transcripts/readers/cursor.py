@@ -122,7 +122,7 @@ class CursorReader(DatabaseReader):
 
     agent = "cursor"
     version = "5"
-    session = CursorParser
+    parser = CursorParser
     left_out = (
         LeftOut("bubble.bubble.*.richText", _SHOWN),
         LeftOut("bubble.bubble.richText", _SHOWN),

@@ -106,7 +106,7 @@ class CursorAgentReader(Reader):
 
     agent = "cursor"
     version = "2"
-    session = CursorParser
+    parser = CursorParser
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the name of the file; of a subagent's the session above it, and its own. The
@@ -235,7 +235,7 @@ class CursorCliReader(DatabaseReader):
 
     agent = "cursor"
     version = "3"
-    session = CursorCliParser
+    parser = CursorCliParser
     known = (Columns("meta", "key value"), Columns("blobs", "id data"))
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:

@@ -85,7 +85,7 @@ class DroidReader(Reader):
 
     agent = "droid"
     version = "1"
-    session = DroidParser
+    parser = DroidParser
     left_out = (
         LeftOut("message.message.user.content.text.text.<system-reminder>", "reminders"),
         LeftOut("message.message.assistant.content.thinking.signature", "a signature"),

@@ -130,7 +130,7 @@ class GooseReader(DatabaseReader):
     agent = "goose"
     once = True
     version = "4"
-    session = GooseParser
+    parser = GooseParser
     left_out = (
         LeftOut("*.content.thinking.signature", "signature of a thought"),
         LeftOut("*.content.redactedThinking", "encrypted thoughts"),

@@ -69,7 +69,7 @@ class HermesReader(DatabaseReader):
 
     agent = "hermes"
     version = "4"
-    session = HermesParser
+    parser = HermesParser
     sessions = Sessions(
         *("sessions", f"id model parent_session_id started_at title {' '.join(_COUNTS)}"),
         updated="ended_at",

@@ -150,7 +150,7 @@ class OpenCodeReader(DatabaseReader):
 
     agent = "opencode"
     version = "5"
-    session = OpenCodeParser
+    parser = OpenCodeParser
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
     sessions = Sessions(
         *("session", "id directory title version time_created revert"),

@@ -124,7 +124,7 @@ class SpecStoryReader(RenderingReader):
 
     agent = "specstory"
     version = "5"
-    session = SpecStoryParser
+    parser = SpecStoryParser
     left_out = tuple(
         LeftOut(f"user.text.<{tag}>", "notices of the editor and the program to the model")
         for tag in ("ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder")

@@ -160,7 +160,7 @@ class VsCodeCopilotReader(RenderingReader):
 
     agent = "vscode-copilot"
     version = "4"
-    session = ChatParser
+    parser = ChatParser
     left_out = (
         LeftOut("beside.inputState", "a draft that was never sent"),
         LeftOut("request.result.metadata.renderedUserMessage", _REPEATED),

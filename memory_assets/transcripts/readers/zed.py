@@ -143,7 +143,7 @@ class ZedReader(DatabaseReader):
 
     agent = "zed"
     version = "4"
-    session = ZedParser
+    parser = ZedParser
     left_out = (
         LeftOut("beside.initial_project_snapshot", "the project when the thread began"),
         LeftOut("message.body.User.content.Mention", "a file that was named; its name is kept"),
