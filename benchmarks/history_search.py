@@ -21,7 +21,7 @@ from dev_data import unpack
 
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.ingest.steps import Failed
+from memory_assets.pipeline.ingest.steps import StepFailed
 from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.pipeline.stage.components import Components
@@ -76,7 +76,7 @@ def ingest(settings: Settings) -> None:
     components = Components(settings)
     for work in list(plan_agent_memory(components)):
         outcomes = run_task(components, Task(work.project, WRITTEN.assets))
-        assert not any(isinstance(each, Failed) for each in outcomes)
+        assert not any(isinstance(each, StepFailed) for each in outcomes)
 
 
 def report(title: str, settings: Settings, questions: list[dict[str, Any]], places: Places) -> None:

@@ -42,6 +42,7 @@ def main() -> None:
         memory, labelled = real(work / "real", None)
         try:
             for half, title in (
+                ("test6", "own questions, unseen, sixth"),
                 ("test5", "own questions, unseen, fifth"),
                 ("test4", "own questions, unseen, fourth"),
                 ("test", "own questions, unseen"),

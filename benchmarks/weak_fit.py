@@ -3,7 +3,7 @@
     python benchmarks/weak_fit.py --work DIR
 
 Asked of the memories of benchmarks/retrieval.py: what benchmarks/weak.jsonl and short.jsonl mark
-`fit` and `added` (`test` to `test5`: nothing), benchmarks/questions.jsonl, and of three
+`fit` and `added` (`test` to `test6`: nothing), benchmarks/questions.jsonl, and of three
 conversations of LoCoMo a hundred questions each, asked of their own one and of another. Those of
 real sessions are asked again of all sessions but the ones that answer (where all hits are wrong),
 and of 30 and 8 % of the sessions. A question counts if its first hit is right or if it has no

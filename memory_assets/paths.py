@@ -88,7 +88,7 @@ UNKNOWN_PROJECT = "-unknown"
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
 
 
-def project_of(cwd: str) -> str:
+def project_slug(cwd: str) -> str:
     """Return the project name of a directory, made as Claude Code names its folders.
 
     Each character outside A-Z a-z 0-9 becomes "-": 76 of 76 folders whose true path was

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memory_assets.path_spelling import as_compared, is_of_windows
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 
 _HOME = re.compile(r"/(?:home|Users)/([^/]+)(?=/|$)|/(root)(?=/|$)")
 _HASH = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
@@ -170,8 +170,8 @@ def directory_of_folder(folder: str, directories: Iterable[str]) -> str:
     for directory in known:
         path = directory
         while path:
-            if folded(project_of(path)) == folded(folder):
+            if folded(project_slug(path)) == folded(folder):
                 return path
             path = re.sub(r"[/\\]*[^/\\]*\Z", "", path)
-    inside = folded(folder).startswith(f"{folded(project_of(known[0]))}-")
+    inside = folded(folder).startswith(f"{folded(project_slug(known[0]))}-")
     return "" if inside else known[0]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts import Source, readers_by_agent
 from memory_assets.transcripts.lines import read_head
 
@@ -78,7 +78,7 @@ def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
 
 def write_claude(projects: Path, session: str, cwd: str, *said: str, folder: str = "") -> Path:
     """Write a session of Claude Code into the folder of its directory, or another one."""
-    path = projects / (folder or project_of(cwd)) / f"{session}.jsonl"
+    path = projects / (folder or project_slug(cwd)) / f"{session}.jsonl"
     return write_lines(path, claude_lines(session, cwd, *said))
 
 

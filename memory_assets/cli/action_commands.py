@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,13 @@ def friction(request: FrictionRequest, as_json: bool) -> None:
     Lists the errors met in several sessions, and in which way each ended. Errors that differ in
     paths, numbers and quoted texts alone are one.
     """
-    exit_unless_found(ask_and_print(request, as_json, friction_view, project_notes)["errors"])
+
+    def notes(answer: dict[str, Any]) -> Iterator[str]:
+        yield from project_notes(answer)
+        if not answer["errors"] and request.sessions > 2:
+            yield f"No error was met in {request.sessions} sessions; --sessions 2 takes more errors"
+
+    exit_unless_found(ask_and_print(request, as_json, friction_view, notes)["errors"])
 
 
 @request_command(ResumeRequest, "memory resume --last --run")
@@ -142,7 +148,9 @@ def _writable(request: RestoreRequest | ExportRequest) -> Path | None:
         return None
     target = Path(request.output).expanduser()
     if target.is_dir() or not target.parent.is_dir():
-        raise ConfigurationError(f"{target} cannot be a file; give --output a path of a file")
+        raise ConfigurationError(
+            f"{target} is a directory, or in none that exists; give --output the path of a file"
+        )
     if os.path.lexists(target) and not request.force:
         raise ConfigurationError(f"{target} exists; use --force to write over it")
     return target

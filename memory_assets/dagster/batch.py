@@ -16,7 +16,13 @@ from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryParam, WorkersParam
 from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS
-from memory_assets.stores.runs.names import BATCH_JOB_TAGS, BATCH_OPS, INGEST_BATCH, is_valid_key
+from memory_assets.stores.runs.names import (
+    BATCH_JOB_TAGS,
+    BATCH_OPS,
+    INGEST_BATCH,
+    NO_KEY,
+    is_valid_key,
+)
 
 
 class BatchConfig(dg.Config):
@@ -42,7 +48,9 @@ def index_words(
     """Read, redact and cut into turns what is new in each project, newest first, and index its
     words."""
     if not all(map(is_valid_key, config.projects)):
-        raise dg.Failure("a name cannot be a partition key (docs/runs.md)", allow_retries=False)
+        raise dg.Failure(f"a name {NO_KEY}", allow_retries=False)
+    if not config.projects:
+        raise dg.Failure("`projects` names none: give partition keys", allow_retries=False)
     add_keys(context.instance, config.projects)
     run = BatchRun(memory.components(), workers)
     run.index_words(OpEvents(context), config.projects, config.limit)

@@ -70,6 +70,7 @@ def record_ingests() -> None:
     job=record_ingests,
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Has Dagster record what `memory ingest` and its like made.",
 )
 @no_text_in_errors()
 def ingests_sensor(

@@ -90,6 +90,7 @@ JOBS = (
     job=apply_retention,
     cron_schedule="30 3 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Cuts old sessions down, where MEMORY_RETENTION is set.",
 )
 def retention_schedule(
     context: dg.ScheduleEvaluationContext, memory: MemoryParam
@@ -105,6 +106,7 @@ def retention_schedule(
     job=keep_memories,
     cron_schedule="15 3 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Archives and merges agents' memories, where there are any.",
 )
 def upkeep_schedule(
     context: dg.ScheduleEvaluationContext, memory: MemoryParam
@@ -122,6 +124,7 @@ status_schedule = dg.ScheduleDefinition(
     job=report_status,
     cron_schedule="30 4 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Checks everything against the transcripts.",
 )
 
 
@@ -130,6 +133,7 @@ publish_schedule = dg.ScheduleDefinition(
     job=publish_lake,
     cron_schedule="45 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Publishes what changed as Delta tables.",
 )
 
 
@@ -137,6 +141,7 @@ publish_schedule = dg.ScheduleDefinition(
     job=report_costs,
     cron_schedule="0 5 * * 1",
     default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Reports what models at endpoints cost, if any was asked.",
 )
 def costs_schedule(
     context: dg.ScheduleEvaluationContext, memory: MemoryParam

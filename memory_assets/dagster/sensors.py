@@ -76,6 +76,7 @@ indexes words before vectors, and uses several processes (docs/runs.md)."""
     jobs=[ingest_project, ingest_batch, recheck_known_secrets],
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Requests runs of the projects whose transcripts changed.",
 )
 @no_text_in_errors()
 def projects_directory_sensor(
@@ -223,6 +224,7 @@ class _State:
     job=index_workspace,
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Requests runs of the workspaces whose documents or code changed.",
 )
 @no_text_in_errors()
 def workspaces_sensor(context: dg.SensorEvaluationContext, memory: MemoryParam) -> dg.SensorResult:
@@ -259,6 +261,7 @@ def workspaces_sensor(context: dg.SensorEvaluationContext, memory: MemoryParam) 
     job=index_agent_memory,
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Requests runs of the projects about which agents wrote something.",
 )
 @no_text_in_errors()
 def agent_memory_sensor(

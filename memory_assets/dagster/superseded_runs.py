@@ -139,6 +139,7 @@ def prune_superseded_runs() -> None:
     job=prune_superseded_runs,
     cron_schedule="*/10 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Keeps the newest MEMORY_RUNS_KEPT runs of each project.",
 )
 @no_text_in_errors()
 def superseded_runs_schedule(

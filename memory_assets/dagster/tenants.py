@@ -40,7 +40,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.shards.derive import DeriveReport, Work, made_of
 from memory_assets.shards.workers import derive_all
 from memory_assets.stores.files.shared import is_locked, locked
-from memory_assets.stores.runs.names import is_valid_key
+from memory_assets.stores.runs.names import NO_KEY, is_valid_key
 from memory_assets.stores.shard.objects import Objects, open_objects
 from memory_assets.stores.shard.replicas import FOLDER, is_below
 from memory_assets.stores.shard.shard import Shard, shards_below
@@ -156,7 +156,7 @@ def derive_batch(
 ) -> None:
     """Derive the shards of many tenants; log a materialization of each that is done."""
     if not all(map(is_valid_key, config.tenants)):
-        raise dg.Failure("a name cannot be a partition key", allow_retries=False)
+        raise dg.Failure(f"a name {NO_KEY}", allow_retries=False)
     add_keys(context.instance, config.tenants, tenants)
     failed = 0
     with _run_locked(settings, context.run_id):
@@ -173,7 +173,12 @@ def derive_batch(
         raise dg.Failure(why, allow_retries=False)
 
 
-@dg.job(name=JOB, executor_def=dg.in_process_executor, tags={"dagster/max_runtime": "7200"})
+@dg.job(
+    name=JOB,
+    executor_def=dg.in_process_executor,
+    tags={"dagster/max_runtime": "7200"},
+    description="Derives the shards of some tenants anew.",
+)
 def derive_tenants() -> None:
     """One run for a batch of tenants."""
     derive_batch()
@@ -183,6 +188,7 @@ def derive_tenants() -> None:
     job=derive_tenants,
     minimum_interval_seconds=60,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Requests runs for the tenants whose shards changed.",
 )
 @no_text_in_errors()
 def shard_heads_sensor(

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import BadArgument, ConfigurationError, NotFound, UnknownName
-from memory_assets.paths import on_this_machine
-from memory_assets.paths import project_of as slug_of
+from memory_assets.paths import on_this_machine, project_slug
 from memory_assets.project_names import folded, short_name, spelled
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.agents.partitions import is_agent_memory, project_in
@@ -138,7 +137,7 @@ def _is_path(text: str) -> bool:
 
 
 def _slug(path: str) -> str:
-    return slug_of(os.path.realpath(on_this_machine(path)))
+    return project_slug(os.path.realpath(on_this_machine(path)))
 
 
 def _require_project_name(project: str) -> str:
@@ -176,14 +175,14 @@ def _candidate_projects(catalog: Catalog, text: str, projects: set[str]) -> Iter
         if spelled(path_text) in directories:
             yield directories[spelled(path_text)]
         # A project whose directories are all known only happens to have the slug of this path.
-        yield (projects & {slug_of(path_text)}).difference(*directories.values())
+        yield (projects & {project_slug(path_text)}).difference(*directories.values())
         absolute = os.path.abspath(on_this_machine(text))  # noqa: PTH100 - keeps symbolic links
         for path in dict.fromkeys((absolute, os.path.realpath(absolute))):
             yield directories.get(spelled(path), set())
-            yield projects & {slug_of(path)}
+            yield projects & {project_slug(path)}
             if _is_path(text):
                 yield _projects_holding(Path(path), roots, projects, directories)
-    slug = slug_of(text).strip("-").lower()
+    slug = project_slug(text).strip("-").lower()
     ending_so = {name for name in projects if slug and f"-{name.lower()}".endswith(f"-{slug}")}
     yield {name for name in ending_so if name.strip("-").lower() == slug}
     yield ending_so
@@ -206,7 +205,7 @@ def _projects_holding(
     for directory in (path, *path.parents):
         if directory in (Path.home(), Path(directory.anchor)):
             break
-        projects_here = directories.get(spelled(str(directory)), {slug_of(str(directory))})
+        projects_here = directories.get(spelled(str(directory)), {project_slug(str(directory))})
         is_deep = len(directory.parts) >= _SHALLOWEST
         if names := roots.get(str(directory)) or (known & projects_here if is_deep else set()):
             return names & projects_here or names

@@ -28,7 +28,7 @@ from typing import (
 
 from memory_assets.errors import BadArgument
 
-Door = Literal["http", "mcp", "cli"]
+Interface = Literal["http", "mcp", "cli"]
 """The interfaces at which arguments may have names of their own."""
 OF_WORDS = frozenset({"query", "tool", "text"})
 """Positional arguments of the command line whose words need no quotes."""
@@ -73,10 +73,10 @@ def argument(
     wire: Any = None,
     reads: Callable[[Any], Any] | None = None,
     flag: tuple[str, object] | None = None,
-    names: Mapping[Door, str | None] | None = None,
+    names: Mapping[Interface, str | None] | None = None,
     aliases: tuple[str, ...] = (),
     secret: bool = False,
-    required_at: tuple[Door, ...] = (),
+    required_at: tuple[Interface, ...] = (),
     cut: bool = False,
     **limits: Unpack[Limits],
 ) -> Any:
@@ -120,14 +120,14 @@ class Argument:
     limits: Mapping[str, Any]
     reads: Callable[[Any], Any] | None
     flag: tuple[str, object] | None
-    names: Mapping[Door, str | None]
+    names: Mapping[Interface, str | None]
     aliases: tuple[str, ...] = ()
-    required_at: tuple[Door, ...] = ()
+    required_at: tuple[Interface, ...] = ()
     cut: bool = False
 
-    def is_required_at(self, door: Door) -> bool:
+    def is_required_at(self, interface: Interface) -> bool:
         """Return whether a client of this interface must give the argument."""
-        return self.required or door in self.required_at
+        return self.required or interface in self.required_at
 
     @property
     def required(self) -> bool:
@@ -151,13 +151,13 @@ class Argument:
         """True if the command line accepts the argument several times."""
         return get_origin(_not_none(self.type)) in (tuple, dict)
 
-    def name_at(self, door: Door) -> str | None:
+    def name_at(self, interface: Interface) -> str | None:
         """Return the argument's name at an interface, None if it is not offered there. Options of
         the command line have their dashes; positional arguments, which are those required, none."""
-        name = self.flag[0] if self.flag is not None and door != "http" else self.name
-        option = door == "cli" and not self.required
+        name = self.flag[0] if self.flag is not None and interface != "http" else self.name
+        option = interface == "cli" and not self.required
         usual = f"--{name.replace('_', '-')}" if option else name
-        return self.names.get(door, usual)
+        return self.names.get(interface, usual)
 
     def checked(self, value: Any) -> Any:
         """Return the field's value, parsed and checked.
@@ -284,7 +284,7 @@ class Arguments:
         """Raise for values that are allowed one by one, but not together."""
 
     @classmethod
-    def from_values(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
+    def from_values(cls, interface: Interface, values: Mapping[str, Any], **defaults: Any) -> Self:
         """Return the request with arguments as an interface received them, by their names there;
         `defaults` are the interface's own, by field. None counts as not given.
 
@@ -292,7 +292,9 @@ class Arguments:
             ConfigurationError: an argument is not known, missing or not allowed. The message has
                 the argument's name at the interface.
         """
-        named = {name: spec for spec in declared(cls) if (name := spec.name_at(door)) is not None}
+        named = {
+            name: spec for spec in declared(cls) if (name := spec.name_at(interface)) is not None
+        }
         aliases = {alias: name for name, spec in named.items() for alias in spec.aliases}
         names_given = {spec.name: name for name, spec in named.items()}
         read = dict(defaults)
@@ -305,15 +307,17 @@ class Arguments:
             if value is None:
                 continue
             if name in aliases:
-                names_given[spec.name] = f"--{name.replace('_', '-')}" if door == "cli" else name
+                names_given[spec.name] = (
+                    f"--{name.replace('_', '-')}" if interface == "cli" else name
+                )
                 if values.get(aliases[name]) is not None:
                     remedy = f"is another name of {aliases[name]}; give one of them"
                     raise BadArgument(remedy, names_given[spec.name])
-            if spec.flag is not None and door != "http" and name not in aliases:
+            if spec.flag is not None and interface != "http" and name not in aliases:
                 value = spec.flag[1] if spec._truth(value) else spec.default
             read[spec.name] = value
         for name, argument in named.items():
-            if argument.is_required_at(door) and argument.name not in read:
+            if argument.is_required_at(interface) and argument.name not in read:
                 raise BadArgument(f"is missing; give {argument.expected}", name)
         try:
             return cls(**read)

@@ -17,7 +17,7 @@ from memory_assets.requests.arguments import (
     PROJECT,
     SESSION,
     Arguments,
-    Door,
+    Interface,
     argument,
     declared,
     one_of,
@@ -101,11 +101,11 @@ class TimelineRequest(Arguments):
     pager: bool = argument(True, **PAGER)
 
     @classmethod
-    def from_values(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
+    def from_values(cls, interface: Interface, values: Mapping[str, Any], **defaults: Any) -> Self:
         """Return the request; `before` without an anchor counts from now."""
-        request = super().from_values(door, values, **defaults)
+        request = super().from_values(interface, values, **defaults)
         before = next(spec for spec in declared(cls) if spec.name == "before")
-        names = {before.name_at(door), *before.aliases}
+        names = {before.name_at(interface), *before.aliases}
         is_back = any(value is not None for name, value in values.items() if name in names)
         return (
             replace(request, anchor="now", after=0) if is_back and not request.anchor else request

@@ -192,7 +192,7 @@ def _respond(opened: OpenedMemory, answer: Callable[[], Response]) -> Response:
     try:
         return answer()
     except MemoryAssetsError as error:
-        return _error(*status_of(error), opened.told(error, "http"))
+        return _error(*status_of(error), opened.error_message(error, "http"))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _error(500, "unexpected", str(unexpected(error)))
 

@@ -303,7 +303,7 @@ def call_tool(
         else:
             structured, text = _answer_reading_tool(opened, name, arguments)
     except MemoryAssetsError as error:
-        return _failed(opened.told(error, "mcp"))
+        return _failed(opened.error_message(error, "mcp"))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _failed(str(unexpected(error)))
     return types.CallToolResult(
@@ -564,7 +564,7 @@ def read_resource(opened: OpenedMemory, uri: str) -> types.ReadResourceResult:
         question = SessionRequest(uri.removeprefix(_SCHEME))
         _, text = answer_tool(opened.get(), "summarize_session", question)
     except MemoryAssetsError as error:
-        raise MCPError(types.INVALID_PARAMS, visible(opened.told(error, "mcp"))) from None
+        raise MCPError(types.INVALID_PARAMS, visible(opened.error_message(error, "mcp"))) from None
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         raise MCPError(types.INTERNAL_ERROR, visible(str(unexpected(error)))) from None
     return types.ReadResourceResult(

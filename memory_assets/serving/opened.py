@@ -13,10 +13,10 @@ from memory_assets.status.words import told_error
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
-    from memory_assets.requests.arguments import Door
+    from memory_assets.requests.arguments import Interface
     from memory_assets.settings import Settings
 
-_CALLS: tuple[tuple[str, dict[Door, str]], ...] = (
+_CALLS: tuple[tuple[str, dict[Interface, str]], ...] = (
     ("sessions", {"mcp": 'ask(verb="sessions")', "http": "GET /sessions"}),
     (
         r"summarize (\S+)",
@@ -40,13 +40,13 @@ class OpenedMemory:
         self._memory: Memory | None = None
         self._lock = Lock()
 
-    def told(self, error: MemoryAssetsError, door: Door = "cli") -> str:
+    def error_message(self, error: MemoryAssetsError, interface: Interface = "cli") -> str:
         """Return what an error says, as readers are told it: with calls of the interface that they
         use; pages show commands."""
         message = told_error(error, self._settings.data_dir)
         for command, calls in _CALLS:
-            if door in calls:
-                message = re.sub(f"`memory {command}`", f"`{calls[door]}`", message)
+            if interface in calls:
+                message = re.sub(f"`memory {command}`", f"`{calls[interface]}`", message)
         return message
 
     @property

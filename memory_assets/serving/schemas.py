@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, create_model
 
 from memory_assets import __version__
-from memory_assets.requests.arguments import Argument, Arguments, Door, declared
+from memory_assets.requests.arguments import Argument, Arguments, Interface, declared
 
 _MOST_CHOICES = 8
 """A longer list would cost a client tokens in each conversation: an error names what there is."""
@@ -79,37 +79,39 @@ def query_parameters(request: type[Arguments]) -> list[dict[str, Any]]:
     ]
 
 
-def _schema(request: type[Arguments], door: Door, defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _schema(
+    request: type[Arguments], interface: Interface, defaults: Mapping[str, Any]
+) -> dict[str, Any]:
     model_fields: dict[str, Any] = {
-        name: _field(argument, door, defaults.get(argument.name, argument.default))
+        name: _field(argument, interface, defaults.get(argument.name, argument.default))
         for argument in declared(request)
-        if (name := argument.name_at(door)) is not None
+        if (name := argument.name_at(interface)) is not None
     }
     schema = create_model(request.__name__, **model_fields).model_json_schema()
     return {"properties": {}, **schema}
 
 
-def _field(argument: Argument, door: Door, default: Any) -> tuple[Any, Any]:
+def _field(argument: Argument, interface: Interface, default: Any) -> tuple[Any, Any]:
     kind = argument.type
     limits = dict(argument.limits)
     if argument.cut:
         limits.pop("max_length", None)
-    if argument.flag is not None and door != "http":
+    if argument.flag is not None and interface != "http":
         kind, default, limits = bool, False, {}
-    elif argument.reads is not None and door == "mcp":
+    elif argument.reads is not None and interface == "mcp":
         limits = {}
     elif kind in (str, str | None) and "pattern" not in limits:
         limits["pattern"] = _NO_NUL
-    if kind == int | str and door == "http":
+    if kind == int | str and interface == "http":
         kind = str
         default = str(default)
     if isinstance(default, tuple):
         default = default[0]
-    if argument.is_required_at(door):
+    if argument.is_required_at(interface):
         default = ...
     elif default is None:
         kind = kind | None
-    description = argument.description if door == "http" else argument.hint
+    description = argument.description if interface == "http" else argument.hint
     return kind, Field(default, description=description or None, **limits)
 
 

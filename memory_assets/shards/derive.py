@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.pipeline.ingest.passes import Task, run_task
-from memory_assets.pipeline.ingest.steps import STEPS, Failed
+from memory_assets.pipeline.ingest.steps import STEPS, StepFailed
 from memory_assets.pipeline.plan.plan import code_versions, derived_reason
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pool import rare_collections
@@ -214,5 +214,5 @@ def _make(components: Components, report: DeriveReport) -> Iterator[str]:
         due_assets = tuple(name for name in assets if STEPS[name].partitions in kinds)
         with rare_collections():
             for outcome in run_task(components, Task(project, due_assets)):
-                if isinstance(outcome, Failed):
+                if isinstance(outcome, StepFailed):
                     yield f"{project}: {outcome.asset}: {outcome.reason}"

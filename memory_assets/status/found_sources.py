@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memory_assets.agents import AGENTS
 from memory_assets.errors import TranscriptError, printable
-from memory_assets.paths import Roots, is_gone, project_of
+from memory_assets.paths import Roots, is_gone, project_slug
 from memory_assets.project_names import ProjectNames, folded, spelled
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.tombstones import is_unique
@@ -111,7 +111,7 @@ class _Projects:
         is_known = is_unique(source.session_id)
         if is_known and (owner := self._of_session.get(session)):
             return replace(source, project=owner[0], directory=source.directory or owner[1])
-        slug = project_of(raw.directory) if _is_moved(source) else source.project
+        slug = project_slug(raw.directory) if _is_moved(source) else source.project
         project = self._on_record.get(session) or self._names.name(
             source.directory, slug, "" if raw.directory == source.directory else raw.directory
         )
@@ -154,7 +154,7 @@ def _folder_of(path: str) -> str:
 def _is_called_after(folder: str, directory: str) -> bool:
     """Whether a folder's name ends as the slug of a directory in its one spelling, from which the
     place of the home is missing."""
-    return folded(folder).endswith(folded(project_of(directory.lstrip("~/"))))
+    return folded(folder).endswith(folded(project_slug(directory.lstrip("~/"))))
 
 
 def _of_one_agent(

@@ -16,7 +16,7 @@ from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.fields import object_field, objects_in, text_field
 from memory_assets.transcripts.ids import safe_id, type_name
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Call, Frame, Session
+from memory_assets.transcripts.session import Call, Frame, SessionParser
 from memory_assets.transcripts.texts import block_text, content_text, image_text, render_value
 
 _PROMPT_BLOCKS = frozenset({"text", "image", "document", "file"})
@@ -67,7 +67,7 @@ def blocks_of(content: Any) -> list[JsonObject]:
     return objects_in(content)
 
 
-class ShapedSession(Session):
+class ShapedParser(SessionParser):
     """The state of reading messages with blocks."""
 
     shapes: ClassVar[Shapes] = _ANTHROPIC
@@ -101,7 +101,7 @@ class ShapedSession(Session):
         return content_text([content] if isinstance(content, dict) else content)
 
 
-class BlockSession(ShapedSession):
+class BlockParser(ShapedParser):
     """The state of reading a file with messages of Anthropic's interface."""
 
     def _from_user(self, content: Any, frame: Frame, origin: Origin = UNKNOWN) -> list[Record]:
@@ -152,7 +152,7 @@ def answer_text(part: JsonObject) -> tuple[str, bool]:
     return (render_value(response) if response else ""), False
 
 
-class PartsSession(Session):
+class PartsParser(SessionParser):
     """The state of reading messages with parts."""
 
     def _answers(self, parts: Any, frame: Frame, *, failed: bool = False) -> list[Record]:

@@ -17,7 +17,7 @@ from memory_assets.errors import (
     environment,
     printable,
 )
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 from memory_assets.transcripts.content import COMPRESSED
 from memory_assets.transcripts.lines import read_head
@@ -191,7 +191,7 @@ class Walk:
                 except TranscriptError as error:
                     self.note(path, error)
                     continue
-                project = named or project_of(directory)
+                project = named or project_slug(directory)
                 source = Source(
                     *(self._agent, project, session_id, agent_id, path, size, mtime_ns),
                     directory=directory,

@@ -14,7 +14,7 @@ from memory_assets.transcripts.content import Content, FileContent, Rendered
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject, objects_in, read_head
-from memory_assets.transcripts.session import Session
+from memory_assets.transcripts.session import SessionParser
 
 
 class Reader(ABC):
@@ -26,7 +26,7 @@ class Reader(ABC):
     """The code version; must change whenever a file would give other records."""
     left_out: tuple[LeftOut, ...] = ()
     """The places whose text the reader leaves out on purpose."""
-    session: type[Session]
+    session: type[SessionParser]
     """The state of reading a source."""
     once = False
     """Whether of several files of a session the first counts alone."""
@@ -69,7 +69,7 @@ class Reader(ABC):
         """Return the places whose text is left out of this file on purpose."""
         return self.left_out
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> SessionParser:
         """Return the state of reading a source's first `end` bytes, or all, at its start."""
         return self.session(source, report)
 

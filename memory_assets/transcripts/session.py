@@ -115,7 +115,7 @@ class Call:
         return cls(name, paths_in(arguments), command)
 
 
-class Session(ABC):
+class SessionParser(ABC):
     """The state of reading one file: makes and numbers its records, and keeps the report's
     counts."""
 

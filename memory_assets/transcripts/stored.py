@@ -14,9 +14,9 @@ from zlib import crc32
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, printable
 from memory_assets.models import Record, Tokens
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.blocks import ShapedSession
+from memory_assets.transcripts.blocks import ShapedParser
 from memory_assets.transcripts.databases import LENGTH, Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import from_json, object_field, text_field
@@ -54,7 +54,7 @@ def call_of(name: str, arguments: Any) -> Call:
     return Call(name, paths, "" if paths else command)
 
 
-class StoredSession(ShapedSession):
+class StoredParser(ShapedParser):
     """The state of reading one rendered session, whose rows are those of `session_rows`: its facts
     in one of type "session", its title in one of type "session-state", and all others what was
     said."""
@@ -245,7 +245,7 @@ class ContainerReader(RenderingReader):
         session_id = safe_id(top.id)
         agent_id = own if session_id != own else None
         size = min(max(member.size, 0), _LARGEST)
-        project = project_of(whole.cwd or whole.stand_in)
+        project = project_slug(whole.cwd or whole.stand_in)
         return Source(
             *(self.agent, project, session_id, agent_id, path, size, mtime_ns),
             member=member.id,

@@ -34,7 +34,7 @@ from memory_assets.status.status import status as status_of
 from memory_assets.stores.agents.journal import FILE_NAME, AgentJournal, CutTurns
 from memory_assets.stores.catalog.products import Products
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake.lake import Batch, Lake
+from memory_assets.stores.lake.lake import Lake, LakeBatch
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
 from memory_assets.stores.shard.objects import DirectoryObjects
 from memory_assets.stores.shard.replicas import replicas_of
@@ -420,7 +420,7 @@ def test_killed_again_behind_the_words_what_stays_is_indexed_again(old: Agents) 
 
 STEPS: tuple[tuple[Any, str, int], ...] = (
     (CutTurns, "cut", 0),
-    (Batch, "publish", 0),
+    (LakeBatch, "publish", 0),
     (AgentJournal, "compact", 0),
     (retention, "make_history", 0),
     (retention, "forget_vectors", 0),

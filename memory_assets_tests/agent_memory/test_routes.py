@@ -11,7 +11,7 @@ from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes import collections
 from memory_assets.pipeline.indexes.collections import collections_of, rebuild
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.ingest.steps import Failed
+from memory_assets.pipeline.ingest.steps import StepFailed
 from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
@@ -55,7 +55,7 @@ def test_memories_move_to_the_collections_of_their_types(
     with monkeypatch.context() as patch:
         patch.setattr(collections, "upsert_rows", _stopped)
         outcomes = list(run_task(split.components, Task(PLAIN, WRITTEN.assets)))
-        assert any(isinstance(each, Failed) for each in outcomes)
+        assert any(isinstance(each, StepFailed) for each in outcomes)
     reports = ingest(split)
     assert reports["agent_memory_embeddings"].changed == 0
     assert texts(split, "mem_semantic") == {"Stripe it is."}
@@ -144,7 +144,7 @@ def test_processes_make_the_collections_at_once(agents: Agents) -> None:
             try:
                 own = Agents(agents.data_dir, agents.engines, given=given)
                 outcomes = list(run_task(own.components, Task(partition_of(name), WRITTEN.assets)))
-                os._exit(sum(isinstance(each, Failed) for each in outcomes))
+                os._exit(sum(isinstance(each, StepFailed) for each in outcomes))
             finally:  # whatever happens, no test goes on in here
                 os._exit(99)
         running.append(process)

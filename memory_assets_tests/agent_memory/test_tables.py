@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
-from memory_assets.pipeline.ingest.steps import Made
+from memory_assets.pipeline.ingest.steps import Materialized
 from memory_assets.pipeline.plan.plan import partitions_with_agent_memory, plan_agent_memory
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
@@ -43,7 +43,7 @@ def ingest(agents: Agents) -> dict[str, StageReport]:
             if isinstance(outcome, Verified):
                 assert outcome.verdict.passed, outcome
             else:
-                assert isinstance(outcome, Made), outcome
+                assert isinstance(outcome, Materialized), outcome
                 reports[outcome.asset] = outcome.report
     assert list(plan_agent_memory(agents.components)) == []
     return reports

@@ -31,7 +31,7 @@ from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.noted_run import noted_run
 from memory_assets.pipeline.ingest.passes import Outcome, Pass
-from memory_assets.pipeline.ingest.steps import Made
+from memory_assets.pipeline.ingest.steps import Materialized
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
@@ -131,7 +131,7 @@ def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settin
         if isinstance(event, Pass):
             seen.append(f"{event.name} done")
             told.append(str(ingest_under_way(settings.data_dir)))
-        elif isinstance(event, Made) and event.report.rows_written:
+        elif isinstance(event, Materialized) and event.report.rows_written:
             seen.append(event.asset)
 
     one = replace(settings, ingest_workers=1)

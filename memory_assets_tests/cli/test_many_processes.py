@@ -26,7 +26,7 @@ from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.ingest import passes, workers
 from memory_assets.pipeline.ingest.passes import Outcome, Pass
-from memory_assets.pipeline.ingest.steps import Made
+from memory_assets.pipeline.ingest.steps import Materialized
 from memory_assets.pipeline.plan.plan import plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
@@ -185,7 +185,7 @@ def test_two_processes_make_what_one_makes(
     assert _ingest(settings, after := list[Outcome | Pass]()).projects == 0 and not after
 
     def counts(seen: list[Outcome | Pass]) -> list[tuple[Any, ...]]:
-        made = [each for each in seen if isinstance(each, Made)]
+        made = [each for each in seen if isinstance(each, Materialized)]
         return [
             (
                 each.asset,
@@ -205,7 +205,7 @@ def _killing_once(settings: Settings) -> Callable[[Outcome | Pass], None]:
     killed: list[int] = []
 
     def kill(event: Outcome | Pass) -> None:
-        if not killed and isinstance(event, Made):
+        if not killed and isinstance(event, Materialized):
             child = active_children()[0]
             assert child.pid is not None
             killed.append(child.pid)
@@ -280,7 +280,9 @@ def test_an_original_that_is_read_after_its_fork_owns_its_records(
     with monkeypatch.context() as patch:
         patch.setattr(passes, "_PART_BYTES", 1)
         assert _ingest(replace(settings, ingest_workers=1), seen).failed == {}
-    indexed = [each for each in seen if isinstance(each, Made) and each.asset == "keyword_index"]
+    indexed = [
+        each for each in seen if isinstance(each, Materialized) and each.asset == "keyword_index"
+    ]
     assert [each.report.sessions for each in indexed[:9]] == list(range(1, 10))
     assert _rows(settings) == by_one.but_vectors and _indexed(settings) == by_one.indexed
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.pipeline.scan.on_disk import find_sources, require_directories
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
@@ -36,7 +36,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def _claude(home: Path, session: str, said: str) -> Path:
     cwd = f"/home/mira/{home.name.strip('.')}"
-    path = home / "projects" / project_of(cwd) / f"{session}.jsonl"
+    path = home / "projects" / project_slug(cwd) / f"{session}.jsonl"
     write_lines(path, [claude_line(session, 0, said, cwd)])
     return home
 

@@ -134,6 +134,13 @@ def test_a_timeline_that_goes_on_says_what_to_type(by_words: Cli) -> None:
     assert answer.stderr == "There is more before: --before 50\n"
 
 
+def test_where_no_error_is_met_often_it_says_how_to_ask_for_rarer_ones(by_words: Cli) -> None:
+    """Until there are none that are rarer."""
+    often, rarest = (by_words.run("friction", "--sessions", number) for number in ("900", "2"))
+    assert often.returncode == 3 and "--sessions 2 " in often.stderr
+    assert "--sessions" not in rarest.stderr
+
+
 def test_all_commits_of_a_session_are_listed_once(by_words: Cli) -> None:
     """Those that its summary leaves out, too, with --full."""
     answer = _json(by_words, "summarize", FLAKY)

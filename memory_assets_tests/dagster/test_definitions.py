@@ -15,6 +15,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
+from memory_assets.dagster import tenants
 from memory_assets.dagster.assets.maintenance import known_secrets
 from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS, build_defs, defs
 from memory_assets.errors import ConfigurationError
@@ -65,6 +66,15 @@ SPECS = {spec.key.to_user_string(): spec for asset in _PARTITIONED for spec in a
 def test_definitions_are_loadable() -> None:
     """Dagster accepts the graph as a whole."""
     dg.Definitions.validate_loadable(defs)
+
+
+def test_what_runs_by_itself_says_what_it_does() -> None:
+    """Dagster's page shows no docstring of a sensor or schedule."""
+    silent = []
+    for location in (defs.get_repository_def(), tenants.defs.get_repository_def()):
+        silent += [each.name for each in location.sensor_defs if not each.description]
+        silent += [each.name for each in location.schedule_defs if not each.description]
+    assert silent == []
 
 
 def test_the_graph_is_the_designed_one() -> None:

@@ -188,12 +188,12 @@ def test_what_a_killed_run_had_begun_is_no_failed_check(settings: Settings) -> N
 
 def test_a_batch_started_by_hand_adds_partitions_and_takes_no_path(settings: Settings) -> None:
     """As from the launchpad: a project that is no partition yet becomes one; a name that leads
-    out of the lake is refused before anything is read."""
+    out of the lake is refused before anything is read, and so is no name at all."""
     project = min(PROJECTS)
     job = build_defs(settings).resolve_job_def(INGEST_BATCH)
 
-    def run(name: str) -> dg.ExecuteInProcessResult:
-        ops = {"ops": {"index_words": {"config": {"projects": [name]}}}}
+    def run(*names: str) -> dg.ExecuteInProcessResult:
+        ops = {"ops": {"index_words": {"config": {"projects": list(names)}}}}
         return job.execute_in_process(
             instance=instance, run_config={**ops, **QUIET}, raise_on_error=False
         )
@@ -201,7 +201,7 @@ def test_a_batch_started_by_hand_adds_partitions_and_takes_no_path(settings: Set
     with open_instance(settings) as instance:
         assert run(project).success
         assert instance.get_dynamic_partitions("projects") == [project]
-        assert not run("../outside").success
+        assert not run("../outside").success and not run().success
     assert [path.name for path in settings.data_dir.parent.glob("outside*")] == []
     assert Components(settings).lake.projects(TURN_CHUNKS) == [project]
 

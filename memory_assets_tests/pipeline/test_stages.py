@@ -14,7 +14,7 @@ import pytest
 
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.ingest import passes
-from memory_assets.pipeline.ingest.steps import Failed
+from memory_assets.pipeline.ingest.steps import StepFailed
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
@@ -254,7 +254,7 @@ def test_garbage_is_looked_for_rarely_while_tasks_run(
     monkeypatch.setattr(passes, "run_step", failing)
     with closing(Workers(memory.components)) as workers:
         (outcome,) = workers.run([passes.Task(memory.harbor, ("raw_sessions",))])
-    assert isinstance(outcome, Failed) and during[0] > before[0] == gc.get_threshold()[0]
+    assert isinstance(outcome, StepFailed) and during[0] > before[0] == gc.get_threshold()[0]
 
 
 READING = (

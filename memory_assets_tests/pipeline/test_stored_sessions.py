@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
@@ -28,7 +28,7 @@ from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.transcripts.agent_databases import CWD, OpenCode
 from memory_assets_tests.transcripts.agent_files import GeminiDocument
 
-PROJECT = project_of(CWD)
+PROJECT = project_slug(CWD)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
@@ -55,7 +55,7 @@ class Shop:
     @property
     def project(self) -> str:
         """The name of its project."""
-        return project_of(str(self.repository))
+        return project_slug(str(self.repository))
 
     def git(self, *arguments: str, at: datetime = NOW) -> str:
         """Run git at a time."""

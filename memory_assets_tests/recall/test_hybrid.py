@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import NotFound, StoreError
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.collections import rebuild
 from memory_assets.recall import Memory
@@ -305,7 +305,7 @@ def test_a_turn_of_one_word_is_found_by_that_word_alone(tmp_path: Path) -> None:
     asked = (Call(text="Paint the lamp of the pier red."), Call(text="hi"), Call(text="/"))
     worked.session("pier", *asked, cwd="/home/mara/code/pier")
     memory = worked.memory()
-    keywords.index_keywords(components_of(memory), project_of("/home/mara/code/pier"))
+    keywords.index_keywords(components_of(memory), project_slug("/home/mara/code/pier"))
 
     def found(query: str) -> list[str]:
         return [hit.text for hit in memory.search(query).hits]

@@ -416,6 +416,22 @@ def test_turns_load_on_both_sides_while_one_scrolls(shown: Shown) -> None:
     assert browser.evaluate(turns) == [f"turn-{number}" for number in range(TURNS)]
 
 
+def test_earlier_turns_move_nothing_that_is_seen(shown: Shown) -> None:
+    """A reader who scrolls up to the link is left at the turn below it, not taken to the first."""
+    browser = shown.browser
+    browser.size(1200, 500)
+    browser.open(f"{shown.url}/page/session/{LONG}?turn=90#turn-90")
+    browser.wait_for("document.querySelector('.turn').id !== 'turn-90'")
+    seen = browser.evaluate(
+        "(() => { const link = document.querySelector('a.more'); "
+        "link.scrollIntoView({ block: 'center' }); return link.nextElementSibling.id; })()"
+    )
+    browser.wait_for(f"document.querySelector('.turn').id !== '{seen}'")
+    top = browser.evaluate(f"document.getElementById('{seen}').getBoundingClientRect().top")
+    browser.size(1200)
+    assert 0 <= top < 500
+
+
 def test_the_list_of_turns_is_at_the_turn_that_is_shown(shown: Shown) -> None:
     """Wherever in a long session a link leads."""
     browser = shown.browser

@@ -22,7 +22,7 @@ from memory_assets.recall.cross_query.cross_query import cross_query
 from memory_assets.recall.names import shortest_id
 from memory_assets.recall.sessions.session import session_overview
 from memory_assets.recall.sessions.timeline import timeline
-from memory_assets.requests.arguments import Arguments, Door, declared
+from memory_assets.requests.arguments import Arguments, Interface, declared
 from memory_assets.requests.questions import (
     FrictionRequest,
     HowRequest,
@@ -247,10 +247,10 @@ def documents_everywhere(documented: Memory) -> Iterator[_Everywhere]:
 
 
 def _named(
-    asked: dict[str, Any], door: Door, request: type[Arguments] = SearchRequest
+    asked: dict[str, Any], interface: Interface, request: type[Arguments] = SearchRequest
 ) -> dict[str, Any]:
-    """Return the values by what they are called at a door, those left out that it lacks."""
-    names = {each.name: each.name_at(door) for each in declared(request)}
+    """Return the values by what they are called at an interface, those left out that it lacks."""
+    names = {each.name: each.name_at(interface) for each in declared(request)}
     return {name: value for key, value in asked.items() if (name := names[key]) is not None}
 
 
@@ -346,7 +346,9 @@ def test_unknown_kinds_of_documents_are_refused_alike_everywhere(
     """With the values that there are; by MCP of the filters that its tool has."""
     given = {"query": "letter", "kinds": "workspace", "service": "svc-mail", **wrong}
     (said,) = {
-        message for door, message in documents_everywhere.refusals(given).items() if door != "mcp"
+        message
+        for interface, message in documents_everywhere.refusals(given).items()
+        if interface != "mcp"
     }
     assert "there are: " in said or "add --in workspace" in said
     if wrong.keys() <= {"file_type", "service"}:

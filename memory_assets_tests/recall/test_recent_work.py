@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.requests.agent_memory import ContextRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory
@@ -25,7 +25,7 @@ from memory_assets_tests.command_line import run_here, run_program
 from memory_assets_tests.recall.worked import Call, Worked, shell
 
 HERE = "/home/mara/code/kiln"
-PROJECT = project_of(HERE)
+PROJECT = project_slug(HERE)
 
 
 def lines_of(worked: Worked) -> str:
@@ -46,7 +46,7 @@ def texts_of(root: Path, sessions: Sequence[Sequence[Call]]) -> list[str]:
     for at, (calls, place) in enumerate(zip(sessions, places, strict=True), 1):
         worked.session(str(at), *calls, cwd=place)
     memory = worked.memory()
-    return ["\n".join(recent_work(memory, [project_of(place)])) for place in places]
+    return ["\n".join(recent_work(memory, [project_slug(place)])) for place in places]
 
 
 PUSHES: list[tuple[list[Call], str]] = [
@@ -345,12 +345,12 @@ def test_a_name_of_several_directories_means_all_of_them(tmp_path: Path) -> None
     for clone in clones:
         agents.answer(
             RememberRequest(
-                f"{clone.split('/')[2].title()} fires at dawn.", project=project_of(clone)
+                f"{clone.split('/')[2].title()} fires at dawn.", project=project_slug(clone)
             )
         )
     told = agents.answer(ContextRequest(project="kiln"))["text"]
     for clone, name in zip(clones, ("anvil", "bevel"), strict=True):
-        assert project_of(clone) in told and f"Change {name}" in told
+        assert project_slug(clone) in told and f"Change {name}" in told
     assert "several projects of that name" in told
     assert "Mara fires at dawn." in told and "Ada fires at dawn." in told
     with pytest.raises(ConfigurationError, match="can mean"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.names import looks_like_id, resolve_id, shortest_id
 from memory_assets.recall.rows import summary_text
@@ -173,7 +173,7 @@ CAUSE = f"## Root cause\n\n{'The hinge of the damper is rusted. ' * 12}".rstrip(
 
 def test_a_turn_begins_with_its_end(kiln: Memory) -> None:
     """The prompt, the last message, what was changed and committed; then the rest."""
-    parts = turn_parts(kiln, project_of(HERE), SESSION, 0)
+    parts = turn_parts(kiln, project_slug(HERE), SESSION, 0)
     assert parts is not None
     assert parts["text"] == (
         "Work on a.\n\nThe hinge was rusted. It opens now.\n\n"
@@ -182,7 +182,7 @@ def test_a_turn_begins_with_its_end(kiln: Memory) -> None:
     assert parts["rest"].startswith(
         "Let me look at the damper.\n\nEdit: damper.py\nBash: git commit"
     )
-    assert turn_parts(kiln, project_of(HERE), SESSION, 7) is None
+    assert turn_parts(kiln, project_slug(HERE), SESSION, 7) is None
 
 
 BEGINNINGS: list[tuple[list[Call], str]] = [
@@ -207,7 +207,7 @@ def test_a_turn_begins_with_what_was_said_last(tmp_path: Path) -> None:
     ids = [worked.session(str(at), *calls, cwd=HERE) for at, (calls, _) in enumerate(BEGINNINGS, 1)]
     memory = worked.memory()
     for at, (session, (_, first)) in enumerate(zip(ids, BEGINNINGS, strict=True), 1):
-        parts = turn_parts(memory, project_of(HERE), session, 0)
+        parts = turn_parts(memory, project_slug(HERE), session, 0)
         assert parts is not None and parts["text"] == f"Work on {at}.\n\n{first}"
 
 

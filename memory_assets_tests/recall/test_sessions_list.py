@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memory_assets.cli import exit_codes
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.recall import Memory
 from memory_assets.recall.sessions.listing import list_sessions, newest_sessions
 from memory_assets.recall.sessions.recent_work import recent_work
@@ -155,7 +155,7 @@ def test_a_session_that_a_handed_over_plan_began_is_a_persons(tmp_path: Path) ->
     assert listed["title"] == "Fire the kiln by its own clock"
     assert [each["session_id"] for each in newest_sessions(memory, 5)[0]] == [planned]
     assert not {"request", "by_program"} & listed.keys(), "the answer's fields stay as they are"
-    assert listed["title"] in "".join(recent_work(memory, [project_of(KILN)]))
+    assert listed["title"] in "".join(recent_work(memory, [project_slug(KILN)]))
 
 
 def test_each_way_to_add_up_gives_the_same_whole(asked: Asked) -> None:

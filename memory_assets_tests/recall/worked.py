@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
@@ -82,7 +82,7 @@ class Worked:
             after = later + timedelta(seconds=5)
             lines.append(claude_line(session_id, 2 * number - 1, [use], str(cwd), later))
             lines.append(claude_line(session_id, 2 * number, [answer], str(cwd), after))
-        path = self.root / "projects" / project_of(str(cwd)) / f"{session_id}.jsonl"
+        path = self.root / "projects" / project_slug(str(cwd)) / f"{session_id}.jsonl"
         write_lines(path, [{**line, "gitBranch": branch} for line in lines])
         return session_id
 

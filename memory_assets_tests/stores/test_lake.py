@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memory_assets.errors import StoreError
 from memory_assets.models import ErrorMet
 from memory_assets.redacted_text import RedactedText, seal
-from memory_assets.stores.lake.lake import Batch, Lake, redacted_columns
+from memory_assets.stores.lake.lake import Lake, LakeBatch, redacted_columns
 from memory_assets.stores.lake.rows import arrow_rows
 from memory_assets.stores.lake.schemas import (
     TABLES,
@@ -168,7 +168,7 @@ def test_any_name_is_that_of_a_project_and_of_sessions(
     made = [rows.row(USER_PROMPTS, str(number)) for number in range(3)]
     for session in (name, twin):
         lake.write(USER_PROMPTS, name, session, made)
-    batch = Batch(lake, twin, USER_PROMPTS)
+    batch = LakeBatch(lake, twin, USER_PROMPTS)
     batch.put(USER_PROMPTS, name, arrow_rows(USER_PROMPTS, made))
     batch.publish()
     fresh = Lake(lake.root)

@@ -24,7 +24,7 @@ from memory_assets.errors import DamagedFile, NotFound, StoreError
 from memory_assets.stores.lake import lake as batches
 from memory_assets.stores.lake import partition, segments
 from memory_assets.stores.lake import rows as lake_rows
-from memory_assets.stores.lake.lake import Batch, Lake
+from memory_assets.stores.lake.lake import Lake, LakeBatch
 from memory_assets.stores.lake.parquet_files import write_file
 from memory_assets.stores.lake.rows import arrow_rows
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, USER_PROMPTS
@@ -47,13 +47,13 @@ def _prompts(rows: Rows, *names: object) -> list[Any]:
     return [dataclasses.replace(template, id=str(name)) for name in names]
 
 
-def _put(batch: Batch, name: str, rows: list[Any]) -> None:
+def _put(batch: LakeBatch, name: str, rows: list[Any]) -> None:
     made = arrow_rows(USER_PROMPTS, rows, footer={"input_hash": name})
     batch.put(USER_PROMPTS, name, made)
 
 
-def _publish(lake: Lake, sessions: dict[str, list[Any]]) -> Batch:
-    batch = Batch(lake, "p", USER_PROMPTS)
+def _publish(lake: Lake, sessions: dict[str, list[Any]]) -> LakeBatch:
+    batch = LakeBatch(lake, "p", USER_PROMPTS)
     for name, rows in sessions.items():
         _put(batch, name, rows)
     batch.publish()
@@ -142,7 +142,7 @@ def test_whatever_is_written_killed_and_repeated_everybody_reads_what_was_meant(
                 elif kind == "remove":  # noqa: B023
                     lake.remove_sessions("p", some)  # noqa: B023
                 else:
-                    Batch(lake, "p", USER_PROMPTS).compact()
+                    LakeBatch(lake, "p", USER_PROMPTS).compact()
 
             try:
                 with killed_after(data.draw(st.none() | st.integers(0, 9))):
@@ -153,7 +153,7 @@ def test_whatever_is_written_killed_and_repeated_everybody_reads_what_was_meant(
                 assert all(now[name] in (meant[name], new[name]) for name in NAMES)
                 assert lake.sessions(*P) == sorted(name for name in NAMES if now[name])
                 if kind == "append" and now == new:
-                    Batch(lake, "p", USER_PROMPTS)  # tidies
+                    LakeBatch(lake, "p", USER_PROMPTS)  # tidies
                 else:
                     change(lake)
             meant = new
@@ -189,7 +189,7 @@ def test_small_sessions_are_in_one_file_and_long_ones_in_their_own(
 ) -> None:
     """Nothing is there before the batch is published."""
     monkeypatch.setattr(batches, "SMALL_SESSION_BYTES", 20_000)
-    batch = Batch(lake, "p", USER_PROMPTS)
+    batch = LakeBatch(lake, "p", USER_PROMPTS)
     for name in ("a", "b", "c"):
         _put(batch, name, _prompts(rows, name))
     _put(batch, "long", _prompts(rows, *range(2_000)))
@@ -226,7 +226,7 @@ def test_small_files_are_packed_when_there_are_many_and_no_stamp_changes(
         lake.write(*P, name, _prompts(rows, name), footer={"input_hash": name})
     before = {name: (lake.read_footer(*P, name)[1], _ids(lake, name)) for name in names}
     stamps = _stamps(lake)
-    Batch(lake, "p", USER_PROMPTS).compact()
+    LakeBatch(lake, "p", USER_PROMPTS).compact()
     assert _files(lake) == ["segment+21.parquet"]
     assert _stamps(lake) == stamps
     assert {name: (lake.read_footer(*P, name)[1], _ids(lake, name)) for name in before} == before
@@ -241,7 +241,7 @@ def test_a_batch_that_cannot_be_written_leaves_all_as_it_was(
 ) -> None:
     """The disk is full: no session of the batch is there, and none is lost."""
     _publish(lake, {"a": _prompts(rows, "old")})
-    batch = Batch(lake, "p", USER_PROMPTS)
+    batch = LakeBatch(lake, "p", USER_PROMPTS)
     for name in ("a", "b"):
         _put(batch, name, _prompts(rows, "new"))
 
@@ -258,7 +258,7 @@ def test_a_batch_that_cannot_be_written_leaves_all_as_it_was(
 
 def test_what_failed_is_discarded_alone(lake: Lake, rows: Rows) -> None:
     """Of a session whose second table failed, no row of the first one is written."""
-    batch = Batch(lake, "p", USER_PROMPTS)
+    batch = LakeBatch(lake, "p", USER_PROMPTS)
     for name in ("a", "b"):
         _put(batch, name, _prompts(rows, name))
     batch.discard("a")
@@ -270,7 +270,7 @@ def test_a_batch_is_full_when_it_is_big_or_has_waited(
     lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So an interruption loses little of what was slow to make, such as vectors."""
-    batch = Batch(lake, "p", USER_PROMPTS)
+    batch = LakeBatch(lake, "p", USER_PROMPTS)
     assert not batch.full
     _put(batch, "a", _prompts(rows, "a"))
     assert not batch.full

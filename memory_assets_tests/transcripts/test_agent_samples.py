@@ -18,7 +18,7 @@ import pytest
 from filelock import FileLock
 
 from memory_assets.models import ABANDONED, Record
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts import Account, ReadReport, Source, discover, read_session, reader_of
 from memory_assets.transcripts.readers.cline import PARTIAL
 from memory_assets_tests.conftest import _unpacked
@@ -186,7 +186,7 @@ def test_every_figure_of_every_session_is_found(samples: Path, root: str, agent:
             directory = directory_of(expected["project"])
             directory = str(samples / directory) if agent == "aider" else directory
             in_folder = "transcript" in expected.get("store", "")  # a folder's name, without "/"
-            assert sample.source.project == project_of(f"{'/' * in_folder}{directory}")
+            assert sample.source.project == project_slug(f"{'/' * in_folder}{directory}")
         if expected["start"]:
             first = sample.report.first_timestamp
             assert first is not None

@@ -13,7 +13,7 @@ import pytest
 
 from memory_assets.errors import DamagedTranscript
 from memory_assets.models import Record
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts import (
     Account,
     ReadReport,
@@ -105,7 +105,7 @@ def test_a_turn_is_read_with_all_that_belongs_to_it(tmp_path: Path, make: Make) 
         assert (result.tool_name, result.command) == (call.tool_name, call.command)
     else:
         assert call.paths
-    assert (source.project, source.agent_id) == (project_of(store.cwd), None)
+    assert (source.project, source.agent_id) == (project_slug(store.cwd), None)
     assert report.first_cwd == store.cwd
     [asked] = (one for one in records if one.kind == "prompt")
     if store.has_times:
@@ -337,7 +337,7 @@ def test_a_window_whose_directory_nobody_knows_is_a_project_of_its_id(tmp_path: 
         (folder / "workspace.json").write_text(f'{{"folder": "file://{CWD}"}}')
     cursor.path.touch()
     sources = [*found(chat), *found(cursor)]
-    assert [(each.project, each.directory) for each in sources] == [(project_of(CWD), CWD)] * 2
+    assert [(each.project, each.directory) for each in sources] == [(project_slug(CWD), CWD)] * 2
 
 
 def test_a_log_of_operations_may_be_torn(tmp_path: Path) -> None:

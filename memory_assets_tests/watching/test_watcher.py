@@ -19,7 +19,7 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.ingesting.watch_command import _until_stopped, load_engines
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import RedactionUnavailable
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.pipeline.checks import kingfisher
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan.raw_sessions import scan_project
@@ -301,7 +301,7 @@ def test_a_turn_in_a_database_is_one_run(
     bench = Bench(load_settings(data_dir=tmp_path / "data", embedder="none"))
     bench.thread.start()
     try:
-        bench.wait_for(lambda: bench.ran == [project_of(cwd)])
+        bench.wait_for(lambda: bench.ran == [project_slug(cwd)])
         writer = store.open()
         bench.wait_for(lambda: bench.directories.mode == "events")
         for turn in (2, 3):
@@ -340,7 +340,7 @@ def test_what_an_editor_writes_beside_its_chats_is_not_looked_at(
     beside = ("History/1a2b/entries.json", "workspaceStorage/w1/state.vscdb", "settings.json")
     assert followed.projects_of(str(store.root / name) for name in beside) == []
     assert asked == []
-    assert followed.projects_of([str(store.path)]) == [project_of(CWD)]
+    assert followed.projects_of([str(store.path)]) == [project_slug(CWD)]
     assert asked == ["vscode-copilot"]
 
 
@@ -357,4 +357,6 @@ def test_projects_that_a_user_names_are_not_watched(
     followed = Transcripts(components, Directories(roots["aider"], Changes()))
     assert not followed.refresh()
     assert followed.directories.roots == ()
-    assert [project for project, work in followed.plans() if work] == [project_of(str(store.root))]
+    assert [project for project, work in followed.plans() if work] == [
+        project_slug(str(store.root))
+    ]

@@ -12,7 +12,7 @@ import pytest
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, Task, run_task
-from memory_assets.pipeline.ingest.steps import Failed, Made
+from memory_assets.pipeline.ingest.steps import Materialized, StepFailed
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import load_settings
@@ -74,10 +74,10 @@ class Indexed:
         reports = {}
         for part in (DOCUMENTS, DOCUMENT_VECTORS):
             for outcome in run_task(self.components, Task(partition, part.assets)):
-                assert not isinstance(outcome, Failed), outcome
+                assert not isinstance(outcome, StepFailed), outcome
                 if isinstance(outcome, Verified):
                     assert not outcome.failed, outcome
-                elif isinstance(outcome, Made):
+                elif isinstance(outcome, Materialized):
                     reports[outcome.asset] = outcome.report
         return reports
 

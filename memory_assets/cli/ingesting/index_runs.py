@@ -14,7 +14,7 @@ from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.noted_run import note_run_ends, noted_run
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, WRITTEN, Outcome, Pass
-from memory_assets.pipeline.ingest.steps import Made
+from memory_assets.pipeline.ingest.steps import Materialized
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Enough, Progress, components_of
@@ -127,7 +127,7 @@ def _run(
             if isinstance(event, Verified) and event.failed:
                 places = str(event.verdict.counts.get("places", ""))
                 result.places += filter(None, places.split("; "))
-            elif isinstance(event, Made):
+            elif isinstance(event, Materialized):
                 result.unfinished |= event.report.unfinished
                 result.counts.update(_counts(event))
 
@@ -148,7 +148,7 @@ def _run(
     return result
 
 
-def _counts(output: Made) -> Counter[str]:
+def _counts(output: Materialized) -> Counter[str]:
     """Return what a step did: documents and vectors, by what became of them."""
     report, details = output.report, output.report.details
     counts: Counter[str] = Counter()

@@ -15,7 +15,7 @@ from memory_assets.errors import no_text_in_errors, safe_reason
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
 from memory_assets.pipeline.ingest.noted_run import NotedRun, note_run_ends, noted_run
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Outcome, Pass
-from memory_assets.pipeline.ingest.steps import Failed, Made
+from memory_assets.pipeline.ingest.steps import Materialized, StepFailed
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.redact import known_secrets
@@ -25,7 +25,13 @@ from memory_assets.pipeline.stage.components import Components, Progress, compon
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.events import Materialization, Metadata
-from memory_assets.stores.runs.names import INGEST_BATCH, RECHECK_JOB, RETENTION_JOB, is_valid_key
+from memory_assets.stores.runs.names import (
+    INGEST_BATCH,
+    NO_KEY,
+    RECHECK_JOB,
+    RETENTION_JOB,
+    is_valid_key,
+)
 from memory_assets.transcripts import Source
 
 
@@ -50,9 +56,9 @@ class IngestResult:
     def add(self, outcome: Outcome) -> None:
         """Add what came of a step or a check. The newest result of a check counts: words are
         indexed before the summaries that a killed run had begun are made again."""
-        if isinstance(outcome, Failed):
+        if isinstance(outcome, StepFailed):
             self.failed.setdefault(outcome.project, f"{outcome.asset}: {outcome.reason}")
-        elif isinstance(outcome, Made):
+        elif isinstance(outcome, Materialized):
             seconds = self.step_seconds.get(outcome.asset, 0.0)
             self.step_seconds[outcome.asset] = seconds + outcome.report.seconds
             if wrong := outcome.report.details.get("chroma_set_aside"):
@@ -89,7 +95,7 @@ def run_plans(
     projects = [work.project for work in plans if is_valid_key(work.project)]
     for work in plans:
         if work.project not in projects:
-            result.failed[work.project] = "its name cannot be a partition key (docs/runs.md)"
+            result.failed[work.project] = f"its name {NO_KEY}"
     if not projects:
         return result
     begun: set[str] = set()

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from memory_assets.pipeline.ingest.batch_run import Listener, ignore
 from memory_assets.pipeline.ingest.passes import PASSES, SUMMARIES, VECTORS, WORDS, Outcome, Pass
-from memory_assets.pipeline.ingest.steps import Made
+from memory_assets.pipeline.ingest.steps import Materialized
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.stage.components import Components, Progress
 from memory_assets.pipeline.stages import STAGES
@@ -67,7 +67,7 @@ class IngestProgress:
         """Note what came of a step, or that a pass has ended."""
         if event in PASSES[:-1]:
             self._begin(PASSES[PASSES.index(event) + 1])
-        if not isinstance(event, Made):
+        if not isinstance(event, Materialized):
             return
         place = event.project, event.asset
         if event.asset == RAW_SESSIONS and self._new:  # once for each part of a large project

@@ -28,7 +28,7 @@ from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.checks.checks import Verified, checks_of
 from memory_assets.pipeline.ingest.batch_run import BatchRun, evaluation
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Pass, failed_asset
-from memory_assets.pipeline.ingest.steps import STEPS, Made, run_step
+from memory_assets.pipeline.ingest.steps import STEPS, Materialized, run_step
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import partitions_with_agent_memory
 from memory_assets.pipeline.scan.on_disk import walk_once
@@ -87,7 +87,7 @@ def run_steps(
 
 def _outcomes(
     context: dg.AssetExecutionContext, components: Components, project: str, asset: str
-) -> Iterator[Made | Verified]:
+) -> Iterator[Materialized | Verified]:
     """Make an asset, unless the run has only checks, and run its selected checks."""
     keys = context.selected_asset_check_keys
     checks = {key.name for key in keys if key.asset_key == dg.AssetKey(asset)}

@@ -21,7 +21,7 @@ from memory_assets.pipeline.agent_memory.tables import made_with
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport, input_hash
-from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedRows, DerivedTable, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
 from memory_assets.stores.agents.journal import has_journal
@@ -80,7 +80,7 @@ def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
         yield begin, len(times)
 
 
-def _summarize_conversation(components: Components, source: Product) -> Made:
+def _summarize_conversation(components: Components, source: Product) -> DerivedRows:
     turns: list[AgentTurn] = []
     with suppress(NotFound):  # only the summaries of the conversation are left
         turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)

@@ -17,9 +17,9 @@ from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_fo
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import (
+    DerivedRows,
     DerivedTable,
     DueProducts,
-    Made,
     derive_table,
     expected_input,
 )
@@ -52,7 +52,7 @@ def make_history(components: Components, partition: str) -> StageReport:
     version, rules = made_with(components), components.ruleset_version
     before = components.catalog.products.of_project(AGENT_HISTORY.name, partition)
 
-    def make(source: Product) -> Made:
+    def make(source: Product) -> DerivedRows:
         turns = [turn for turn in journal.turns(source.session_id) if turn.project == project]
         if not _is_made_with(before.get(source.session_id), version):
             redact = redaction_for(components, source.session_id).redact
@@ -75,7 +75,7 @@ def make_memories(components: Components, partition: str) -> StageReport:
     journal, rules = components.journal, components.ruleset_version
     redact = redaction_for(components, EVERYWHERE).redact
 
-    def make(source: Product) -> Made:
+    def make(source: Product) -> DerivedRows:
         (memory,) = journal.memories({"memory_id": f"{MEMORY_HEAD}{source.session_id}"})
         redacted = replace(
             memory,
@@ -96,7 +96,7 @@ def make_memories(components: Components, partition: str) -> StageReport:
 def make_trail(components: Components, partition: str) -> StageReport:
     """Export the trails of the memories that changed, and return the report."""
 
-    def make(source: Product) -> Made:
+    def make(source: Product) -> DerivedRows:
         rows = [
             MemoryChange(
                 id=f"trail::{source.session_id}::{number}",
@@ -137,7 +137,7 @@ def _export(
     components: Components,
     partition: str,
     derived: DerivedTable,
-    make: Callable[[Product], Made],
+    make: Callable[[Product], DerivedRows],
 ) -> StageReport:
     """Copy the journal, bring a table up to date with it, and return the report."""
     with components.project_lock(partition):

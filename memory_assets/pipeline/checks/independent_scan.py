@@ -20,7 +20,7 @@ from memory_assets.pipeline.checks.kingfisher import kingfisher
 from memory_assets.pipeline.checks.text_columns import batches, text_columns
 from memory_assets.pipeline.checks.verify import Report, Verdict, scan_pending
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import Batch
+from memory_assets.pipeline.stage.pending_checks import CheckBatch
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction.known_secrets import is_guessable, value_hash
 from memory_assets.redaction.rules.judging.values import is_example
@@ -118,7 +118,7 @@ def independent_scanner_finds_nothing(
     totals: Counter[str] = Counter()
     examples: set[tuple[str, int]] = set()
 
-    def scan(rows: Batch) -> list[Report]:
+    def scan(rows: CheckBatch) -> list[Report]:
         reports: list[Report] = []
         for batch in batches(_strings(rows), _BATCH_BYTES):
             values = [value for _, value in batch]
@@ -154,7 +154,7 @@ def independent_scanner_finds_nothing(
     return Verdict(not reports, counts, _remedy(project, totals["learned"]), reports=reports)
 
 
-def _strings(batch: Batch) -> Iterator[tuple[tuple[str, int], bytes]]:
+def _strings(batch: CheckBatch) -> Iterator[tuple[tuple[str, int], bytes]]:
     """Yield column and row of each string that is long enough to be a secret, and the string."""
     for column in text_columns(batch.rows):
         for value, row in zip(column.values, column.rows, strict=True):
@@ -162,7 +162,7 @@ def _strings(batch: Batch) -> Iterator[tuple[tuple[str, int], bytes]]:
                 yield (column.name, row), neutral(value)
 
 
-def _session_and_place(batch: Batch, column: str, row: int) -> tuple[str, str]:
+def _session_and_place(batch: CheckBatch, column: str, row: int) -> tuple[str, str]:
     """Return the session and the place of a value. In a column of ids the place leaves out the
     session's name, which may be the reported value."""
     session_id, number = batch.place_of(row)

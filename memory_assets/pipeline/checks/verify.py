@@ -20,7 +20,7 @@ from memory_assets.pipeline.indexes.keywords import differences
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import (
-    Batch,
+    CheckBatch,
     fresh_rows,
     pending_rows,
     sessions_to_check,
@@ -105,7 +105,7 @@ def scan_pending(
     table: Table,
     check: str,
     version: str,
-    scan: Callable[[Batch], list[Report]],
+    scan: Callable[[CheckBatch], list[Report]],
 ) -> tuple[int, list[Report]]:
     """Scan the sessions of a table that did not pass this `version` of a check, and note those that
     pass; return the number of files and the reports. Sessions are scanned in batches; a batch with
@@ -131,7 +131,7 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
     A file that passed is not read again until it or the rules change.
     """
 
-    def scan(batch: Batch) -> list[Report]:
+    def scan(batch: CheckBatch) -> list[Report]:
         session_id = batch.notes[0].session_id
         find = components.redactor.find
         values = redacted_values(table, batch.rows)

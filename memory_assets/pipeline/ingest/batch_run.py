@@ -13,8 +13,8 @@ from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
-from memory_assets.pipeline.ingest.passes import SUMMARIES, WORDS, Batch, Outcome, Pass
-from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made
+from memory_assets.pipeline.ingest.passes import SUMMARIES, WORDS, IngestBatch, Outcome, Pass
+from memory_assets.pipeline.ingest.steps import STEPS, Materialized, StepFailed
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.scan.on_disk import walk_once
 from memory_assets.pipeline.stage.components import Components
@@ -49,7 +49,7 @@ def ignore(event: Outcome | Pass) -> None:
 class BatchRun:
     """Takes projects through the passes; each pass is an op of a run, and has a log of its own."""
 
-    batch: Batch
+    batch: IngestBatch
     _progress: IndexedProjects | None = None
     """The progress that searches report; None where the batch has no projects."""
 
@@ -70,7 +70,7 @@ class BatchRun:
         compile_kingfisher()
         components = self._components
         sources = walk_once(components) if walked is None else walked
-        self.batch = Batch.of(components, projects, sources, limit)
+        self.batch = IngestBatch.of(components, projects, sources, limit)
         names = self.batch.projects
         self._progress = IndexedProjects(len(names))
         self.run_pass(log, WORDS)
@@ -78,7 +78,7 @@ class BatchRun:
     def take(self, partitions: Sequence[str]) -> None:
         """Set the partitions of the following passes, for partitions that are not projects."""
         compile_kingfisher()
-        self.batch = Batch(partitions)
+        self.batch = IngestBatch(partitions)
 
     def run_pass(self, log: EventLog, part: Pass) -> None:
         """Run a pass over all projects; store its events, and inform searches and the listener."""
@@ -95,7 +95,7 @@ class BatchRun:
             for outcome in self._workers.run(tasks):
                 self.batch.note(outcome)
                 self._listen(outcome)
-                if isinstance(outcome, Made) and outcome.asset == KEYWORD_INDEX:
+                if isinstance(outcome, Materialized) and outcome.asset == KEYWORD_INDEX:
                     left[outcome.project] -= 1
                     if progress is not None and part is not SUMMARIES:
                         done = sum(not number for number in left.values())
@@ -121,13 +121,13 @@ class _EventBuffer:
 
     def __init__(self, components: Components, log: EventLog) -> None:
         self._components, self._log = components, log
-        self._waiting: list[Made | Verified] = []
+        self._waiting: list[Materialized | Verified] = []
         self._failed: list[Verified] = []
         self._stored_at = time.monotonic()
 
     def add(self, outcome: Outcome) -> bool:
         """Add an outcome, and return whether the buffer was stored; failures are logged."""
-        if isinstance(outcome, Failed):
+        if isinstance(outcome, StepFailed):
             self._log.error(f"{outcome.project}: {outcome.asset}: {outcome.reason}")
             return False
         if isinstance(outcome, Verified) and not outcome.verdict.passed:
@@ -148,12 +148,14 @@ class _EventBuffer:
         if waiting:
             self._log.store(
                 [
-                    self._materialization(event) if isinstance(event, Made) else evaluation(event)
+                    self._materialization(event)
+                    if isinstance(event, Materialized)
+                    else evaluation(event)
                     for event in waiting
                 ]
             )
 
-    def _materialization(self, outcome: Made) -> Materialization:
+    def _materialization(self, outcome: Materialized) -> Materialization:
         step, report = STEPS[outcome.asset], outcome.report
         return Materialization(
             outcome.project,

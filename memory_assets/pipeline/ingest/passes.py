@@ -19,7 +19,13 @@ from memory_assets.pipeline.checks.checks import Verified, checks_of
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, SESSION_INDEXES
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
-from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked, run_step
+from memory_assets.pipeline.ingest.steps import (
+    STEPS,
+    Materialized,
+    StepFailed,
+    is_blocked,
+    run_step,
+)
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import newest_first, out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
@@ -37,7 +43,7 @@ _FIRST_BYTES = 1_000_000
 _PART_BYTES = 16_000_000
 """Size of a project's transcripts that are indexed by words before its next ones are read."""
 
-Outcome = Made | Verified | Failed
+Outcome = Materialized | Verified | StepFailed
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,7 @@ class Task:
 
 
 @dataclass
-class Batch:
+class IngestBatch:
     """The projects of an ingest, in their order, the tasks of their first pass, and the assets that
     failed so far, by project."""
 
@@ -132,7 +138,7 @@ class Batch:
         projects: Sequence[str],
         sources: Mapping[str, Sequence[Source]],
         limit: int | None = None,
-    ) -> Batch:
+    ) -> IngestBatch:
         """Return the batch of these projects, those with the newest transcripts first. Their first
         megabyte comes before all else, and large projects are ingested in parts. With a `limit` it
         has so many files of all projects; with 0, none."""
@@ -199,7 +205,7 @@ def _split_by_size(files: Sequence[Source], size: int) -> list[list[Source]]:
 
 def failed_asset(outcome: Outcome) -> str:
     """Return the asset that failed or has a failed blocking check, or ""."""
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, StepFailed):
         return outcome.asset
     if isinstance(outcome, Verified) and outcome.failed:
         blocking = {check.name for check in checks_of(outcome.subject) if check.blocking}
@@ -222,6 +228,6 @@ def run_task(components: Components, task: Task) -> Iterator[Outcome]:
                 yield outcome
         except Exception as error:  # noqa: BLE001 - one project does not stop the others
             failed.add(asset)
-            yield Failed(task.project, asset, safe_reason(error))
+            yield StepFailed(task.project, asset, safe_reason(error))
     components.sessions.forget()
     components.read_records.forget()

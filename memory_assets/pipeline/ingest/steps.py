@@ -68,7 +68,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Made:
+class Materialized:
     """An asset of a project was brought up to date."""
 
     project: str
@@ -77,7 +77,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Failed:
+class StepFailed:
     """A step of a project failed; `reason` has no text of transcripts."""
 
     project: str
@@ -92,7 +92,7 @@ def run_step(
     checks: Container[str] | None = None,
     *,
     makes: bool = True,
-) -> Iterator[Made | Verified]:
+) -> Iterator[Materialized | Verified]:
     """Make the step's asset, unless `makes` is false, then run its `checks` (None: all) on new
     rows, up to the first blocking one that fails; yield each outcome."""
     with components.project_lock(project):
@@ -102,7 +102,7 @@ def run_step(
             if makes:
                 report = step.run(components, project)
                 succeeded = True
-                yield Made(project, step.asset, report)
+                yield Materialized(project, step.asset, report)
             for check in checks_of(step.asset):
                 if checks is not None and check.name not in checks:
                     continue

@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.pipeline.ownership.attribution import (
     SessionKey,
     SessionRecords,
@@ -237,7 +237,7 @@ def _session_records(row: SourceRow, product: Product | None) -> SessionRecords:
         family=row.family,
         named=row.facts.get("named_session"),
         parent=row.facts.get("parent_session"),
-        at_home=bool(root) and project_of(root) in row.project,
+        at_home=bool(root) and project_slug(root) in row.project,
         on_record=product is not None,
         unreadable=row.gone_at is not None or (product is not None and RETAINED in product.facts),
         earlier_owners=frozenset((project, session_id) for project, session_id in owned_by),

@@ -228,7 +228,7 @@ def derived_reason(
             if session_id not in held_back
         }
         actual = {
-            session_id: input_hash for session_id, (input_hash, _) in hashes[table.name].items()
+            session_id: made_from for session_id, (made_from, _) in hashes[table.name].items()
         }
         if expected == actual:
             continue
@@ -243,7 +243,7 @@ def derived_reason(
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES if components.settings.keeps_collections else ():
         actual = {
-            session_id: input_hash for session_id, (input_hash, _) in hashes[index.stage].items()
+            session_id: made_from for session_id, (made_from, _) in hashes[index.stage].items()
         }
         expected = {
             session.session_id: expected_input_hash(components, session)

@@ -20,7 +20,7 @@ from memory_assets.stores.catalog.facts import RETAINED, count
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.lake import Batch
+from memory_assets.stores.lake.lake import LakeBatch
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
@@ -42,7 +42,7 @@ def redact_project(
     with components.project_lock(project), timing(report):
         due = DueSessions(components, project)
         records = components.catalog.products.of_project(STAGE, project)
-        batch = Batch(components.lake, project, REDACTED_RECORDS, REDACTION_AUDIT)
+        batch = LakeBatch(components.lake, project, REDACTED_RECORDS, REDACTION_AUDIT)
         known = KnownHashes(components.catalog)
 
         def redact(session: SessionFiles, expected: str) -> Redaction:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
-from memory_assets.paths import is_gone, project_of
+from memory_assets.paths import is_gone, project_slug
 from memory_assets.pipeline.agent_memory.forgetting import (
     journal_rows,
     memories_from,
@@ -223,11 +223,11 @@ def _by_id(components: Components, known: Iterable[SessionKey], wanted: str) -> 
 def _of_others(catalog: Catalog, directory: str) -> set[SessionKey]:
     """Return the sessions of other directories with the same slug, with which an earlier version
     made one project of this one."""
-    slug = project_of(directory)
+    slug = project_slug(directory)
     others: set[SessionKey] = set()
     own: set[SessionKey] = set()
     for row in catalog.sources.rows():
-        if row.directory and project_of(row.directory) == slug:
+        if row.directory and project_slug(row.directory) == slug:
             (own if row.directory == directory else others).add((row.project, row.session_id))
     return others - own
 

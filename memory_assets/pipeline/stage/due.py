@@ -13,7 +13,7 @@ from memory_assets.pipeline.stage.components import Components, Enough
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.lake import Batch
+from memory_assets.stores.lake.lake import LakeBatch
 
 Source = TypeVar("Source")
 Done = TypeVar("Done")
@@ -35,7 +35,7 @@ class Work(Generic[Source]):
 def make_due(
     components: Components,
     report: StageReport,
-    batch: Batch,
+    batch: LakeBatch,
     works: Sequence[Work[Source]],
     make: Callable[[Source, str], Done | None],
     note: Callable[[Sequence[Done]], None],

@@ -35,7 +35,7 @@ _PART_ROWS = 256
 
 
 @dataclass(frozen=True)
-class Batch:
+class CheckBatch:
     """Rows of several sessions, or of several parts of one, in one table. For each session or part,
     `notes` has the product to store when it passes, `starts` its first row in `rows`, and `firsts`
     the number of that row in the session."""
@@ -50,12 +50,12 @@ class Batch:
         at = bisect_right(self.starts, row) - 1
         return self.notes[at].session_id, row - self.starts[at] + self.firsts[at]
 
-    def split(self) -> Iterator[Batch]:
+    def split(self) -> Iterator[CheckBatch]:
         """Yield a batch for each session or part."""
         ends = (*self.starts[1:], len(self.rows))
         parts = zip(self.notes, self.starts, ends, self.firsts, strict=True)
         for note, start, end, first in parts:
-            yield Batch(self.rows.slice(start, end - start), [note], [0], [first])
+            yield CheckBatch(self.rows.slice(start, end - start), [note], [0], [first])
 
 
 def sessions_to_check(
@@ -93,7 +93,9 @@ def sessions_to_check(
     return notes
 
 
-def fresh_rows(catalog: Catalog, version: str, batch: Batch) -> tuple[Batch | None, Product]:
+def fresh_rows(
+    catalog: Catalog, version: str, batch: CheckBatch
+) -> tuple[CheckBatch | None, Product]:
     """Return the rows of a batch that did not pass a check yet, and the product to store for its
     first session when they pass. For one long session these are the parts, of some hundred rows,
     whose hashes are not noted; else all rows."""
@@ -144,7 +146,7 @@ def note_stage(check: str, table: Table) -> str:
 
 def pending_rows(
     lake: Lake, project: str, table: Table, notes: Iterable[Product]
-) -> Iterator[Batch]:
+) -> Iterator[CheckBatch]:
     """Yield the rows of pending sessions as they are on disk, in batches of about 16 MB."""
     by_name = {note.session_id: note for note in notes}
     parts: list[pa.Table] = []
@@ -167,7 +169,7 @@ def _batch(
     notes: Iterable[Product],
     lengths: Iterable[int],
     firsts: list[int] | None = None,
-) -> Batch:
+) -> CheckBatch:
     """Return one batch; `lengths` are the numbers of rows of each note's session or part."""
     *starts, _ = accumulate(lengths, initial=0)
-    return Batch(pa.concat_tables(parts), list(notes), starts, firsts or [0] * len(starts))
+    return CheckBatch(pa.concat_tables(parts), list(notes), starts, firsts or [0] * len(starts))

@@ -19,11 +19,11 @@ from memory_assets.pipeline.stage.quarantine import held_sessions
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.lake import Batch
+from memory_assets.stores.lake.lake import LakeBatch
 from memory_assets.stores.lake.rows import ArrowRows, Stored, arrow_rows
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, WORKSPACE_CHUNKS, Table
 
-Made = tuple[Iterable[Any], ProductFacts]
+DerivedRows = tuple[Iterable[Any], ProductFacts]
 """A session's rows, instances of the table's model or `Stored`, and the facts of its product."""
 WrittenColumns = Callable[[Components, Product, list[Any]], Mapping[str, list[object]]]
 """Takes an upstream product and new rows; returns the values of the columns set on writing."""
@@ -48,7 +48,7 @@ class DerivedTable:
     chosen: Callable[[Components], str] | None = None
     upstream: Table = REDACTED_RECORDS
     deferrable: bool = False
-    make: Callable[[Components, Product], Made] | None = None
+    make: Callable[[Components, Product], DerivedRows] | None = None
     written_columns: WrittenColumns | None = None
     is_local: Callable[[Components], bool] = lambda components: True
 
@@ -62,7 +62,7 @@ def derive_table(
     project: str,
     derived: DerivedTable,
     *,
-    make: Callable[[Product], Made] | None = None,
+    make: Callable[[Product], DerivedRows] | None = None,
     outdated: Callable[[Product], bool] = lambda product: False,
     sources: Mapping[str, Product] | None = None,
     enough: Enough = lambda count: False,
@@ -77,7 +77,7 @@ def derive_table(
     with components.project_lock(project), timing(report):
         sources = sources or _sources(components, project, derived.upstream)
         due = DueProducts(components, project, derived)
-        products, batch = due.products, Batch(components.lake, project, table)
+        products, batch = due.products, LakeBatch(components.lake, project, table)
 
         def write(source: Product, expected: str) -> Product:
             product = _write_session(components, batch, derived, source, expected, make)
@@ -202,11 +202,11 @@ def _remove_all_but(
 
 def _write_session(
     components: Components,
-    batch: Batch,
+    batch: LakeBatch,
     derived: DerivedTable,
     source: Product,
     expected_hash: str,
-    make: Callable[[Product], Made] | None,
+    make: Callable[[Product], DerivedRows] | None,
 ) -> Product:
     """Put the rows of a session into the batch, computed by a worker process or here; return its
     product."""
@@ -234,7 +234,7 @@ def _make_rows(
     derived: DerivedTable,
     source: Product,
     expected_hash: str,
-    make: Callable[[Product], Made] | None = None,
+    make: Callable[[Product], DerivedRows] | None = None,
 ) -> tuple[ArrowRows, ProductFacts]:
     """Return the rows of a session in Arrow, and the facts of its product."""
     if make is None:

@@ -23,8 +23,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pool import Results
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import (
+    DerivedRows,
     DerivedTable,
-    Made,
     derive_table,
     expected_input,
     in_order,
@@ -152,7 +152,7 @@ class _Embedding:
         self.embedded = self.reused = 0
         self.seconds = 0.0
 
-    def make(self, source: Product) -> Made:
+    def make(self, source: Product) -> DerivedRows:
         """Return the rows of a session, one for each text."""
         if not source.rows:
             return [], {}

@@ -26,7 +26,7 @@ from memory_assets.paths import on_this_machine
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedRows, DerivedTable, derive_table
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.stores.catalog.facts import ProductFacts
@@ -57,7 +57,7 @@ def attribute_project(components: Components, project: str) -> StageReport:
     return derive_table(components, project, ATTRIBUTED, outdated=outdated)
 
 
-def _commits(components: Components, source: Product) -> Made:
+def _commits(components: Components, source: Product) -> DerivedRows:
     session = components.sessions.session(source)
     if session is None:
         return [], {}

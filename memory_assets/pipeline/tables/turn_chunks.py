@@ -20,7 +20,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stage.session_cache import by_source_file, turns_of
-from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedRows, DerivedTable, derive_table
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.rows import Stored
@@ -44,7 +44,7 @@ def extract_prompts(components: Components, project: str) -> StageReport:
     return derive_table(components, project, PROMPTED)
 
 
-def _chunks(components: Components, source: Product) -> Made:
+def _chunks(components: Components, source: Product) -> DerivedRows:
     """Return the chunks of a session's turns. Of a long session those of unchanged turns are taken
     from the lake: cutting one of 2 MB takes .2 s of CPU."""
     redactor = components.redactor_of(source.session_id)
@@ -73,7 +73,7 @@ def _chunks(components: Components, source: Product) -> Made:
     return rows, facts | {"turn_states": made_of, "made_with": CHUNKER_VERSION}
 
 
-def _prompts(components: Components, source: Product) -> Made:
+def _prompts(components: Components, source: Product) -> DerivedRows:
     redactor = components.redactor_of(source.session_id)
     rows: list[Prompt] = []
     for turn in _turns(components, source):

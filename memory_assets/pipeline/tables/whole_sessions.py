@@ -13,7 +13,7 @@ from memory_assets.observations import OBSERVER_ID, observe
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedRows, DerivedTable, derive_table
 from memory_assets.session_analysis.retrievals import retrievals
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.usage import (
@@ -47,7 +47,7 @@ def summarise_project(components: Components, project: str) -> StageReport:
     return report
 
 
-def _summary(components: Components, source: Product) -> Made:
+def _summary(components: Components, source: Product) -> DerivedRows:
     if RETAINED in source.facts:
         return _stored_summary(components, source), {}
     session = components.sessions.session(source)
@@ -81,7 +81,7 @@ SUMMARISED = DerivedTable(
 )
 
 
-def _observations(components: Components, source: Product) -> Made:
+def _observations(components: Components, source: Product) -> DerivedRows:
     """Return the observations of a session. An observation keeps its id and text when the session
     grows."""
     session = components.sessions.session(source)
@@ -94,7 +94,7 @@ def _observations(components: Components, source: Product) -> Made:
 OBSERVED = DerivedTable(OBSERVATIONS, OBSERVER_ID, deferrable=True, make=_observations)
 
 
-def _retrieved(components: Components, source: Product) -> Made:
+def _retrieved(components: Components, source: Product) -> DerivedRows:
     session = components.sessions.session(source)
     if session is None:
         return [], {}
@@ -142,7 +142,7 @@ def count_usage(components: Components, project: str) -> StageReport:
     return report
 
 
-def _usage(components: Components, source: Product) -> Made:
+def _usage(components: Components, source: Product) -> DerivedRows:
     session = components.sessions.session(source)
     prices = with_prices(components.settings.model_prices)
     rows = [_usage_row(session, used, prices) for used in usage(session)] if session else []

@@ -14,7 +14,7 @@ from memory_assets.documents import CHUNKER_VERSION, Section
 from memory_assets.documents.embedded import embedded_by_name, embedded_length
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedRows, DerivedTable, derive_table
 from memory_assets.redaction import keep_lines
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
@@ -25,7 +25,7 @@ def chunk_documents(components: Components, partition: str) -> StageReport:
     return derive_table(components, partition, CHUNKED)
 
 
-def _chunks_of(components: Components, source: Product) -> Made:
+def _chunks_of(components: Components, source: Product) -> DerivedRows:
     from memory_assets.documents.chunk import sections  # loads a parser for each type of file
 
     if not source.rows:

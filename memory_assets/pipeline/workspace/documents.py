@@ -30,7 +30,7 @@ from memory_assets.pipeline.workspace.files import (
 from memory_assets.redaction import KnownValues, keep_lines
 from memory_assets.stores.catalog.facts import ProductFacts, count
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.lake import Batch
+from memory_assets.stores.lake.lake import LakeBatch
 from memory_assets.stores.lake.rows import arrow_rows
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
 from memory_assets.stores.workspaces import AGENT, Workspace, Workspaces
@@ -55,7 +55,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
         products = due.products
         domains, unread = domains_of(workspace.root, walk.files)
         reader = _DocumentReader(components, workspace, version, known, domains)
-        batch = Batch(components.lake, partition, WORKSPACE_DOCUMENTS)
+        batch = LakeBatch(components.lake, partition, WORKSPACE_DOCUMENTS)
 
         def status(file: FoundFile) -> Status:
             """Return the state of a document; the domain of its service may be another one now."""
@@ -125,7 +125,7 @@ class _DocumentReader:
     def _domain(self, path: str) -> str:
         return self._domains.get(service_of(path, self._services), "")
 
-    def product_of(self, file: FoundFile, before: Product | None, batch: Batch) -> Product:
+    def product_of(self, file: FoundFile, before: Product | None, batch: LakeBatch) -> Product:
         """Write a file's document to the batch if its content changed, and return its product."""
         content = (self._workspace.root / file.path).read_bytes()
         key = self._components.install_key

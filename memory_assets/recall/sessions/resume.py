@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.agents import AGENTS, CLAUDE_CODE
 from memory_assets.errors import ConfigurationError
-from memory_assets.paths import is_gone, on_this_machine, project_of
+from memory_assets.paths import is_gone, on_this_machine, project_slug
 from memory_assets.recall.names import resolve_session
 from memory_assets.recall.rows import rows_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -58,7 +58,7 @@ def resume_command(memory: Stores, session: str) -> dict[str, Any]:
     missing = []
     if not directory or not os.path.isdir(directory):  # noqa: PTH112
         missing.append(f"the directory {directory or 'of the session'} is not on this machine")
-    elif agent == CLAUDE_CODE.name and folder and project_of(directory) != folder:
+    elif agent == CLAUDE_CODE.name and folder and project_slug(directory) != folder:
         missing.append(f"Claude Code finds the session only in the directory of {folder}")
     if not path or is_gone(path):
         missing.append(f"{agent} has deleted the transcript, so it cannot resume the session")
@@ -101,4 +101,4 @@ def _start_directory(paths: Iterable[str], folder: str) -> str:
     """Return the directory that a session began in, which Claude Code names its folder of
     transcripts after, and finds no session elsewhere; else the first that is known."""
     known = [str(on_this_machine(path)) for path in dict.fromkeys(paths) if path]
-    return next((path for path in known if project_of(path) == folder), next(iter(known), ""))
+    return next((path for path in known if project_slug(path) == folder), next(iter(known), ""))

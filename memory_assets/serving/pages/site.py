@@ -205,7 +205,7 @@ def _handler(render: _Page, opened: OpenedMemory, turns: Semaphore) -> Callable[
             except MemoryAssetsError as error:
                 status = 503 if not opened.is_open else status_of(error)[0]
                 return _problem(
-                    request, status, opened.told(error), lost=isinstance(error, NotFound)
+                    request, status, opened.error_message(error), lost=isinstance(error, NotFound)
                 )
             except HTTPException:
                 raise

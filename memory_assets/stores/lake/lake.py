@@ -3,7 +3,7 @@
     <lake>/<table>/project=<project>/segment+<number>.parquet   sessions (`segments.py`)
 
 `Lake` accepts and returns redacted text only: a row with a plain `str` where its model says
-`RedactedText` is refused before anything is written. `Batch` collects small sessions and writes
+`RedactedText` is refused before anything is written. `LakeBatch` collects small sessions and writes
 them together; until `publish` they are not on disk, and their products must not be noted.
 """
 
@@ -346,7 +346,7 @@ _MOST_SECONDS = 5.0
 """Time after which collected sessions are published, to bound the work that a kill loses."""
 
 
-class Batch:
+class LakeBatch:
     """Writes sessions of one project to some tables. `full` when it should be published."""
 
     def __init__(self, lake: Lake, project: str, *tables: Table) -> None:

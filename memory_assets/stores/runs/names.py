@@ -52,6 +52,13 @@ class _Run(Protocol):
     def run_config(self) -> Mapping[str, Any]: ...
 
 
+NO_KEY = (
+    "cannot be a partition key: it is empty, or has a comma, a slash, `...` or an invisible "
+    "character in it"
+)
+"""What is said of a name that is no valid key."""
+
+
 def is_valid_key(project: str) -> bool:
     """Whether a project's name can be a partition key: commas break selection in the UI,
     and slashes, `...` and control characters are refused by Dagster or unsafe in paths."""

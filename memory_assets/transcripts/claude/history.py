@@ -19,13 +19,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_assets.models import Record
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.fields import clean_text, object_field, text_field
 from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.lines import JsonObject, read_objects
-from memory_assets.transcripts.session import EMPTY, Frame, Outcome, Session
-from memory_assets.transcripts.times import parse_time
+from memory_assets.transcripts.session import EMPTY, Outcome, SessionParser
 
 HISTORY_FILE = "history.jsonl"
 TITLE = "Prompts only: the transcript is gone"
@@ -52,7 +51,7 @@ class _Sessions:
 
     def of(self, entry: JsonObject) -> tuple[str, str]:
         """Return the project and the session of a line; "" for neither."""
-        project, when = project_of(clean_text(text_field(entry, "project"))), _milliseconds(entry)
+        project, when = project_slug(clean_text(text_field(entry, "project"))), _milliseconds(entry)
         named = safe_id(entry.get("sessionId"))
         if named:
             return project, named
@@ -63,7 +62,7 @@ class _Sessions:
         return project, session_id
 
 
-class HistorySession(Session):
+class HistoryParser(SessionParser):
     """The state of reading one session's prompts out of the history."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
@@ -83,17 +82,11 @@ class HistorySession(Session):
             return EMPTY
         if text.startswith("/") and len(text.split()) == 1:
             return "command"
-        report, moment = self._report, parse_time(_milliseconds(entry))
-        report.see_cwd(text_field(entry, "project"))
-        report.see_session(safe_id(entry.get("sessionId")))
-        report.see_time(moment)
-        frame = Frame(
-            self._byte_start,
-            self._byte_end,
-            derived_id("history", self._source.session_id, str(self._byte_start), text),
-            moment,
-            cwd=text_field(entry, "project"),
-        )
+        self._cwd = ""
+        self._begin(session=entry.get("sessionId"), cwd=text_field(entry, "project"))
+        frame = self._frame(None, at=_milliseconds(entry))
+        place = self._source.session_id, str(self._byte_start)
+        frame.record_uuid = derived_id("history", *place, text)
         records: list[Record] = []
         if not self._begun:
             self._begun = True

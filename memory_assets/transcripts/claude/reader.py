@@ -31,21 +31,21 @@ from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.project_names import directory_of_folder
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import ClassifiedText, without_reminders
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
+from memory_assets.transcripts.claude.history import HISTORY_FILE, HistoryParser, lost_sessions
 from memory_assets.transcripts.claude.queue import WITHDRAWN
-from memory_assets.transcripts.claude.records import ClaudeSession
+from memory_assets.transcripts.claude.records import ClaudeParser
 from memory_assets.transcripts.discovery import SUFFIX, File, Identity, Walk
 from memory_assets.transcripts.fields import clean_text, object_field, text_field
 from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.json_documents import object_beside
 from memory_assets.transcripts.lines import JsonObject, Located, head_objects, read_head
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, Frame, Session
+from memory_assets.transcripts.session import COPIED, SIDE_QUESTION, Frame, SessionParser
 from memory_assets.transcripts.texts import content_text
 from memory_assets.transcripts.times import parse_time
 
@@ -201,13 +201,13 @@ class ClaudeCodeReader(Reader):
         is_there = os.path.isdir(folder)  # noqa: PTH112 - no error where it is not allowed
         return self.left_out + (OF_SUBAGENTS if is_there else ())
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> SessionParser:
         """Return the state of reading a transcript, or one session of the history."""
         if source.path.name == HISTORY_FILE:
-            return HistorySession(source, report)
+            return HistoryParser(source, report)
         if source.agent_id is not None and source.agent_id.startswith(PREFIX):
             return SideQuestion(source, report)
-        return ClaudeSession(source, report)
+        return ClaudeParser(source, report)
 
 
 def _files(walk: Walk, project: str) -> Iterator[File]:
@@ -268,7 +268,7 @@ PREFIX = "aside_question"
 _SAYS_SO = "side question"
 
 
-class SideQuestion(ClaudeSession):
+class SideQuestion(ClaudeParser):
     """The state of reading one such file: all of it is held until its question is known."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
@@ -336,9 +336,9 @@ class CoworkReader(ClaudeCodeReader):
         for home in _homes(walk, base, _DEPTH) if base else ():
             folder = _folder(_about(home))
             for source in super().discover(home / ".claude", known, note):
-                yield replace(source, project=project_of(folder)) if folder else source
+                yield replace(source, project=project_slug(folder)) if folder else source
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> Session:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> SessionParser:
         """Return the state of reading a transcript."""
         home = next(
             (parent for parent in source.path.parents if parent.name.startswith(_HOME)), None
@@ -346,10 +346,10 @@ class CoworkReader(ClaudeCodeReader):
         about = _about(home) if home else {}
         report.see_cwd(_folder(about))
         report.see_time(parse_time(about.get("createdAt")))
-        return CoworkSession(source, report, "" if source.agent_id else text_field(about, "title"))
+        return CoworkParser(source, report, "" if source.agent_id else text_field(about, "title"))
 
 
-class CoworkSession(ClaudeSession):
+class CoworkParser(ClaudeParser):
     """The state of reading one file: its title comes with its first record."""
 
     def __init__(self, source: Source, report: ReadReport, title: str) -> None:

@@ -36,7 +36,7 @@ from memory_assets.transcripts.authorship import (
     unknown_command,
 )
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.blocks import BlockSession
+from memory_assets.transcripts.blocks import BlockParser
 from memory_assets.transcripts.claude.prompts import (
     classify_queued,
     classify_record,
@@ -105,7 +105,7 @@ _WARM_UP = "warmup"
 """What versions from 2.0.60 to 2.1.1x sent to agents to have them ready: no work."""
 
 
-class ClaudeSession(BlockSession):
+class ClaudeParser(BlockParser):
     """The state of reading one file: open calls and the prompt queue."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:

@@ -17,8 +17,7 @@ from memory_assets.transcripts.codex.lines import line_name, plain_text, unwrap
 from memory_assets.transcripts.fields import object_field, text_field
 from memory_assets.transcripts.ids import derived_id, safe_id, safe_name
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.session import Frame, Session
-from memory_assets.transcripts.times import parse_time
+from memory_assets.transcripts.session import Frame, SessionParser
 
 PAUSE = timedelta(milliseconds=300)
 
@@ -50,7 +49,7 @@ class CopiedHistory:
         return self.goes_on
 
 
-class EnvelopeSession(Session):
+class EnvelopeParser(SessionParser):
     """The state of reading one file, as far as the envelopes of its lines say it."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
@@ -67,19 +66,11 @@ class EnvelopeSession(Session):
         kind = text_field(payload, "type")
         stamp = text_field(line, "timestamp") or str(self._byte_start)
         text = own_id or f"{stamp}\x1f{plain_text(payload)}"
-        return Frame(
-            byte_start=self._byte_start,
-            byte_end=self._byte_end,
-            record_uuid=derived_id("codex", "" if own_id else self._thread, name, kind, text),
-            timestamp=parse_time(line.get("timestamp")),
-            cwd=self._cwd,
-            git_branch=self._git_branch,
-            model=self._model,
-            agent_version=self._version,
-            is_sidechain=self._source.agent_id is not None,
-            message_id=safe_id(payload.get("id")) if kind == "message" else "",
-            content=payload,
-        )
+        frame = self._frame(payload, at=line.get("timestamp"))
+        thread = "" if own_id else self._thread
+        frame.record_uuid = derived_id("codex", thread, name, kind, text)
+        frame.message_id = safe_id(payload.get("id")) if kind == "message" else ""
+        return frame
 
     def _see_meta(self, meta: JsonObject, timestamp: datetime | None) -> None:
         """Note the fields of a `session_meta`, if it is the first."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, Source, ignore
-from memory_assets.transcripts.codex.records import CodexSession
+from memory_assets.transcripts.codex.records import CodexParser
 from memory_assets.transcripts.content import is_compressed, plain_name
 from memory_assets.transcripts.discovery import ENDINGS, SUFFIX, Identity, Walk
 from memory_assets.transcripts.fields import object_field, text_field
@@ -104,7 +104,7 @@ class CodexReader(Reader):
     left_out = LEFT_OUT
     agent = "codex"
     version = "13"
-    session = CodexSession
+    session = CodexParser
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the thread's id, for a subagent its parent's and its own, and the directory."""

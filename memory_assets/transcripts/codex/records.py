@@ -29,7 +29,7 @@ from memory_assets.transcripts.codex.code_mode import (
     script_in,
 )
 from memory_assets.transcripts.codex.doubles import Doubles, RecentTexts
-from memory_assets.transcripts.codex.envelope import EnvelopeSession
+from memory_assets.transcripts.codex.envelope import EnvelopeParser
 from memory_assets.transcripts.codex.lines import (
     CALLS,
     DOUBLED_EVENTS,
@@ -71,7 +71,7 @@ _NO_FILES: tuple[str, list[str]] = "", []
 DOUBLED = "doubled-message"
 
 
-class CodexSession(EnvelopeSession):
+class CodexParser(EnvelopeParser):
     """The state of reading one rollout."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:

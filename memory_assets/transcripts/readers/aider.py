@@ -35,7 +35,7 @@ from memory_assets.transcripts.stored import (
     SESSION,
     ContainerReader,
     Member,
-    StoredSession,
+    StoredParser,
     deleted_error,
 )
 from memory_assets.transcripts.times import nanoseconds
@@ -80,7 +80,7 @@ class _Run(NamedTuple):
     is_last: bool
 
 
-class AiderSession(StoredSession):
+class AiderParser(StoredParser):
     """The state of reading one run."""
 
     def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
@@ -131,7 +131,7 @@ class AiderReader(ContainerReader):
 
     agent = "aider"
     version = "3"
-    session = AiderSession
+    session = AiderParser
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:
         """Yield the history of each directory, from this one down."""

@@ -20,7 +20,13 @@ from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import COPIED, Frame, Outcome, Session, tokens_with_cached
+from memory_assets.transcripts.session import (
+    COPIED,
+    Frame,
+    Outcome,
+    SessionParser,
+    tokens_with_cached,
+)
 from memory_assets.transcripts.stored import call_of
 from memory_assets.transcripts.texts import content_text, render_input
 
@@ -30,7 +36,7 @@ _DIRECTORIES = ("cwd", "working_dir", "working_directory", "workspace")
 """Fields of `extra` that may name the directory."""
 
 
-class AtifSession(Session):
+class AtifParser(SessionParser):
     """The state of reading one document."""
 
     def take(self, row: JsonObject) -> list[Record]:
@@ -88,7 +94,7 @@ class AtifReader(RenderingReader):
 
     agent = "atif"
     version = "4"
-    session = AtifSession
+    session = AtifParser
     left_out = (
         LeftOut("", "steps that repeat others after a compaction", dropped=COPIED),
         LeftOut("agent", "the program's name, settings and descriptions of tools"),

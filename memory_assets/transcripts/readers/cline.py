@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 from memory_assets.errors import DamagedTranscript, printable
 from memory_assets.models import Record
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
@@ -51,7 +51,7 @@ from memory_assets.transcripts.session import (
     Outcome,
     tokens_in,
 )
-from memory_assets.transcripts.stored import StoredSession, session_rows
+from memory_assets.transcripts.stored import StoredParser, session_rows
 from memory_assets.transcripts.tags import find_enclosed, replace_enclosed
 from memory_assets.transcripts.texts import IMAGE, render_value
 from memory_assets.word_lists import word_set
@@ -107,7 +107,7 @@ _NOTICES = word_set(
 _QUESTIONS = word_set("followup plan_mode_respond act_mode_respond")
 
 
-class TaskSession(StoredSession):
+class TaskParser(StoredParser):
     """The state of reading a task: rows of the screen, or messages of the model's history."""
 
     title_subtype = "first-prompt"
@@ -290,7 +290,7 @@ class ClineReader(RenderingReader):
 
     agent = "cline"
     version = "5"
-    session = TaskSession
+    session = TaskParser
     left_out = (
         LeftOut("", "a request to the model, which repeats the talk", dropped=USAGE),
         LeftOut("", "a row as it came in, before it was whole", dropped=SUPERSEDED),
@@ -339,7 +339,7 @@ class ClineReader(RenderingReader):
             return
         seen = known(paths[0], *state)
         directory = seen.directory if seen else _facts(paths[0])[0]
-        project = seen.project if seen else project_of(directory)
+        project = seen.project if seen else project_slug(directory)
         yield replace(
             source, project=project, directory=directory, size=state[0], mtime_ns=state[1]
         )

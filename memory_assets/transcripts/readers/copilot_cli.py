@@ -32,7 +32,7 @@ from memory_assets.transcripts.ids import safe_id, safe_name, text_hash, type_na
 from memory_assets.transcripts.json_documents import directory_of, text_beside
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.reader import Reader
-from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, Session
+from memory_assets.transcripts.session import REPEATED_ID, STATE, Frame, Outcome, SessionParser
 from memory_assets.transcripts.times import parse_time
 
 _FOLDERS = (Path("session-state"), Path("history-session-state"))
@@ -62,7 +62,7 @@ _DROPPED = {
 _NOTICES = {"session.info": "notice", "session.warning": "notice", "session.error": "api-error"}
 
 
-class CopilotSession(Session):
+class CopilotParser(SessionParser):
     """The state of reading one file."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
@@ -205,7 +205,7 @@ class CopilotCliReader(Reader):
     agent = "copilot-cli"
     once = True
     version = "5"
-    session = CopilotSession
+    session = CopilotParser
     left_out = (
         LeftOut("", "what the user's own hooks got", dropped=_HOOK),
         LeftOut("", "the program's instructions to the model", dropped=_INSTRUCTIONS),

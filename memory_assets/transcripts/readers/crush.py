@@ -28,7 +28,7 @@ from memory_assets.transcripts.stored import (
     Member,
     Said,
     Sessions,
-    StoredSession,
+    StoredParser,
     session_rows,
 )
 from memory_assets.transcripts.texts import IMAGE
@@ -41,7 +41,7 @@ _INIT = "Please analyze this codebase and create a **"
 _TITLE_MAKER = "title-"
 
 
-class CrushSession(StoredSession):
+class CrushParser(StoredParser):
     """The state of reading one session."""
 
     shapes: ClassVar[Shapes] = {
@@ -109,7 +109,7 @@ class CrushReader(DatabaseReader):
 
     agent = "crush"
     version = "4"
-    session = CrushSession
+    session = CrushParser
     left_out = (
         LeftOut("message.*.parts.tool_result.data.metadata", "a result as it is shown"),
         LeftOut("message.*.parts.reasoning.data.signature", "signature of a thought"),

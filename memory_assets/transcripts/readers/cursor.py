@@ -33,7 +33,7 @@ from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.json_documents import directory_of, named_by_hash, path_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.session import Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredParser, session_rows
 from memory_assets.transcripts.texts import render_value
 from memory_assets.transcripts.times import nanoseconds, parse_time
 from memory_assets.transcripts.unread import Columns
@@ -75,7 +75,7 @@ _SENT = ("clientStartTime", "clientRpcSendTime", "clientEndTime")
 _ANSWERS = ("output", "contents", "content")
 
 
-class CursorSession(StoredSession):
+class CursorParser(StoredParser):
     """The state of reading one conversation."""
 
     def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
@@ -122,7 +122,7 @@ class CursorReader(DatabaseReader):
 
     agent = "cursor"
     version = "5"
-    session = CursorSession
+    session = CursorParser
     left_out = (
         LeftOut("bubble.bubble.*.richText", _SHOWN),
         LeftOut("bubble.bubble.richText", _SHOWN),

@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from memory_assets.models import Record
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.authorship import PERSON, split_frames
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.blocks import (
     ANSWER,
-    BlockSession,
+    BlockParser,
     CallBlock,
     ResultBlock,
     Shapes,
@@ -46,7 +46,7 @@ from memory_assets.transcripts.json_documents import text_of
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import STATE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Member, StoredSession, session_rows
+from memory_assets.transcripts.stored import DatabaseReader, Member, StoredParser, session_rows
 from memory_assets.transcripts.texts import content_text, render_value
 from memory_assets.transcripts.times import parse_time
 from memory_assets.transcripts.unread import Columns
@@ -59,7 +59,7 @@ _TURN = re.compile(r"^(user|assistant):\n", re.MULTILINE)
 _MARK = re.compile(r"\[(Thinking|Tool call|Tool result)\] ?(.*)")
 
 
-class CursorSession(BlockSession):
+class CursorParser(BlockParser):
     """The state of reading one file."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
@@ -106,7 +106,7 @@ class CursorAgentReader(Reader):
 
     agent = "cursor"
     version = "2"
-    session = CursorSession
+    session = CursorParser
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the name of the file; of a subagent's the session above it, and its own. The
@@ -181,7 +181,7 @@ def _project(path: Path) -> str:
     but without the first dash, and is never decoded."""
     folders = [folder.name for folder in path.parents]
     at = folders.index(_FOLDER) if _FOLDER in folders else -1
-    return project_of(f"/{folders[at + 1]}") if 0 <= at < len(folders) - 1 else project_of("")
+    return project_slug(f"/{folders[at + 1]}") if 0 <= at < len(folders) - 1 else project_slug("")
 
 
 _CHATS, _DATABASE = "chats", "store.db"
@@ -194,7 +194,7 @@ _LOOKED_AT = 8
 _DIRECTORY = re.compile(r"^(?:Workspace Path|Workspace|Working directory): *(\S.*)$", re.M)
 
 
-class CursorCliSession(StoredSession):
+class CursorCliParser(StoredParser):
     """The state of reading one chat."""
 
     shapes: ClassVar[Shapes] = {
@@ -235,7 +235,7 @@ class CursorCliReader(DatabaseReader):
 
     agent = "cursor"
     version = "3"
-    session = CursorCliSession
+    session = CursorCliParser
     known = (Columns("meta", "key value"), Columns("blobs", "id data"))
 
     def containers(self, walk: Walk, root: Path) -> Iterator[Path]:

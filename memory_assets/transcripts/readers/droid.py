@@ -12,7 +12,7 @@ from pathlib import Path
 from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.blocks import BlockSession
+from memory_assets.transcripts.blocks import BlockParser
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import object_field, text_field
 from memory_assets.transcripts.ids import safe_id, safe_name, type_name
@@ -26,7 +26,7 @@ _TASK = "# Task Tool Invocation"
 """How title and prompt begin where an agent's tool began the session."""
 
 
-class DroidSession(BlockSession):
+class DroidParser(BlockParser):
     """The state of reading one file."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
@@ -85,7 +85,7 @@ class DroidReader(Reader):
 
     agent = "droid"
     version = "1"
-    session = DroidSession
+    session = DroidParser
     left_out = (
         LeftOut("message.message.user.content.text.text.<system-reminder>", "reminders"),
         LeftOut("message.message.assistant.content.thinking.signature", "a signature"),

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.models import ABANDONED, Record, Tokens
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.blocks import PartsSession, answer_text, parts_of, text_of_parts
+from memory_assets.transcripts.blocks import PartsParser, answer_text, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import Identity, Walk
 from memory_assets.transcripts.fields import count_field, object_field, objects_in, text_field
 from memory_assets.transcripts.ids import safe_id, text_hash, type_name
@@ -98,7 +98,7 @@ class GeminiReader(Reader):
         walk = Walk(self.agent, note)
         for folder in walk.in_projects(walk.root(root / "tmp", root), _CHATS):
             directory = directory_of(folder.parent)
-            named = project_of(directory or folder.parent.name)
+            named = project_slug(directory or folder.parent.name)
             files = list(walk.transcripts(folder, 1, (".jsonl", _DOCUMENT)))
             logs = {file[0].path for file in files}
             own = (file for file in files if _is_session(file[0].path, logs))
@@ -113,15 +113,15 @@ class GeminiReader(Reader):
         """Yield the document without its messages, and each message."""
         return rows_of_document(source.path, "messages")
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> GeminiSession:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> GeminiParser:
         """Return the state of reading a session, its log replayed."""
         if self.renders(source):
-            return GeminiSession(source, report, Replay())
+            return GeminiParser(source, report, Replay())
         lines = read_objects(source.path, ReadReport(), end=end)
-        return GeminiSession(source, report, replayed(lines))
+        return GeminiParser(source, report, replayed(lines))
 
 
-class GeminiSession(PartsSession):
+class GeminiParser(PartsParser):
     """The state of reading one file."""
 
     def __init__(self, source: Source, report: ReadReport, replay: Replay) -> None:

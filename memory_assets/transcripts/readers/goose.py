@@ -29,7 +29,7 @@ from memory_assets.transcripts.fields import (
 from memory_assets.transcripts.ids import safe_id
 from memory_assets.transcripts.lines import JsonObject, first_object
 from memory_assets.transcripts.session import STATE, Frame, Outcome
-from memory_assets.transcripts.stored import DatabaseReader, Said, Sessions, StoredSession
+from memory_assets.transcripts.stored import DatabaseReader, Said, Sessions, StoredParser
 from memory_assets.transcripts.texts import IMAGE, content_text, render_value
 from memory_assets.transcripts.times import nanoseconds, parse_time
 from memory_assets.transcripts.unread import Columns
@@ -47,7 +47,7 @@ _SETTING = "a setting of the session"
 _CALL = CallBlock("id", "name", "arguments")
 
 
-class GooseSession(StoredSession):
+class GooseParser(StoredParser):
     """The state of reading one session."""
 
     shapes: ClassVar[Shapes] = {
@@ -130,7 +130,7 @@ class GooseReader(DatabaseReader):
     agent = "goose"
     once = True
     version = "4"
-    session = GooseSession
+    session = GooseParser
     left_out = (
         LeftOut("*.content.thinking.signature", "signature of a thought"),
         LeftOut("*.content.redactedThinking", "encrypted thoughts"),

@@ -21,7 +21,7 @@ from memory_assets.transcripts.stored import (
     DatabaseReader,
     Said,
     Sessions,
-    StoredSession,
+    StoredParser,
     session_rows,
 )
 from memory_assets.transcripts.unread import Columns
@@ -32,7 +32,7 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_to
 _INSTRUCTIONS = "the program's instructions to the model"
 
 
-class HermesSession(StoredSession):
+class HermesParser(StoredParser):
     """The state of reading one session."""
 
     def _tokens_of_all(self, row: JsonObject) -> Tokens:
@@ -69,7 +69,7 @@ class HermesReader(DatabaseReader):
 
     agent = "hermes"
     version = "4"
-    session = HermesSession
+    session = HermesParser
     sessions = Sessions(
         *("sessions", f"id model parent_session_id started_at title {' '.join(_COUNTS)}"),
         updated="ended_at",

@@ -22,7 +22,7 @@ from typing import Any
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, unreadable
 from memory_assets.models import ABANDONED, Record, Tokens
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Known, Note, Source, ignore
 from memory_assets.transcripts.databases import Database
@@ -44,7 +44,7 @@ from memory_assets.transcripts.stored import (
     DatabaseReader,
     Said,
     Sessions,
-    StoredSession,
+    StoredParser,
     session_rows,
 )
 from memory_assets.transcripts.texts import render_value
@@ -58,7 +58,7 @@ _FILES = "a file that is on disk; its name is kept"
 _IDS = "ids of the program's interface to the model"
 
 
-class OpenCodeSession(StoredSession):
+class OpenCodeParser(StoredParser):
     """The state of reading one session."""
 
     def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
@@ -150,7 +150,7 @@ class OpenCodeReader(DatabaseReader):
 
     agent = "opencode"
     version = "5"
-    session = OpenCodeSession
+    session = OpenCodeParser
     names: tuple[str, ...] = ("opencode.db", "opencode-*.db")
     sessions = Sessions(
         *("session", "id directory title version time_created revert"),
@@ -248,7 +248,7 @@ class OpenCodeReader(DatabaseReader):
         info = document if is_of_tree(path) else object_field(document, "info")
         own, parent = safe_id(info.get("id")), safe_id(info.get("parentID"))
         directory = text_field(info, "directory")
-        ids = (project_of(directory), parent or own, own if parent else None)
+        ids = (project_slug(directory), parent or own, own if parent else None)
         return Source(self.agent, *ids, path, *state, directory=directory) if own else None
 
     def state(self, source: Source) -> tuple[int, int] | None:

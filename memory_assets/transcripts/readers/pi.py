@@ -35,7 +35,7 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.blocks import (
     ANSWER,
     CallBlock,
-    ShapedSession,
+    ShapedParser,
     Shapes,
     TextBlock,
     blocks_of,
@@ -79,7 +79,7 @@ _SKILL = re.compile(r'<(skill) name="([^"\n]*)"[^<>]*>')
 _FILE = re.compile(r'<(file) name="([^"\n]*)">')
 
 
-class PiSession(ShapedSession):
+class PiParser(ShapedParser):
     """The state of reading one file."""
 
     shapes: ClassVar[Shapes] = {
@@ -327,9 +327,9 @@ class PiReader(Reader):
             top = main.get(source.session_id, source)
             yield replace(source, project=top.project, directory=top.directory)
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> PiSession:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> PiParser:
         """Return the state of reading a session, abandoned branches included."""
-        return PiSession(source, report, abandoned_entries(source.path, end))
+        return PiParser(source, report, abandoned_entries(source.path, end))
 
 
 _AGENTS_DEPTH = 3

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.models import ABANDONED, Record, Tokens
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import PERSON, UNKNOWN, Origin
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.blocks import PartsSession, parts_of, text_of_parts
+from memory_assets.transcripts.blocks import PartsParser, parts_of, text_of_parts
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import count_field, object_field, text_field
 from memory_assets.transcripts.ids import safe_id, text_hash, type_name
@@ -67,7 +67,7 @@ class QwenReader(Reader):
         own = next(filter(None, ids), safe_id(path.name.removesuffix(".jsonl")))
         first = first_object(head, lambda record: bool(text_field(record, "cwd")))
         directory = text_field(first, "cwd")
-        project = "" if directory else project_of(path.parent.parent.name)
+        project = "" if directory else project_slug(path.parent.parent.name)
         return Identity(own, None, directory, project)
 
     def files(self, walk: Walk, root: Path) -> Iterator[File]:
@@ -75,13 +75,13 @@ class QwenReader(Reader):
         for folder in walk.in_projects(walk.root(root / "projects", root), _FOLDER):
             yield from walk.transcripts(folder, 1)
 
-    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> QwenSession:
+    def begin(self, source: Source, report: ReadReport, end: int | None = None) -> QwenParser:
         """Return the state of reading a chat, abandoned branches included."""
         gone = abandoned_entries(source.path, end, own="uuid", above="parentUuid")
-        return QwenSession(source, report, gone)
+        return QwenParser(source, report, gone)
 
 
-class QwenSession(PartsSession):
+class QwenParser(PartsParser):
     """The state of reading one file."""
 
     def __init__(

@@ -22,7 +22,7 @@ from typing import Any
 
 from memory_assets.errors import DamagedTranscript, TranscriptError, printable
 from memory_assets.models import ABANDONED, Record
-from memory_assets.paths import project_of
+from memory_assets.paths import project_slug
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import UNKNOWN, Origin
 from memory_assets.transcripts.base import Known, Note, Source, ignore
@@ -39,7 +39,7 @@ from memory_assets.transcripts.json_documents import bytes_of, directory_of, nam
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
 from memory_assets.transcripts.session import Frame, Outcome, tokens_in
-from memory_assets.transcripts.stored import StoredSession, session_rows
+from memory_assets.transcripts.stored import StoredParser, session_rows
 
 _OF_WINDOWS = (
     Path("globalStorage", "emptyWindowChatSessions"),
@@ -62,7 +62,7 @@ _SHOWN = "an answer or a call as it is shown"
 _REPEATED = "a prompt as the program sent it"
 
 
-class ChatSession(StoredSession):
+class ChatParser(StoredParser):
     """The state of reading one session."""
 
     def _message(self, name: str, role: str, row: JsonObject) -> Outcome:
@@ -160,7 +160,7 @@ class VsCodeCopilotReader(RenderingReader):
 
     agent = "vscode-copilot"
     version = "4"
-    session = ChatSession
+    session = ChatParser
     left_out = (
         LeftOut("beside.inputState", "a draft that was never sent"),
         LeftOut("request.result.metadata.renderedUserMessage", _REPEATED),
@@ -205,7 +205,7 @@ class VsCodeCopilotReader(RenderingReader):
                         continue
                     ids = (safe_id(path.stem), None)
                     source = Source(self.agent, "", *ids, path, size, mtime_ns)
-                yield replace(source, project=project_of(named), directory=directory)
+                yield replace(source, project=project_slug(named), directory=directory)
 
     def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the rows of a session."""

@@ -34,7 +34,7 @@ from memory_assets.transcripts.stored import (
     DatabaseReader,
     Member,
     Sessions,
-    StoredSession,
+    StoredParser,
     session_rows,
 )
 from memory_assets.transcripts.texts import IMAGE, content_text, render_value
@@ -51,7 +51,7 @@ _DAMAGED = "the thread cannot be unpacked"
 _RESTORE = "open it in Zed, or delete it there; it is read again when it changes"
 
 
-class ZedSession(StoredSession):
+class ZedParser(StoredParser):
     """The state of reading one thread."""
 
     shapes: ClassVar[Shapes] = {
@@ -143,7 +143,7 @@ class ZedReader(DatabaseReader):
 
     agent = "zed"
     version = "4"
-    session = ZedSession
+    session = ZedParser
     left_out = (
         LeftOut("beside.initial_project_snapshot", "the project when the thread began"),
         LeftOut("message.body.User.content.Mention", "a file that was named; its name is kept"),

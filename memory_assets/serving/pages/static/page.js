@@ -68,7 +68,9 @@ async function load(link) {
   }
   const before = document.documentElement.scrollHeight;
   const place = scrollY;
-  const above = link.getBoundingClientRect().top < 0;
+  // What is seen stays where it is: also below a link to earlier turns, whose place they take.
+  const earlier = link.nextElementSibling?.matches(".turn");
+  const above = link.getBoundingClientRect().top < (earlier ? innerHeight : 0);
   link.replaceWith(...nodes);
   if (above) scrollTo(0, place + document.documentElement.scrollHeight - before);
   watch();
