@@ -14,6 +14,7 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.paths import on_this_machine
 from memory_assets.project_names import folded, spelled
 from memory_assets.settings import Settings
+from memory_assets.stores.files.shared import replace_text
 
 FILE_NAME = "excluded.txt"
 """Where in the data directory forgettings note what they exclude: a pattern a line."""
@@ -78,9 +79,7 @@ def add_lines(data_dir: Path, lines: Iterable[str]) -> None:
     """Add lines to what the data directory excludes."""
     path = data_dir / FILE_NAME
     before = path.read_text("utf-8").splitlines() if path.exists() else []
-    staging = path.with_name(f"{FILE_NAME}.new")
-    staging.write_text("".join(f"{line}\n" for line in dict.fromkeys([*before, *lines])), "utf-8")
-    staging.replace(path)
+    replace_text(path, "".join(f"{line}\n" for line in dict.fromkeys([*before, *lines])))
 
 
 def _normalize(pattern: str) -> str:

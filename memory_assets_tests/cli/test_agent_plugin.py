@@ -169,6 +169,21 @@ def test_another_plugin_is_left_alone(tmp_path: Path, manifests: dict[str, str])
     assert written == manifests
 
 
+@pytest.mark.parametrize("link", [".mcp.json", "skills"])
+def test_nothing_is_written_through_a_link(tmp_path: Path, link: str) -> None:
+    """To a file or a directory: in a data directory that came from elsewhere, it leads anywhere."""
+    environment = {"HOME": str(tmp_path), "MEMORY_DATA_DIR": str(tmp_path / "memory")}
+    assert run_here(environment, "plugin").returncode == exit_codes.FINE
+    planted = tmp_path / "memory" / "claude-plugin" / link
+    own = tmp_path / "own"
+    planted.rename(own)
+    planted.symlink_to(own)
+    (own if own.is_file() else own / "note.txt").write_text("own")
+    refused = run_here(environment, "plugin")
+    assert refused.returncode == exit_codes.USAGE and "holds links" in refused.stderr
+    assert (own if own.is_file() else own / "note.txt").read_text() == "own"
+
+
 def test_a_file_is_no_place_for_a_plugin(tmp_path: Path) -> None:
     """Said as an error of usage; the file stays as it was."""
     (tmp_path / "notes.txt").write_text("own")

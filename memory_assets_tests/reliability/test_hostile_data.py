@@ -155,6 +155,31 @@ OPENERS: dict[str, Callable[[Path], object]] = {
 }
 
 
+def test_nothing_is_written_through_a_link_in_place_of_a_staging_file(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    """Its name can be foreseen: `versions.json.staging`, and others of its kind."""
+    data_dir = Path(machine["MEMORY_DATA_DIR"])
+    names = ("versions.json", "ingest.json", "hidden.txt", "workspaces.json", "excluded.txt")
+    own = {name: tmp_path / f"own {name}" for name in names}
+    for name, path in own.items():
+        path.write_text("own")
+        for staging in (f"{name}.staging", f"{name}.new"):
+            (data_dir / staging).symlink_to(path)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "gate.md").write_text("# Gate\n")
+    for command in (
+        ["ingest", "--full"],
+        ["index", str(notes)],
+        ["hide", SESSION],
+        ["forget", "--project", "boat", "--exclude", "--yes"],
+    ):
+        done = run_here(machine, *command)
+        assert done.returncode == 0, done.stderr
+    assert {path.read_text() for path in own.values()} == {"own"}
+
+
 @pytest.mark.parametrize("name", OPENERS)
 def test_no_table_is_added_to_a_database_of_another_program(tmp_path: Path, name: str) -> None:
     """A link in the data directory leads to it; it stays byte for byte, and the error names it."""

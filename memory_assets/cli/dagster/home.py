@@ -39,6 +39,7 @@ def prepare(settings: Settings) -> Path:
         config = home / "dagster.yaml"
         if not config.exists() or config.read_text() != text:
             staging = config.with_suffix(f".{os.getpid()}.staging")
+            staging.unlink(missing_ok=True)  # it may be a link to another file
             staging.write_text(text)
             staging.replace(config)
     except OSError as error:

@@ -63,13 +63,16 @@ def write_plugin(settings: Settings, target: Path) -> None:
     """Write the plugin, over an earlier one.
 
     Raises:
-        ConfigurationError: the target is a file, something else is in it, or it cannot be written.
+        ConfigurationError: the target is a file, holds links or something else, or cannot be
+            written.
     """
     try:
         if target.exists() and not target.is_dir():
             raise ConfigurationError(f"{target} is a file; name a directory")
         if target.exists() and any(target.iterdir()) and not is_plugin(target):
             raise ConfigurationError(f"{target} holds something else; name another directory")
+        if any(path.is_symlink() for path in target.rglob("*")):  # of a directory from elsewhere
+            raise ConfigurationError(f"{target} holds links to other files; remove it")
         shutil.copytree(PLUGIN_DIR, target, dirs_exist_ok=True)
         server = _read(target / ".mcp.json")
         server["mcpServers"]["memory"] |= {"command": memory_program(), "env": variables(settings)}

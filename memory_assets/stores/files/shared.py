@@ -130,5 +130,6 @@ def replace_text(path: Path, text: str) -> None:
     """Replace a file atomically. One process writes it at a time, so that the next one overwrites
     the staging file of a killed one."""
     staging = path.with_name(f"{path.name}.staging")
+    staging.unlink(missing_ok=True)  # it may be a link to another file
     staging.write_text(text, "utf-8")
     staging.replace(path)

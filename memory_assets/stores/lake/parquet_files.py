@@ -83,6 +83,7 @@ class SessionRows:
 def staged_file(path: Path) -> Iterator[Path]:
     """Yield the name of a file to write before it replaces `path`; it is removed afterwards."""
     staging = path.with_name(f".{path.name}.{os.getpid()}.staging")
+    staging.unlink(missing_ok=True)  # it may be a link to another file
     try:
         yield staging
     finally:
