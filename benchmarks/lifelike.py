@@ -21,11 +21,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "data" / "sample"))
 
-from generator.claude import ClaudeParser
-from generator.codex import CodexParser
-from generator.pi import PiParser
+from generator.claude import ClaudeSession
+from generator.codex import CodexSession
+from generator.pi import PiSession
 
-Session = ClaudeParser | CodexParser | PiParser
+Session = ClaudeSession | CodexSession | PiSession
 _NOUN_LIST = (
     "account anchor archive basket batch beacon branch bridge bucket buffer bundle cache canvas "
     "carrier cartridge catalog channel circuit cluster column compass counter courier crate "
@@ -161,7 +161,7 @@ def _exchange(writer: Writer, session: Session, cwd: str, shown: str) -> None:
     """One step of an agent: a tool call with its result."""
     draw = writer.random.random()
     path, thought = writer.path(), writer.text("prose", writer.sized(500, 6_000))
-    if isinstance(session, CodexParser):
+    if isinstance(session, CodexSession):
         genre = writer.random.choice(("code", "log", "found", "tests", "listing", "data"))
         if draw < 0.15:
             session.patch(f"{cwd}/{path}", "@@\n+" + writer.text("code", 400).replace("\n", "\n+"))
@@ -171,7 +171,7 @@ def _exchange(writer: Writer, session: Session, cwd: str, shown: str) -> None:
             session.say(writer.text("prose", 200))
         return
     think, say = (thought if draw < 0.5 else ""), (thought[:180] if draw > 0.6 else "")
-    if isinstance(session, PiParser):
+    if isinstance(session, PiSession):
         genre = writer.random.choice(("code", "log", "found", "tests", "data"))
         result = writer.text(genre, writer.sized(1_700))
         session.call("bash", {"command": f"rg {writer.noun()} {path}{shown}"}, result, think=think)
@@ -203,7 +203,7 @@ def _fill(writer: Writer, session: Session, cwd: str, size: int, shown: str) -> 
             if written >= size:
                 break
         report = writer.text("prose", writer.sized(700, 5_000))
-        if isinstance(session, CodexParser):
+        if isinstance(session, CodexSession):
             session.say(report, final=True)
         else:
             session.say(report)
@@ -226,11 +226,11 @@ def sessions(
         agent = draw.choices(("claude", "codex", "pi"), (75, 15, 10))[0]
         session: Session
         if agent == "claude":
-            session = ClaudeParser(session_id, cwd, "2.1.129", "main", now)
+            session = ClaudeSession(session_id, cwd, "2.1.129", "main", now)
         elif agent == "codex":
-            session = CodexParser(session_id, cwd, "0.98.0", "main", session_id[:8] * 5, now)
+            session = CodexSession(session_id, cwd, "0.98.0", "main", session_id[:8] * 5, now)
         else:
-            session = PiParser(session_id, cwd, now)
+            session = PiSession(session_id, cwd, now)
         token = f" # GITHUB_TOKEN={secret(session_id)}" if number % 100 == 7 else ""
         _fill(writer, session, cwd, int(share * scale * 0.94), token)
         yield session.path, session.lines

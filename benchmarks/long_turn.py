@@ -21,14 +21,14 @@ from process_tree import adopt_orphans, snapshot
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "data" / "sample"))
 
-from generator.claude import ClaudeParser
+from generator.claude import ClaudeSession
 
 MEMORY = Path(sys.executable).with_name("memory")
 
 
 def write_session(projects: Path, calls: int) -> int:
     """Write a session with one turn of `calls` commands below `projects`; return its bytes."""
-    session = ClaudeParser(
+    session = ClaudeSession(
         session_id="3f1b2c4d-0000-4000-8000-000000000000",
         cwd="/work/generated",
         version="2.1.200",

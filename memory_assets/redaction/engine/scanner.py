@@ -88,6 +88,9 @@ _BY_SURROUNDINGS = words(
     " kubernetes-secret encoded-secret"
 )
 _RANKS = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
+_OF_RESOURCE = re.compile(r"(?<!\w)urn:[\w-]+:[^\s\"']*$")
+"""The beginning of a resource's name (RFC 8141), in which words for secrets tell its kind."""
+_LONGEST_NAME = 200
 _RANKS |= dict.fromkeys(("mentioned-password", "labelled-password"), -1)
 _RANK_OF_FORMATS = 2
 """The rank of a rule by how specific it is: a name alone, surroundings, a format."""
@@ -169,6 +172,8 @@ class Scanner:
             yield from _scan_cookies(text, clues.cookies)
         listed = 0
         for position in _within_deadline(deadline, clues.mentions):
+            if _OF_RESOURCE.search(text, max(position - _LONGEST_NAME, 0), position) is not None:
+                continue
             for mention in find_mentions(text, position, listed):
                 listed = max(listed, mention[1])
                 yield Span(*mention, "mentioned-password")

@@ -221,6 +221,9 @@ def _right_edge(template: Template) -> str:
     return "" if template.pattern.endswith(",4000}") else r"(?![A-Za-z0-9])"
 
 
+_KEY_MEMBER = re.compile(r"[\"']key[\"']\s?:\s?[\"']$")
+
+
 def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found | None:
     """Return the machine-made value around a run if a name or a vendor precedes it or it has the
     prefix of a token; else None.
@@ -254,6 +257,8 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
         return None
     if before.endswith("::") or values.is_key_of_element(before):
         return None  # a name in a scope, or a key among elements of a page
+    if values.is_id_of_thing(value) and _KEY_MEMBER.search(before) is not None:
+        return None
     if before.endswith((":", "/")) and _RESOURCE.search(before) is not None:
         return None
     if is_hash_below_key(before, value):

@@ -421,6 +421,8 @@ def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool
     """Return True if a bare `key:` or Go's `--- PASS:` is followed by a secret after all."""
     if text[max(position - 7, 0) : position].lower() in ("public ", "pubkey "):
         return False
+    if values.is_id_of_thing(value):
+        return False
     in_query = text[position - 1 : position] in ("?", "&")
     if (
         not in_query

@@ -13,7 +13,7 @@ import re
 
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind, names_page
 from memory_assets.word_lists import word_set
 
 SHORTEST = 24
@@ -58,6 +58,17 @@ _TITLE = 2
 """More hyphens than these, and a hash behind them, are those of a page's address."""
 
 
+_MEMBER = re.compile(r"(?P<name>[A-Za-z]\w{3,40})(?:\"\s?:\s?\"|=)$")
+"""The name before a value in JSON, or in an address."""
+_PAGE = re.compile(r"(?:[A-Za-z][a-z]*-){2,}[0-9a-f]{32}")
+"""The end of a page's address: words of its title, and its id."""
+
+
+def _last_word(run: str) -> set[str]:
+    """Return the word before the id of a page's address, in lower case."""
+    return {run.split("-")[-2].lower()}
+
+
 def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Return the token that consists of the run from `start` to `end`, or of a prefix and this
     run."""
@@ -66,6 +77,12 @@ def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
     run = text[start:end]
     if "Boundary" in run:
         return None  # between the parts of a form
+    before = text[max(start - 80, 0) : start]
+    member = _MEMBER.search(before)
+    if values.is_key_of_element(before) or (member is not None and names_page(member["name"])):
+        return None
+    if before.endswith("/") and _PAGE.fullmatch(run) and not _SECRET_WORDS & _last_word(run):
+        return None
     if is_prefixed_token(run):
         return start, end
     named = _NAMED.fullmatch(run)

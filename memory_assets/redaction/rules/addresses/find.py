@@ -30,7 +30,7 @@ from memory_assets.redaction.rules.anchored.rule import (
 )
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.likelihood import is_generated
-from memory_assets.redaction.rules.judging.names import NameKind, name_kind
+from memory_assets.redaction.rules.judging.names import NameKind, name_kind, names_page
 
 Found: TypeAlias = tuple[int, int, str]
 _HINT = re.compile("[0-9@=]")
@@ -190,6 +190,8 @@ def _secret_fields(address: Address) -> Iterator[Part]:
     is_seed = address.scheme.startswith("otpauth")
     is_called = places.SPEAKING_HOST.search(address.host.value) is not None
     for field in address.fields:
+        if names_page(field.name):
+            continue
         bar = likeness.UNNAMED_FIELD if is_seed else _field_bar(field.name, is_account)
         if bar is likeness.UNNAMED_FIELD and is_called and field.name not in places.SINGULAR:
             bar = likeness.CALL_FIELD

@@ -109,6 +109,10 @@ _TAIL_WORDS = word_set(
 )
 _WRITTEN_AS = word_set("hex b64 base64 encoded plain plaintext raw str utf8 bytes cleartext clear")
 """Last words of names that say how the value is written."""
+_OF_PAGE = re.compile(
+    r"(?i)(?:\w{0,24}[_-]?cursor|(?:next|page|prev(?:ious)?|continuation|sync|pagination)[_-]?"
+    r"(?:page[_-]?)?token)"
+)
 _VERBS = word_set("export list no show print allow skip has is needs count find delete remove")
 KEYLIKE = word_set("api license licence access login")
 """Last words of names, such as `acme_api`, whose values are sometimes keys."""
@@ -314,6 +318,12 @@ def name_of_service(name: str) -> bool:
     """Return True if `name` says whose password it is, as names of settings do and labels do
     not."""
     return not _SERVICES.isdisjoint(word.lower() for word in _WORD.findall(name))
+
+
+def names_page(name: str) -> bool:
+    """Return True if `name` is that of a place in a list, which its reader hands back to go on from
+    there: `page_token`, `nextCursor`."""
+    return _OF_PAGE.fullmatch(name) is not None
 
 
 def is_public(parts: list[str]) -> bool:

@@ -162,7 +162,9 @@ _CHECKSUM = re.compile(r"\b(?i:SHA-?\d{1,3}(?:-?\d{3})?|MD5|BLAKE2\w?|RMD160) \(
 _KEY_OF_ELEMENT = re.compile(
     r"(?:<[A-Za-z][\w.]{0,40}(?:\s[^<>]{0,60})?\s(?:data-)?|\b(?:React|data-)\s?)key(?:=[{\"'`]{0,3})?$"
     r"|\"(?:x|y|n|x5t)\"\s?:\s?\"$|\bdid:key$"
+    r"|(?i:cache (?:restored|saved|hit|miss(?:ed)?|found|not found)[^\n:]{0,24})\bkey(?::\s?)?$"
 )
+_ID_OF_THING = re.compile(r"[a-z]{3,20}-[0-9a-f]{8,40}")
 _AGENT_ID = re.compile(
     r"^(?:toolu|msg|req|call|resp|chatcmpl|fp|srvtoolu|rs|fc|run|thread|asst|batch|file|cmpl|gen|ig"
     r"|session|turn|agent|wf|evt|step|ctc|item|ws|mcp|mcpr|lsh|apc|ci)_[A-Za-z0-9]"
@@ -226,9 +228,15 @@ def _is_base64_with_slash(value: str) -> bool:
 
 def is_key_of_element(before: str) -> bool:
     """Return True if `before`, which may go on after the name, ends in the name of a key that tells
-    an element of a page from its neighbours (`<li key=`, `React key=`), or of a number that is a
-    part of a public key (RFC 7517)."""
+    an element of a page from its neighbours (`<li key=`, `React key=`) or a cache from others, or
+    of a number that is a part of a public key (RFC 7517)."""
     return _KEY_OF_ELEMENT.search(before) is not None
+
+
+def is_id_of_thing(value: str) -> bool:
+    """Return True if `value` is a word and hex digits, as a bare `key` has that tells things apart:
+    `element-f7b26aecf0f0152f`."""
+    return _ID_OF_THING.fullmatch(value) is not None
 
 
 def is_checksum(before: str, value: str) -> bool:
