@@ -24,8 +24,8 @@ DIMENSION = 384
 STAGES = {
     "scan": ("memory_assets.pipeline.scan.raw_sessions", ("scan_project",)),
     "redact": ("memory_assets.pipeline.redact.redacted_records", ("redact_project",)),
-    "publish": ("memory_assets.stores.lake.lake", ("Batch.publish",)),
-    "compact": ("memory_assets.stores.lake.lake", ("Batch.compact",)),
+    "publish": ("memory_assets.stores.lake.lake", ("LakeBatch.publish",)),
+    "compact": ("memory_assets.stores.lake.lake", ("LakeBatch.compact",)),
     "move": ("memory_assets.stores.lake.lake", ("Lake.move_own_files",)),
     "chunk": ("memory_assets.pipeline.tables.turn_chunks", ("chunk_project",)),
     "prompts": ("memory_assets.pipeline.tables.turn_chunks", ("extract_prompts",)),
