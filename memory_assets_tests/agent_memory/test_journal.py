@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -83,6 +84,18 @@ def test_what_a_client_gives_is_checked(
     with pytest.raises(BadArgument, match=said):
         gateway.append_history(**{"conversation_id": "c1", **good, **values})
     assert gateway.tail_history("c1", 1) == []
+
+
+def test_a_journal_that_another_process_begins_is_waited_for(tmp_path: Path) -> None:
+    """SQLite itself fails at once where one process asks for a write-ahead log and another one
+    holds the lock for the first write."""
+    path = tmp_path / FILE_NAME
+    with closing(sqlite3.connect(path, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        end = threading.Timer(0.3, other.rollback)
+        end.start()
+        AgentJournal(path).close()
+        end.join()
 
 
 def test_four_processes_append_and_lose_none(tmp_path: Path) -> None:

@@ -18,7 +18,13 @@ from pathlib import Path
 
 from memory_assets.errors import StoreError
 from memory_assets.stores.files.shared import is_writable, locked
-from memory_assets.stores.files.sqlite import IN_MEMORY, connect, connect_read_only, require_own
+from memory_assets.stores.files.sqlite import (
+    IN_MEMORY,
+    connect,
+    connect_read_only,
+    require_own,
+    use_write_ahead_log,
+)
 
 _LOCK_SECONDS = 30.0
 _LOG = logging.getLogger(__name__)
@@ -86,7 +92,7 @@ def open_journal(path: Path, seconds: float) -> sqlite3.Connection:
     connection = connect(path, seconds=seconds)
     if connection.execute(_HAS_CUT_SUMMARIES).fetchone() is None:
         require_own(path, connection, _SCHEMA)
-        connection.execute("PRAGMA journal_mode=WAL")
+        use_write_ahead_log(connection, seconds)
         script = f"{_SCHEMA}{_CUTS_SCHEMA.format(kind='')}"
         connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
     connection.execute("PRAGMA synchronous=FULL")
@@ -212,7 +218,7 @@ def _restore_copy(path: Path) -> None:
     def write(staging: Path) -> None:
         staging.write_bytes(copy.read_bytes())
         with closing(connect(staging, mode="rw")) as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
+            use_write_ahead_log(connection)
 
     with _replacement_lock(path):
         if is_lost(path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from memory_assets.stores.files.shared import is_writable
 
 IN_MEMORY = Path(":memory:")
 BUSY_SECONDS = 30.0
+_PAUSE_SECONDS = 0.01
 _UNKNOWN = " It is not known whether the change was stored; to make it once more does no harm."
 _CREATED = re.compile(r"CREATE TABLE IF NOT EXISTS (?P<name>\w+)")
 _IN_USE = "stop it, then run `memory status`, which completes the forgetting"
@@ -88,10 +90,26 @@ def open_shared(
         make_directory_of(path)
         connection = connect(path, seconds=seconds)
         require_own(path, connection, schema)
-        connection.execute("PRAGMA journal_mode=WAL")
+        use_write_ahead_log(connection, seconds)
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.executescript(schema)
     return connection
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, seconds: float = BUSY_SECONDS) -> None:
+    """Let a database have a write-ahead log. While another process begins to write into it, as
+    where both are the first to open it, SQLite fails at once, whatever the busy timeout; so it is
+    asked again for `seconds`."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 def require_own(path: Path, connection: sqlite3.Connection, schema: str) -> None:

@@ -7,7 +7,13 @@ import uuid
 from pathlib import Path
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.files.sqlite import connect, connect_read_only, require_own, sqlite_errors
+from memory_assets.stores.files.sqlite import (
+    connect,
+    connect_read_only,
+    require_own,
+    sqlite_errors,
+    use_write_ahead_log,
+)
 from memory_assets.stores.keyword_index.index import REMEDY, KeywordIndex
 
 FILE_NAME = "keywords.db"
@@ -99,7 +105,7 @@ def _open(path: Path) -> KeywordIndex:
     connection = connect(path)
     if path.is_symlink():  # what was laid out by an earlier version has other tables
         require_own(path, connection, _SCHEMA)
-    connection.execute("PRAGMA journal_mode = WAL")
+    use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
