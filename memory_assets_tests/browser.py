@@ -106,7 +106,10 @@ class Browser:
         raise AssertionError(f"in vain: {expression}\n{self.evaluate('document.body.innerText')}")
 
     def open(self, url: str) -> None:
-        """Go to an address, and wait until the page is loaded."""
+        """Go to an address, and wait until the page is loaded, also if it was there already: to
+        another place of the same page Chromium only scrolls."""
+        if "#" in url:
+            self.open("about:blank")
         self.evaluate("window.left = true")
         self.call("Page.navigate", url=url)
         self.wait_for("!window.left")

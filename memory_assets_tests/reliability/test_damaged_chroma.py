@@ -163,13 +163,17 @@ def test_a_server_that_was_killed_with_whole_files_is_simply_started_again(
 
 
 def test_a_server_takes_its_port_again(subject: Subject) -> None:
-    """Others who were told where it is find it there after a stop."""
+    """Others who were told where it is find it there after a stop, unless another program took the
+    port in between, as those of other tests may."""
     subject.collections()
     first = chroma_server.running(subject.data_dir)
     assert first is not None
-    chroma_server.stop(subject.data_dir)
-    assert chroma_server.ensure_running(subject.data_dir, 60.0).port == first.port
-    assert json.loads((subject.data_dir / "chroma.port").read_text()) == first.port
+    ports = [first.port]
+    while len(ports) < 4 and len(set(ports)) == len(ports):
+        chroma_server.stop(subject.data_dir)
+        ports.append(chroma_server.ensure_running(subject.data_dir, 60.0).port)
+    assert ports[-1] == ports[-2]
+    assert json.loads((subject.data_dir / "chroma.port").read_text()) == ports[-1]
 
 
 _ALL: Any = ["embeddings", "documents", "metadatas", "uris"]
