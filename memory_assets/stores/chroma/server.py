@@ -70,7 +70,10 @@ class Endpoint:
 def running(data_dir: Path) -> Endpoint | None:
     """Return the endpoint of this directory's server, or None when none answers."""
     endpoint = holder_state(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
-    return endpoint if endpoint is not None and _answers(endpoint) else None
+    if endpoint is None or not _answers(endpoint):
+        return None
+    # Read again: the port of a server that was killed may be its successor's when it answers.
+    return holder_state(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
 
 
 def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -> Endpoint:
