@@ -50,12 +50,13 @@ Session = tuple[str, str]
 
 @dataclass
 class Published:
-    """The result of a publication: tables that changed, and sessions written or removed, summed
-    over tables."""
+    """The result of a publication: tables that changed; sessions written or removed, summed over
+    tables; and sessions withheld, because a check holds them back."""
 
     tables: int = 0
     written: int = 0
     removed: int = 0
+    withheld: int = 0
 
 
 def publish(components: Components) -> Published:
@@ -75,6 +76,7 @@ def publish(components: Components) -> Published:
         objects = open_objects(url)
         state = _State(path, url)
         held = components.catalog.quarantine.held_by_checks()
+        published.withheld = len(held)
         tables = [_DeltaTable(components.lake, TABLES[name], objects, held) for name in PUBLISHED]
         if state.is_new and any(table.is_there() for table in tables):
             raise StoreMismatch(

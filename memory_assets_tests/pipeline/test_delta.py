@@ -73,7 +73,8 @@ def test_a_session_that_a_check_holds_back_is_not_published(
     publish(memory.components)
     held = Quarantined(memory.harbor, memory.fork, HELD_BY_CHECK, "", "an alarm")
     memory.components.catalog.quarantine.hold(held)
-    assert publish(memory.components).removed
+    published = publish(memory.components)
+    assert published.removed and published.withheld == 1
     assert not any(memory.fork.encode() in content for content in objects_of(str(place)).values())
 
 
@@ -217,7 +218,7 @@ def test_it_is_an_asset_where_a_place_is_set(place: Path, memory: SampleMemory) 
     """With a job and a schedule; without one there is none of them."""
     made = published_lake(MemoryResource(memory.settings))
     assert isinstance(made, dg.MaterializeResult)
-    assert dict(made.metadata or {}).keys() == {"tables", "written", "removed"}
+    assert dict(made.metadata or {}).keys() == {"tables", "written", "removed", "withheld"}
     on, off = build_defs(memory.settings), build_defs(load_settings(data_dir=memory.data_dir))
     assert on.resolve_schedule_def("publish_schedule").job_name == "publish_lake"
     for name in ("assets", "jobs", "schedules"):

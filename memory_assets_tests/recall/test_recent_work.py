@@ -276,16 +276,21 @@ def test_what_a_message_needs_comes_first(tmp_path: Path) -> None:
     assert lines("zzzz qqqq")[1] == "Last sessions of this project:"
 
 
+def _agents_with_a_session(root: Path) -> AgentMemory:
+    """What answers agents, over a memory of one session."""
+    worked = Worked(root)
+    worked.session("a", Call(said="The damper sticks: its hinge is rusted."), cwd=HERE)
+    for name in ("codex", "pi"):
+        (root / name).mkdir()
+    assert run_here(worked.environment(), "ingest").returncode == 0
+    return AgentMemory(load_settings(**worked.settings()))
+
+
 def test_a_context_has_whole_turns_under_its_headings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What has no room is left out with its heading."""
-    worked = Worked(tmp_path)
-    worked.session("a", Call(said="The damper sticks: its hinge is rusted."), cwd=HERE)
-    for name in ("codex", "pi"):
-        (tmp_path / name).mkdir()
-    assert run_here(worked.environment(), "ingest").returncode == 0
-    agents = AgentMemory(load_settings(**worked.settings()))
+    agents = _agents_with_a_session(tmp_path)
     request = ContextRequest(project=PROJECT, latest="why does the damper stick?")
     assert "On this message" in agents.answer(request)["text"]
     monkeypatch.setattr("memory_assets.serving.agent_memory._WORK_TOKENS", 20)
@@ -296,12 +301,7 @@ def test_a_server_opens_the_index_once_for_all_contexts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With it the model is loaded, which each call would have to wait for."""
-    worked = Worked(tmp_path)
-    worked.session("a", Call(said="The damper sticks: its hinge is rusted."), cwd=HERE)
-    for name in ("codex", "pi"):
-        (tmp_path / name).mkdir()
-    assert run_here(worked.environment(), "ingest").returncode == 0
-    agents, opened = AgentMemory(load_settings(**worked.settings())), list[Path]()
+    agents, opened = _agents_with_a_session(tmp_path), list[Path]()
 
     def counted(path: Path) -> KeywordIndex:
         opened.append(path)
