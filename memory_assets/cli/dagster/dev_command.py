@@ -45,7 +45,7 @@ from memory_assets.stores.runs.ledger import ENDED
 LOCATION = "memory_assets"
 """Name of the code location, as in workspace.yaml."""
 _LOCK = "dev.lock"
-"""Held below DAGSTER_HOME for as long as it runs."""
+"""The lock file, below DAGSTER_HOME, that `memory dev` holds while it runs."""
 _POLL_MILLISECONDS = 2_000
 """How often an open page asks for what is new; `dagster dev` has the same."""
 _START_SECONDS = 120.0

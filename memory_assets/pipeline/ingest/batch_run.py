@@ -140,7 +140,7 @@ class _EventBuffer:
         return due
 
     def store(self, *, last: bool = False) -> None:
-        """Store the buffer; as the `last` thing, failed checks too."""
+        """Store the buffer. With `last`, when nothing more comes, store failed checks, too."""
         waiting, self._waiting = self._waiting, []
         if last:
             waiting += self._failed
