@@ -17,12 +17,13 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -242,13 +243,16 @@ def _is_from_another_site(scope: Scope, headers: Headers) -> bool:
 
 
 async def body_of(request: Request, most: int) -> bytes | None:
-    """Return the body of a request, None if it has more than `most` bytes."""
+    """Return the body of a request, None if it has more than `most` bytes or never arrives whole;
+    whoever sent that is gone, or was told."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            return None
-    return body
+    with suppress(ClientDisconnect):
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                return None
+        return body
+    return None
 
 
 def listen(
