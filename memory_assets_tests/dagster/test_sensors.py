@@ -105,6 +105,20 @@ def test_new_projects_become_partitions_and_get_a_run(
     assert _tick(sample_settings, instance, cursor)[:2] == ([], [])
 
 
+def test_a_missing_directory_of_one_agent_stops_no_other(
+    sample_settings: Settings, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    """As of a disk that is not mounted: it is said, without options of the command line."""
+    missing = replace(sample_settings, codex_dir=(tmp_path / "unmounted",), embedder="none")
+    requests, _, cursor = _tick(missing, instance)
+    assert _projects(requests) == PROJECTS
+    context = dg.build_sensor_context(instance=instance, cursor=cursor)
+    result = sensors.projects_directory_sensor(context, memory=MemoryResource(missing))
+    assert isinstance(result, dg.SensorResult) and result.skip_reason
+    assert f"{tmp_path / 'unmounted'} does not exist" in str(result.skip_reason)
+    assert "--" not in str(result.skip_reason)
+
+
 def test_a_few_changed_files_of_one_project_are_asked_for_as_the_assets_of_its_partition(
     without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
 ) -> None:
