@@ -525,8 +525,8 @@ class ForgetRequest(Arguments):
     dry_run: bool = argument(False, "Only list what would be removed.")
 
     def check_together(self) -> None:
-        """Raise `ConfigurationError` for an exclusion without a project, or a cut of less than
-        everything."""
+        """Raise `ConfigurationError` for an exclusion without a project, a cut of less than
+        everything, or if nothing says what is forgotten."""
         if self.exclude and self.project is None:
             raise ConfigurationError("--exclude needs --project: say which one is never read")
         choices = (self.session, self.project, self.containing_tag, self.before, self.workspace)
@@ -535,4 +535,9 @@ class ForgetRequest(Arguments):
             raise ConfigurationError(
                 "--cut needs --containing, and no session, project or other choice: the text goes"
                 " wherever it stands"
+            )
+        if not chosen and not self.containing:
+            raise ConfigurationError(
+                "say what to forget: a session, --project, --workspace, --file, --conversation, "
+                "--containing-tag, --containing or --before"
             )
