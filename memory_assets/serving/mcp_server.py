@@ -174,6 +174,7 @@ _NOT_LISTED: dict[str, tuple[str, ...]] = {
     "recall": (*OF_DOCUMENTS, "workspace", "recent"),
     "timeline": ("scope",),
     "get": ("subagents",),
+    "ask": ("sessions",),
     "cross_query": (
         *("corpus_query", "session_query", "session", "until", "assume_same_embedder"),
         "workspace",
