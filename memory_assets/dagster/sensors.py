@@ -20,6 +20,7 @@ from memory_assets.dagster.jobs import (
     recheck_known_secrets,
 )
 from memory_assets.dagster.partitions import (
+    LastRequest,
     PartitionsRequest,
     agent_memory,
     projects,
@@ -27,7 +28,6 @@ from memory_assets.dagster.partitions import (
     requests_to_remove,
     workspaces,
 )
-from memory_assets.dagster.requested import LastRequest
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
 from memory_assets.pipeline.plan.plan import (

@@ -268,7 +268,7 @@ def test_an_interrupt_at_any_moment_is_one_line(
     "place",
     [
         *("cli.create_private_files", "cli.load_settings", "cli.import_module", "cli.prepare"),
-        *("search_command.search.parse_args", "exit_codes._fail"),
+        *("ask_commands.search.parse_args", "exit_codes._fail"),
     ],
 )
 def test_an_interrupt_around_a_command_is_one_line(
