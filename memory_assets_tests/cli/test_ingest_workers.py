@@ -59,11 +59,8 @@ def _say(root: Path, project: str, *texts: str) -> None:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Three projects, two processes, no vectors; the environment is put back."""
-    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
-        monkeypatch.setenv(name, "to be put back")
-    monkeypatch.delenv("MEMORY_DATA_DIR")
+def settings(tmp_path: Path) -> Settings:
+    """Three projects, two processes, no vectors."""
     for project in PROJECTS:
         _say(tmp_path / "projects", project, f"what turns in {project}?", "The stone does.")
     return load_settings(
