@@ -14,7 +14,7 @@ import dagster as dg
 import pytest
 
 from memory_assets.cli.dagster.home import open_instance
-from memory_assets.dagster.assets.sources import redacted_records
+from memory_assets.dagster.assets.tables import redacted_records
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import present_ruleset_version
 from memory_assets.pipeline.stage.components import Components
