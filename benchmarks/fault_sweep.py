@@ -121,7 +121,7 @@ def serve(orders: Iterable[str], answers: IO[str]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     crash_child.use_hash_embedder()
     from memory_assets.cli import cli, start  # noqa: F401
-    from memory_assets.cli.ingesting import index_runs, ingest, ingest_command  # noqa: F401
+    from memory_assets.cli.ingesting import ingest, ingest_command  # noqa: F401
     from memory_assets.pipeline.removal import forget, retention  # noqa: F401
 
     for line in orders:

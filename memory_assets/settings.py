@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -39,10 +39,6 @@ ALIASES = (
 """Variables that are read without the prefix, too; with it they take precedence."""
 KEYS = ("embedder_key", "qdrant_api_key", "summarizer_key")
 """Settings that are read from the environment only."""
-_TAG = r"(?:[\w.-]{1,63}/)?[\w.-]{1,63}=[\w.-]{0,63}"
-_PRICE = r"[^\s=,]+=\d+(?:\.\d+)?(?:/\d+(?:\.\d+)?){2,3}"
-_OWNER = r"team:[\w]+|[\w.%+-]+@[\w-]+(?:\.[\w-]+)+"
-"""What Dagster takes as a tag and as an owner."""
 
 
 def _absolute(value: str | Path) -> Path:
@@ -120,20 +116,32 @@ def _known(given: tuple[str, ...], known: tuple[str, ...], what: str) -> tuple[s
     return tuple(filter(None, matches.values()))
 
 
-def _pairs(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a list of `name=value`."""
-    pairs = _listed(value)
-    if not all(name and other for name, _, other in (pair.partition("=") for pair in pairs)):
-        raise ConfigurationError("give name=value, several with commas between them")
-    return pairs
+def _each(form: str, remedy: str) -> Callable[[str | Iterable[str]], tuple[str, ...]]:
+    """Return a function that returns the parts of a list, all of one form, and else refuses it."""
+
+    def parts(value: str | Iterable[str]) -> tuple[str, ...]:
+        given = _listed(value)
+        if not all(re.fullmatch(form, part, re.DOTALL) for part in given):
+            raise ConfigurationError(remedy)
+        return given
+
+    return parts
 
 
-def _prices(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a list of `model=dollars/dollars/dollars`."""
-    prices = _listed(value)
-    if not all(re.fullmatch(_PRICE, price) for price in prices):
-        raise ConfigurationError("say each price as model=input/output/cache read, in dollars")
-    return prices
+_pairs = _each(r"[^=]+=.+", "give name=value, several with commas between them")
+_prices = _each(
+    r"[^\s=,]+=\d+(?:\.\d+)?(?:/\d+(?:\.\d+)?){2,3}",
+    "say each price as model=input/output/cache read, in dollars",
+)
+# What Dagster takes as a tag and as an owner.
+_tags = _each(
+    r"(?:[\w.-]{1,63}/)?[\w.-]{1,63}=[\w.-]{0,63}",
+    "say each tag as key=value, of letters, digits, `_`, `-` and `.`",
+)
+_owners = _each(
+    r"team:[\w]+|[\w.%+-]+@[\w-]+(?:\.[\w-]+)+",
+    "say each owner as an e-mail address or as team:<name>",
+)
 
 
 def _routes(value: str | Iterable[str]) -> tuple[str, ...]:
@@ -147,22 +155,6 @@ def _routes(value: str | Iterable[str]) -> tuple[str, ...]:
         known = HISTORY_COLLECTIONS if of_type == "history" else MEMORY_COLLECTIONS
         (routes[of_type],) = _known((collection,), known, "collection")
     return tuple(map("=".join, routes.items()))
-
-
-def _tags(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a list of `key=value`."""
-    tags = _listed(value)
-    if not all(re.fullmatch(_TAG, tag) for tag in tags):
-        raise ConfigurationError("say each tag as key=value, of letters, digits, `_`, `-` and `.`")
-    return tags
-
-
-def _owners(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a list of addresses and teams."""
-    owners = _listed(value)
-    if not all(re.fullmatch(_OWNER, owner) for owner in owners):
-        raise ConfigurationError("say each owner as an e-mail address or as team:<name>")
-    return owners
 
 
 def _count_or_all(value: str | int) -> int | None:

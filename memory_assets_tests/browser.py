@@ -32,7 +32,10 @@ _QUIET = (
     *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
     "--disable-dev-shm-usage",
 )
-_KEYS = {"Enter": ("\r", 13), "Tab": ("\t", 9), "Escape": ("", 27), "ArrowDown": ("", 40)}
+_KEYS = {
+    **{"Enter": ("\r", 13), "Tab": ("\t", 9), "Escape": ("", 27), "ArrowDown": ("", 40)},
+    "Home": ("", 36),
+}
 
 
 class BrowserError(Exception):

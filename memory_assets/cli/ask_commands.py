@@ -23,17 +23,21 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
     UsageRequest,
 )
-from memory_assets.requests.search import CrossQueryRequest
+from memory_assets.requests.search import CrossQueryRequest, SearchRequest
 from memory_assets.serving.answer_lines import (
     clock,
     empty_days_note,
     link_line,
     page_note,
+    search_lines,
+    search_notes,
     sessions_notes,
     timeline_notes,
     usage_notes,
+    with_spoken_names,
 )
 from memory_assets.serving.views import (
+    AgentText,
     audit_view,
     blame_view,
     cross_query_view,
@@ -44,6 +48,46 @@ from memory_assets.serving.views import (
     timeline_view,
     usage_view,
 )
+
+
+@request_command(
+    SearchRequest, "memory search why did the upload time out --project . --since 'last monday'"
+)
+def search(request: SearchRequest, as_json: bool) -> None:
+    """Search by words and meaning.
+
+    Prints the best hits, each with the id that `memory show` takes. If none is likely to answer,
+    says so first; ends with exit code 3 if, besides, a word of the query is nowhere in memory.
+    """
+    from memory_assets.recall import open_memory
+
+    if request.interactive:
+        from memory_assets.cli.browse import browse, require_terminal
+
+        require_terminal()
+    memory = open_memory()
+    with rendering.notice_if_slow():
+        answer = memory.ask(request)
+    filters = with_spoken_names(answer["filters"], memory.catalog.spoken_projects)
+    notes = list(search_notes({**answer, "filters": filters}))
+    by_time = request.sort == "date" or not request.query.strip()
+    if request.interactive:
+        browse(memory, answer, by_time=by_time)
+        rendering.print_lines(notes, stderr=True)
+    elif as_json or not sys.stdout.isatty():
+        lines = search_lines(answer, AgentText(memory).project, full=request.full)
+        rendering.print_recalled(answer, as_json, lines, notes)
+    else:
+        from memory_assets.cli.printing.hit_view import terminal_lines, what_to_type
+
+        layout = rendering.layout_of_output(colours=True, full=request.full)
+        lines = terminal_lines(memory, answer, layout, by_time=by_time)
+        rendering.write_lines(lines, sys.stdout, paged=request.pager)
+        rendering.print_lines(what_to_type(memory, answer), stderr=True)
+        rendering.print_lines(notes, stderr=True)
+    nothing_close = not answer["hits"] or (answer["weak"] and answer["missing"])
+    if nothing_close:
+        sys.exit(exit_codes.NOTHING_FOUND)
 
 
 @request_command(ShowRequest, "memory show 3d0f6a52:1 --records")

@@ -45,7 +45,7 @@ _GROUPS = {
         "uninstall": "installing.uninstall",
     },
     "Ask": {
-        "search": "search_command",
+        "search": "ask_commands",
         "show": "ask_commands",
         "sessions": "ask_commands",
         "usage": "ask_commands",
@@ -67,7 +67,7 @@ _GROUPS = {
         "audit": "ask_commands",
         "verify": "maintenance_commands",
         "doctor": "maintenance_commands",
-        "costs": "costs_command",
+        "costs": "status_command",
     },
     "Run": {
         "mcp": "server_commands",

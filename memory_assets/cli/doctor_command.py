@@ -314,7 +314,10 @@ def _chroma_mcp(settings: Settings) -> Finding:
 
     began = time.monotonic()
     session = McpSession(settings.mcp_endpoint, seconds=_ANSWER_SECONDS)
-    store = ChromaMcpVectorStoreAdapter(session, settings.data_dir / "chroma.lock")
+    prefix = f"{settings.tenant}." if settings.tenant else ""
+    store = ChromaMcpVectorStoreAdapter(
+        session, settings.data_dir / "chroma.lock", prefix=f"{prefix}{settings.mcp_prefix}"
+    )
     try:
         number = len(store.list_collections())
     except StoreError as error:

@@ -16,8 +16,12 @@ from typing import Any
 from rich.console import Console
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.ingesting.index_runs import index_partition
-from memory_assets.cli.ingesting.ingest import IngestResult, apply_retention, run_plans
+from memory_assets.cli.ingesting.ingest import (
+    IngestResult,
+    apply_retention,
+    index_partition,
+    run_plans,
+)
 from memory_assets.cli.ingesting.ingest_progress import progress_line
 from memory_assets.cli.printing import rendering
 from memory_assets.cli.run_traces import erase_traces, require_idle

@@ -20,13 +20,13 @@ from memory_assets.dagster.assets.maintenance import (
     published_lake,
     retained_sessions,
 )
-from memory_assets.dagster.assets.sources import (
+from memory_assets.dagster.assets.tables import (
     AGENT_TABLES,
+    TABLES,
     raw_sessions,
     redacted_records,
     workspace_documents,
 )
-from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.batch import ingest_batch
 from memory_assets.dagster.ingests import ingests_sensor, record_ingests
 from memory_assets.dagster.jobs import (

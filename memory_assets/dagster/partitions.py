@@ -1,9 +1,11 @@
 """The [dynamic partitions](https://docs.dagster.io/guides/build/partitions-and-backfills): one for
-each project, one for each workspace, and one for what agents wrote about each project."""
+each project, one for each workspace, and one for what agents wrote about each project; and what a
+sensor remembers of each."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from typing import NamedTuple
 
 import dagster as dg
 
@@ -89,3 +91,31 @@ def _definition_name(name: str) -> str:
     if is_workspace(name):
         return WORKSPACE_PARTITIONS
     return AGENT_MEMORY_PARTITIONS if is_agent_memory(name) else PARTITIONS
+
+
+_RETRY_SECONDS = 120.0
+"""Wait before a request is repeated; doubled each time. The run key changes with each attempt,
+because Dagster never repeats one (dagster#15982)."""
+_MOST_DOUBLINGS = 16
+
+
+class LastRequest(NamedTuple):
+    """A sensor's last request for a partition, which is repeated while its work stays undone, after
+    waits that double: the fingerprint of the work, the number of attempts (0: the
+    work is done), and the time in Unix seconds."""
+
+    fingerprint: str = ""
+    attempt: int = 0
+    at: float = 0.0
+
+    def still_covers(self, fingerprint: str, now: float, most_seconds: float) -> bool:
+        """Return whether this work is done, or was requested too recently to be requested again;
+        waits are at most `most_seconds`."""
+        wait = min(_RETRY_SECONDS * 2.0 ** min(self.attempt - 1, _MOST_DOUBLINGS), most_seconds)
+        is_recent = 0 <= now - self.at < wait  # not if the clock was ahead, and was put right
+        return self.fingerprint == fingerprint and (is_recent or not self.attempt)
+
+    def again(self, fingerprint: str, now: float) -> LastRequest:
+        """Return the request that follows this one."""
+        attempt = self.attempt + 1 if self.fingerprint == fingerprint else 1
+        return LastRequest(fingerprint, attempt, now)

@@ -20,6 +20,7 @@ from memory_assets.dagster.jobs import (
     recheck_known_secrets,
 )
 from memory_assets.dagster.partitions import (
+    LastRequest,
     PartitionsRequest,
     agent_memory,
     projects,
@@ -27,7 +28,6 @@ from memory_assets.dagster.partitions import (
     requests_to_remove,
     workspaces,
 )
-from memory_assets.dagster.requested import LastRequest
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
 from memory_assets.pipeline.plan.plan import (
@@ -41,11 +41,12 @@ from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan.on_disk import (
     TranscriptsOnDisk,
     look_for_sources,
-    require_directories,
+    missing_directories,
 )
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.status.disk import roots_to_read
 from memory_assets.stores.runs.names import (
     AGENT_MEMORY_JOB,
     INGEST_BATCH,
@@ -85,7 +86,8 @@ def projects_directory_sensor(
     """Watch the agents' directories, and request a run of the projects that have work to do: of the
     assets of a partition if it is a few files of one project, else of a batch.
 
-    A tick costs a stat for each file. It takes a bounded number of projects, least recently
+    An agent's directory that is missing is said, and stops no other's. A tick costs a stat for
+    each file. It takes a bounded number of projects, least recently
     requested ones first, and the next tick continues. When no project has work or a run
     in progress, it requests the search for secrets that were found since.
     """
@@ -95,7 +97,9 @@ def projects_directory_sensor(
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
     plans: dict[str, ProjectPlan] = {}
     examined: set[str] = set()
-    require_directories(components)
+    missing = list(missing_directories(roots_to_read(settings, components.catalog)))
+    for sentence in missing:
+        context.log.warning(sentence)
     transcripts = look_for_sources(components)
     for project, plan in plan_each(components, transcripts.sources, after=state.after):
         examined.add(project)
@@ -124,7 +128,7 @@ def projects_directory_sensor(
     search_request = None if runs or busy else _search_for_secrets(components, context.instance)
     if search_request is not None:
         runs = [search_request]
-    skipped = None if runs else _skip_reason(len(plans), len(transcripts.unlisted))
+    skipped = None if runs else _skip_reason(len(plans), len(transcripts.unlisted), missing)
     # A new instance knows none of what is up to date, which could not be made there by hand.
     added = requests_to_add(context.instance, on_record.union(plan.project for plan in due))
     return dg.SensorResult(
@@ -142,13 +146,13 @@ def _is_small(components: Components, plan: ProjectPlan, transcripts: Transcript
     return bool(ledger) and 0 < len(changed) <= _MOST_FILES_ALONE
 
 
-def _skip_reason(behind: int, unlisted: int) -> str:
+def _skip_reason(behind: int, unlisted: int, missing: Sequence[str]) -> str:
     reason = "every project is up to date"
     if behind:
         reason = f"{behind} projects have work that is under way or was tried"
     if unlisted:
         reason += f"; {unlisted} files or directories cannot be taken in: see `memory status`"
-    return reason
+    return "; ".join([reason, *missing])
 
 
 def _search_for_secrets(

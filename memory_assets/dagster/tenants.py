@@ -23,8 +23,7 @@ from typing import Any
 import dagster as dg
 
 from memory_assets.dagster.instance_runs import runs_under_way
-from memory_assets.dagster.partitions import add_keys, new_keys
-from memory_assets.dagster.requested import LastRequest
+from memory_assets.dagster.partitions import LastRequest, add_keys, new_keys
 from memory_assets.errors import (
     ConfigurationError,
     StoreDamaged,

@@ -409,6 +409,9 @@ class AskRequest(Arguments):
     since: datetime | None = argument(None, "Not ended before this.", **TIME)
     until: datetime | None = argument(None, "Before this; of a file, as it was then.", **TIME)
     n: int | None = argument(None, "How many.", ge=1, le=MAX_LISTED)
+    sessions: int | None = argument(
+        None, "Of errors: those met in so many sessions or more.", ge=2, le=1_000
+    )
 
     def meant(self, defaults: Mapping[str, Mapping[str, object]]) -> Arguments:
         """Return the request that it stands for, with an interface's own `defaults`, by verb and
@@ -420,7 +423,7 @@ class AskRequest(Arguments):
         request, names = _VERBS[self.verb]
         given = {
             name: value
-            for name in ("target", "project", "session", "since", "until", "n")
+            for name in ("target", "project", "session", "since", "until", "n", "sessions")
             if (value := getattr(self, name)) is not None
         }
         if self.verb in _NEEDS and "target" not in given:
@@ -441,7 +444,7 @@ _VERBS: Mapping[Verb, tuple[type[Arguments], Mapping[str, str]]] = {
     "blame": (BlameRequest, {"target": "target"}),
     "restore": (RestoreRequest, {"target": "file", "session": "session", "until": "at"}),
     "how": (HowRequest, {"target": "tool", "project": "project", "n": "n"}),
-    "friction": (FrictionRequest, {"project": "project", "n": "n"}),
+    "friction": (FrictionRequest, {name: name for name in ("project", "n", "sessions")}),
     "usage": (UsageRequest, {name: name for name in ("project", "since", "until")}),
 }
 """The request of each verb, and the field of each argument that it takes."""
@@ -525,8 +528,8 @@ class ForgetRequest(Arguments):
     dry_run: bool = argument(False, "Only list what would be removed.")
 
     def check_together(self) -> None:
-        """Raise `ConfigurationError` for an exclusion without a project, or a cut of less than
-        everything."""
+        """Raise `ConfigurationError` for an exclusion without a project, a cut of less than
+        everything, or if nothing says what is forgotten."""
         if self.exclude and self.project is None:
             raise ConfigurationError("--exclude needs --project: say which one is never read")
         choices = (self.session, self.project, self.containing_tag, self.before, self.workspace)
@@ -535,4 +538,9 @@ class ForgetRequest(Arguments):
             raise ConfigurationError(
                 "--cut needs --containing, and no session, project or other choice: the text goes"
                 " wherever it stands"
+            )
+        if not chosen and not self.containing:
+            raise ConfigurationError(
+                "say what to forget: a session, --project, --workspace, --file, --conversation, "
+                "--containing-tag, --containing or --before"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -13,6 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError
+from memory_assets.http.endpoint_use import is_endpoint
 from memory_assets.requests.agent_memory import (
     AppendRequest,
     ContextRequest,
@@ -23,6 +25,7 @@ from memory_assets.requests.agent_memory import (
 )
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import LinkRequest, UnlinkRequest
+from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.visible_text import Frame
 from memory_assets.settings import Settings
 
@@ -46,14 +49,21 @@ class AgentMemory:
     """Answers the requests of agents, one at a time. Stores and redactor are opened when they are
     first needed.
 
+    `memory` is the memory of a server that answers other questions, too, whose model is used.
     `busy_seconds` is how long to wait for a lock of another process. `exits_after` says that the
     process exits after its answer, so that what only later answers use is not imported.
     """
 
     def __init__(
-        self, settings: Settings, *, busy_seconds: float = 30.0, exits_after: bool = False
+        self,
+        settings: Settings,
+        memory: OpenedMemory | None = None,
+        *,
+        busy_seconds: float = 30.0,
+        exits_after: bool = False,
     ) -> None:
         self._settings = settings
+        self._of_server = memory
         self._exits_after = exits_after
         self._busy_seconds = busy_seconds
         self._opened: AgentCalls | None = None
@@ -86,14 +96,20 @@ class AgentMemory:
 
         if self._opened is None:
             self._opened = AgentCalls(self._settings, self._busy_seconds)
+            local = self._opened.engines.embeds and not is_endpoint(self._settings.embedder)
+            if self._of_server is not None and local:
+                with suppress(NotFound):  # nothing was ever ingested
+                    self._opened.engines.embedder = self._of_server.get().embedder
         return self._opened
 
     @cached_property
     def _memory(self) -> Memory:
-        """What searches for a context: its model and index are loaded once."""
-        from memory_assets.recall import Memory
+        """What searches for a context: its model and index are loaded once.
 
-        return Memory(self._settings)
+        Raises:
+            NotFound: nothing was ever ingested.
+        """
+        return (self._of_server or OpenedMemory(self._settings)).get()
 
     def _project(self, text: str | None) -> str:
         if not text:

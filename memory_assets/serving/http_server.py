@@ -17,12 +17,13 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -201,8 +202,9 @@ class Guard:
         return scheme in ("http", "https") and rest.lower() == host.lower()
 
 
-class JsonPostOnly:
-    """ASGI middleware in front of GraphQL: operations by JSON POST alone.
+def json_post_only(app: ASGIApp) -> ASGIApp:
+    """Return an application with GraphQL that takes operations by JSON POST alone, and what cannot
+    change anything.
 
     A page of another site can send GET, forms and plain text without asking first; Dagster
     would run a mutation sent by any of them, and takes any content type that has
@@ -210,26 +212,22 @@ class JsonPostOnly:
     browser ask first (CORS preflight), and it is not allowed.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = _refused_operation(scope) if scope["type"] == "http" else None
+        await (app if refusal is None else refusal.response)(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand over what cannot change anything, and JSON; refuse the rest."""
-        refusal = self._refusal(scope) if scope["type"] == "http" else None
-        if refusal is None:
-            await self._app(scope, receive, send)
-        else:
-            await refusal.response(scope, receive, send)
+    return answer
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
-        if scope["method"] in ("GET", "HEAD"):
-            if scope["path"].rstrip("/") == "/graphql" and scope["query_string"]:
-                return Refusal(405, "post_only", "send GraphQL operations by POST, as JSON")
-            return None
-        content_type = Headers(scope=scope).get("content-type", "")
-        if content_type.partition(";")[0].strip().lower() != "application/json":
-            return Refusal(415, "json_only", "send JSON, with Content-Type: application/json")
+
+def _refused_operation(scope: Scope) -> Refusal | None:
+    if scope["method"] in ("GET", "HEAD"):
+        if scope["path"].rstrip("/") == "/graphql" and scope["query_string"]:
+            return Refusal(405, "post_only", "send GraphQL operations by POST, as JSON")
         return None
+    content_type = Headers(scope=scope).get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() != "application/json":
+        return Refusal(415, "json_only", "send JSON, with Content-Type: application/json")
+    return None
 
 
 def _is_from_another_site(scope: Scope, headers: Headers) -> bool:
@@ -242,13 +240,16 @@ def _is_from_another_site(scope: Scope, headers: Headers) -> bool:
 
 
 async def body_of(request: Request, most: int) -> bytes | None:
-    """Return the body of a request, None if it has more than `most` bytes."""
+    """Return the body of a request, None if it has more than `most` bytes or never arrives whole;
+    whoever sent that is gone, or was told."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            return None
-    return body
+    with suppress(ClientDisconnect):
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                return None
+        return body
+    return None
 
 
 def listen(

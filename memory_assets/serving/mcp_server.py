@@ -174,6 +174,7 @@ _NOT_LISTED: dict[str, tuple[str, ...]] = {
     "recall": (*OF_DOCUMENTS, "workspace", "recent"),
     "timeline": ("scope",),
     "get": ("subagents",),
+    "ask": ("sessions",),
     "cross_query": (
         *("corpus_query", "session_query", "session", "until", "assume_same_embedder"),
         "workspace",
@@ -218,7 +219,7 @@ def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
     """Return the server over the memory of these settings; the memory need not exist yet. With
     `write`, agents may write into it."""
     opened = OpenedMemory(settings)
-    own_memory = AgentMemory(settings) if write else None
+    own_memory = AgentMemory(settings, opened) if write else None
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     warm = threading.Event()
 

@@ -80,6 +80,17 @@ class TimedRequests(H11Protocol):
         else:
             self._stop_waiting()
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP. The application, which may have begun to answer, is told that
+        nobody listens any more, or uvicorn would print a traceback of what it sends."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
     def on_response_complete(self) -> None:
         """Wait for the next request: a connection between two counts as one that has not arrived,
         or clients that send nothing more would keep everybody else out."""

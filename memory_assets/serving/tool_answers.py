@@ -454,6 +454,9 @@ def _friction(memory: Memory, request: FrictionRequest) -> _Answer:
     turns = [error["turns"][0] for error in payload["errors"]]
     lines = list(friction_view(AgentText(memory), payload)) if turns else []
     notes = [*project_notes(_spoken(memory, payload)), *_rest_note(left_out, request.n)]
+    if not turns and request.sessions > 2:
+        rarer = 'ask(verb="friction", sessions=2) takes more errors'
+        notes.append(f"No error was met in {request.sessions} sessions; {rarer}.")
     return _with_next(payload, lines, notes, _whole_turn(turns))
 
 

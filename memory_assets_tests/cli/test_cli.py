@@ -126,16 +126,6 @@ def test_ingest_warns_of_one_directory_without_transcripts(empty: Cli, tmp_path:
     assert "1 session (1 pi)" in done.stdout
 
 
-def test_a_second_ingest_has_nothing_to_do(ingested: tuple[Cli, str]) -> None:
-    """It says so without starting a run, and gives the same report as JSON."""
-    cli, _ = ingested
-    again = cli.run("ingest", "--json")
-    report = json.loads(again.stdout)
-    assert again.returncode == 0
-    assert report["work"] == [] and report["projects"] == 0
-    assert report["status"]["coverage"]["sessions"]["complete"] is True
-
-
 def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str]) -> None:
     """A filter that nothing passes, an id that does not exist, and weak hits for a word that
     occurs nowhere; weak hits for words that do occur may be what is asked for."""
@@ -216,16 +206,6 @@ def test_project_takes_just_that_project(empty: Cli) -> None:
     assert current["freshness"]["newest_indexed_at"]
     refused = empty.run("ingest", "--project=nope")
     assert refused.returncode == 2 and refused.stderr.endswith(": api, lantern, web\n")
-
-
-def test_status_tells_what_is_there(ingested: tuple[Cli, str]) -> None:
-    """Projects, agents, coverage and the Chroma server, in words and as JSON."""
-    cli, _ = ingested
-    assert cli.run("status").stdout.splitlines()[-3].endswith(" harbor-api")
-    current = json.loads(cli.run("status", "--json").stdout)
-    assert current["agents"]["claude-code"]["sessions"] == 6
-    assert current["chroma"]["state"] in ("running", "stopped")
-    assert all(covered["complete"] for covered in current["coverage"].values())
 
 
 def test_from_a_directory_that_is_gone_works_what_needs_none(

@@ -134,7 +134,7 @@ class _ChromaMcp(BaseHTTPRequestHandler):
         results = {
             "initialize": {**known, "serverInfo": {"name": "chroma", "version": "0.2.6"}},
             "tools/list": {"tools": []},
-            "tools/call": {"content": [{"type": "text", "text": each} for each in ("a", "b")]},
+            "tools/call": {"content": [{"type": "text", "text": each} for each in ("own.a", "b")]},
         }
         result = results.get(asked["method"], {})
         said = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": result}).encode()
@@ -149,13 +149,16 @@ class _ChromaMcp(BaseHTTPRequestHandler):
 
 
 def test_chroma_mcp_is_asked(tmp_path: Path) -> None:
-    """Where the settings name it: one that answers, and one that is away."""
+    """Where the settings name it: one that answers, whose collections with our prefix are counted,
+    and one that is away."""
     given: dict[str, Any] = {"data_dir": tmp_path / "memory"}
     with ThreadingHTTPServer(("127.0.0.1", 0), _ChromaMcp) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         here = f"http://127.0.0.1:{server.server_port}/mcp"
         well = _chroma_mcp(load_settings(**given, mcp_endpoint=here))
+        prefixed = _chroma_mcp(load_settings(**given, mcp_endpoint=here, mcp_prefix="own."))
         server.shutdown()
     assert well.ok and well.found.endswith(" ms: 2 collections"), well
+    assert prefixed.ok and prefixed.found.endswith(" ms: 1 collection"), prefixed
     away = _chroma_mcp(load_settings(**given, mcp_endpoint=f"{NOBODY}/mcp"))
     assert (away.ok, away.remedy) == (False, "Start it, or correct MCP_ENDPOINT.")

@@ -59,11 +59,8 @@ def _say(root: Path, project: str, *texts: str) -> None:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Three projects, two processes, no vectors; the environment is put back."""
-    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
-        monkeypatch.setenv(name, "to be put back")
-    monkeypatch.delenv("MEMORY_DATA_DIR")
+def settings(tmp_path: Path) -> Settings:
+    """Three projects, two processes, no vectors."""
     for project in PROJECTS:
         _say(tmp_path / "projects", project, f"what turns in {project}?", "The stone does.")
     return load_settings(
@@ -268,7 +265,7 @@ def test_an_interrupt_at_any_moment_is_one_line(
     "place",
     [
         *("cli.create_private_files", "cli.load_settings", "cli.import_module", "cli.prepare"),
-        *("search_command.search.parse_args", "exit_codes._fail"),
+        *("ask_commands.search.parse_args", "exit_codes._fail"),
     ],
 )
 def test_an_interrupt_around_a_command_is_one_line(

@@ -88,11 +88,8 @@ def transcripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _one_key(transcripts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All memories here hash with one key; what an ingest sets is put back."""
+    """All memories here hash with one key."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(transcripts.with_name("config")))
-    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
-        monkeypatch.setenv(name, "to be put back")
-    monkeypatch.delenv("MEMORY_DATA_DIR")
 
 
 @pytest.fixture
@@ -131,8 +128,6 @@ def by_one(transcripts: Path, tmp_path_factory: pytest.TempPathFactory) -> ByOne
     alone = load_settings(data_dir=data_dir, projects_dir=transcripts, ingest_workers=1)
     seen = list[Outcome | Pass]()
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY"):
-            patch.setenv(name, "to be put back")
         patch.setenv("XDG_CONFIG_HOME", str(transcripts.with_name("config")))
         assert _ingest(alone, seen).failed == {}
     return ByOne(seen, _rows(alone), _indexed(alone))

@@ -13,23 +13,7 @@ from rich.console import Console
 
 from memory_assets.cli.ingesting.index_command import _shown_progress
 from memory_assets.cli.printing import rendering
-from memory_assets.cli.printing.rendering import open_console, progress_bar
-
-
-def test_a_bar_shows_the_time_left() -> None:
-    """On a terminal; in a pipe nothing at all."""
-    now = 0.0
-    console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    bar = progress_bar(console)
-    bar.get_time = lambda: now
-    task = bar.add_task("embedding", total=20)
-    for _ in range(4):
-        now += 1.0
-        bar.update(task, advance=1)
-    with console.capture() as printed:
-        console.print(bar.get_renderable())
-    assert "0:00:16" in printed.get()  # 16 of 20 are left
-    assert progress_bar(Console(file=io.StringIO())).disable
+from memory_assets.cli.printing.rendering import open_console
 
 
 def test_a_name_between_colons_stays_as_it_is() -> None:

@@ -208,7 +208,7 @@ def test_a_lost_catalogue_is_not_taken_for_an_empty_memory(
 def test_a_root_that_is_named_and_missing_is_an_error(
     variable: str, arguments: tuple[str, ...], environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """Also beside an agent's home that is there, or another one of it, and for the sensor and the
+    """Also beside an agent's home that is there, or another one of it, and for the
     doctor."""
     (tmp_path / "home" / ".pi").mkdir()
     there = [str(tmp_path / "home")] if variable == "CODEX_HOME" else []

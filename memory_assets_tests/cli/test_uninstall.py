@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import gc
+import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -158,44 +158,23 @@ def test_nothing_goes_while_a_process_writes(run: Run, tmp_path: Path) -> None:
     assert "We use pnpm." in run("memories").stdout
 
 
-def _names_in_data_directories() -> Iterator[str]:
-    """Yield what modules of the product append to `data_dir`: literals, and their constants."""
-    top = Path(memory_assets.__file__).parent
-    texts = {path: path.read_text() for path in top.rglob("*.py")}
-    modules = {path: ast.parse(text) for path, text in texts.items() if "data_dir / " in text}
-    for path, module in modules.items():
-        origins = {
-            alias.asname or alias.name: (top.parent.joinpath(*node.module.split(".")), alias.name)
-            for node in ast.walk(module)
-            if isinstance(node, ast.ImportFrom) and node.module
-            for alias in node.names
-        }
-        for node in ast.walk(module):
-            if not (isinstance(node, ast.BinOp) and ast.unparse(node.left).endswith("data_dir")):
-                continue
-            part = node.right
-            if isinstance(part, ast.Constant):
-                yield str(part.value)
-            elif isinstance(part, ast.Name | ast.Attribute):
-                owner, constant = path, ast.unparse(part).rpartition(".")[2]
-                imported, name = origins.get(ast.unparse(part).split(".")[0], (None, ""))
-                if imported is not None:
-                    package = imported / name if isinstance(part, ast.Attribute) else imported
-                    owner = package.with_suffix(".py")
-                    constant = constant if isinstance(part, ast.Attribute) else name
-                yield from _constant(texts.get(owner, ""), constant)
-
-
-def _constant(text: str, name: str) -> Iterator[str]:
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            words = [each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
-            yield str(words[0])
+def _names_in_data_directories() -> set[str]:
+    """What modules of the product append to `data_dir`: literals, and constants, of other modules
+    if they are public."""
+    texts = [path.read_text() for path in Path(memory_assets.__file__).parent.rglob("*.py")]
+    public = [each for text in texts for each in re.findall(r'(?m)^([A-Z]\w*) = "([^"]+)"', text)]
+    names = set[str]()
+    for text in texts:
+        constants = [*public, *re.findall(r'(?m)^(_\w+) = "([^"]+)"', text)]
+        for part in re.findall(r"\bdata_dir / ([\w.\"-]+)", text):
+            named = {value for name, value in constants if name == part.rpartition(".")[2]}
+            names |= {part.strip('"')} if part.startswith('"') else named
+    return names - {"beside", "instance.lock"}  # other constants that are called FOLDER and LOCK
 
 
 def test_every_name_that_the_product_gives_in_a_data_directory_is_known() -> None:
     """Otherwise it would stay, and be said to be somebody else's."""
-    names = set(_names_in_data_directories())
+    names = _names_in_data_directories()
     assert {"catalog.db", "lake", "chroma.token", "excluded.txt", "shard.json", "shards"} <= names
     names |= {f"{of}.{end}" for of in (TRANSCRIPTS, WORKSPACES) for end in ("lock", "json")}
     unknown = {name for name in names if not any(fnmatchcase(name, each) for each in OURS)}

@@ -1,4 +1,4 @@
-"""What the daemon does when the command line made something, in this process."""
+"""What the daemon does, in this process: sensors and runs."""
 
 from __future__ import annotations
 
@@ -20,29 +20,41 @@ from memory_assets.stores.runs.names import RECORD_JOB
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-def ingests_tick(
-    instance: dg.DagsterInstance, settings: Settings
-) -> dg.SensorResult | dg.SkipReason:
-    """What the sensor answers."""
+def tick(
+    sensor: str, settings: Settings, instance: dg.DagsterInstance, cursor: str | None = None
+) -> dg.SensorResult:
+    """What a sensor answers; a reason to skip alone, as a result without runs."""
     context = dg.build_sensor_context(
-        instance=instance, resources={"memory": MemoryResource(settings)}
+        instance=instance, cursor=cursor, resources={"memory": MemoryResource(settings)}
     )
-    answer = build_defs(settings).resolve_sensor_def("ingests_sensor")(context)
-    assert isinstance(answer, dg.SensorResult | dg.SkipReason)
+    answer = build_defs(settings).resolve_sensor_def(sensor)(context)
+    if isinstance(answer, dg.SkipReason):
+        return dg.SensorResult(skip_reason=answer)
+    assert isinstance(answer, dg.SensorResult)
     return answer
+
+
+def run_job(
+    settings: Settings,
+    job: str,
+    instance: dg.DagsterInstance | None = None,
+    run_config: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> dg.ExecuteInProcessResult:
+    """Run a job, or a part of it."""
+    config = {**(run_config or {}), **QUIET}
+    resolved = build_defs(settings).resolve_job_def(job)
+    return resolved.execute_in_process(instance=instance, run_config=config, **given)
 
 
 def record_ingests(instance: dg.DagsterInstance, settings: Settings) -> list[str]:
     """Tick until nothing is asked for any more, and run what is; returns the runs."""
     runs = []
-    job = build_defs(settings).resolve_job_def(RECORD_JOB)
-    while isinstance(answer := ingests_tick(instance, settings), dg.SensorResult):
+    while (answer := tick("ingests_sensor", settings, instance)).run_requests:
         for added in answer.dynamic_partitions_requests or ():
             instance.add_dynamic_partitions(added.partitions_def_name, list(added.partition_keys))
         for asked in answer.run_requests or ():
-            run = job.execute_in_process(
-                instance=instance, run_config={**asked.run_config, **QUIET}, tags=dict(asked.tags)
-            )
+            run = run_job(settings, RECORD_JOB, instance, asked.run_config, tags=dict(asked.tags))
             assert run.success
             runs.append(run.run_id)
     return runs

@@ -11,12 +11,11 @@ from memory_assets.dagster.definitions import AGENT_ASSETS, build_defs
 from memory_assets.dagster.jobs import upkeep_schedule
 from memory_assets.dagster.partitions import agent_memory
 from memory_assets.dagster.resources import MemoryResource
-from memory_assets.dagster.sensors import agent_memory_sensor
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
-from memory_assets.settings import Settings, load_settings
+from memory_assets.settings import load_settings
 from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, UPKEEP_JOB
-from memory_assets_tests.dagster.recorded import QUIET, all_made
+from memory_assets_tests.dagster.recorded import all_made, run_job, tick
 
 PARTITION = "agent-memory:-srv-harbor"
 NOW = "2026-11-23T09:00:00Z"
@@ -27,19 +26,18 @@ def test_the_sensor_requests_what_the_job_makes(tmp_path: Path) -> None:
     and evaluates every check, after which there is nothing to do."""
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
     with open_instance(settings) as instance:
-        assert _tick(settings, instance).skip_reason
+        assert tick("agent_memory_sensor", settings, instance).skip_reason
         gateway = open_gateway(Engines(settings), "-srv-harbor")
         gateway.append_history("c1", "user", "Who lights the lamps?", 0, NOW)
         gateway.write_memory("The keeper lights the lamps.", "fact", 0.9, NOW, "c1")
-        requested = _tick(settings, instance)
+        requested = tick("agent_memory_sensor", settings, instance)
         (request,) = requested.run_requests or ()
         assert request.partition_key == PARTITION and requested.dynamic_partitions_requests
         instance.add_dynamic_partitions(str(agent_memory.name), [PARTITION])
-        job = build_defs(settings).resolve_job_def(AGENT_MEMORY_JOB)
-        done = job.execute_in_process(instance=instance, partition_key=PARTITION, run_config=QUIET)
+        done = run_job(settings, AGENT_MEMORY_JOB, instance, partition_key=PARTITION)
         made = all_made(done, AGENT_ASSETS)
         assert made["agent_history"]["dagster/partition_row_count"].value == 1
-        assert _tick(settings, instance).skip_reason
+        assert tick("agent_memory_sensor", settings, instance).skip_reason
 
 
 def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
@@ -56,19 +54,11 @@ def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
     assert isinstance(upkeep_schedule(context, memory=MemoryResource(promotes)), dg.RunRequest)
     open_gateway(Engines(settings)).write_memory("The keeper lights the lamps.", "fact", 0.9, NOW)
     assert isinstance(tick(), dg.RunRequest)
-    defs = build_defs(settings)
-    done = defs.resolve_job_def(UPKEEP_JOB).execute_in_process(run_config=QUIET)
+    done = run_job(settings, UPKEEP_JOB)
     (result,) = (event.materialization for event in done.get_asset_materialization_events())
     assert result.asset_key == dg.AssetKey("kept_memories")
     names = ("memories_archived", "faded", "merged", "promoted", "promoted_from_sessions")
     counts = {"memories": 1} | dict.fromkeys(names, 0)
     said = {name: each.value for name, each in result.metadata.items()}
     assert said == {"work": "nothing to do", **counts}
-    assert defs.resolve_schedule_def("upkeep_schedule").job_name == UPKEEP_JOB
-
-
-def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult:
-    with dg.build_sensor_context(instance=instance) as context:
-        result = agent_memory_sensor(context, memory=MemoryResource(settings))
-    assert isinstance(result, dg.SensorResult)
-    return result
+    assert build_defs(settings).resolve_schedule_def("upkeep_schedule").job_name == UPKEEP_JOB

@@ -20,7 +20,7 @@ from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.command_line import environment_of
 from memory_assets_tests.conftest import without_harbor
 from memory_assets_tests.dagster.instances import opened_instance
-from memory_assets_tests.dagster.recorded import QUIET, chunks_failing_for
+from memory_assets_tests.dagster.recorded import QUIET, chunks_failing_for, run_job
 from memory_assets_tests.own_files import altered
 
 FEW = [
@@ -54,13 +54,8 @@ def _run_all(
         "dagster/asset_partition_range_start": names[0],
         "dagster/asset_partition_range_end": names[-1],
     }
-    job = build_defs(settings).resolve_job_def(INGEST_JOB)
-    return job.execute_in_process(
-        instance=instance,
-        tags=tags,
-        run_config=QUIET,
-        asset_selection=selection,
-        raise_on_error=False,
+    return run_job(
+        settings, INGEST_JOB, instance, tags=tags, asset_selection=selection, raise_on_error=False
     )
 
 
@@ -127,13 +122,13 @@ def test_reexecution_from_failure_runs_what_failed(
     """And what could not be made for it; what had succeeded is left alone."""
     project = min(instance.get_dynamic_partitions("projects"))
 
-    job = build_defs(settings).resolve_job_def(INGEST_JOB)
     with monkeypatch.context() as patched:
         patched.setitem(STEPS, "turn_chunks", chunks_failing_for(project))
-        failed = job.execute_in_process(
-            instance=instance,
+        failed = run_job(
+            settings,
+            INGEST_JOB,
+            instance,
             partition_key=project,
-            run_config=QUIET,
             asset_selection=FEW,
             raise_on_error=False,
         )
@@ -156,14 +151,6 @@ def test_reexecution_from_failure_runs_what_failed(
 
 def _ingest_project_of_environment() -> dg.JobDefinition:
     return build_defs().resolve_job_def(INGEST_JOB)
-
-
-def test_every_check_can_be_run_without_its_asset() -> None:
-    """As after a changed ruleset; the live tests run one so."""
-    for asset in ASSETS:
-        assert asset.can_subset
-        for spec in asset.check_specs:
-            assert asset.subset_for(set(), {spec.key}).check_keys == {spec.key}
 
 
 def test_checks_alone_fail_when_a_blocking_one_does(

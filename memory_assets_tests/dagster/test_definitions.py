@@ -19,7 +19,7 @@ from memory_assets.dagster import tenants
 from memory_assets.dagster.assets.maintenance import known_secrets
 from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS, build_defs, defs
 from memory_assets.errors import ConfigurationError
-from memory_assets.serving.pages.site import WithManual
+from memory_assets.serving.pages.site import with_manual
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.runs.names import INGEST_JOB, RECHECK_JOB, WORKSPACE_JOB, is_valid_key
@@ -145,7 +145,7 @@ def test_what_removes_is_tagged_and_made_by_its_job_alone() -> None:
 
 def test_every_description_leads_to_a_document_that_memory_dev_serves() -> None:
     """Rendered, with headings that can be linked to; other paths are Dagster's."""
-    client = TestClient(WithManual(PlainTextResponse("Dagster")))
+    client = TestClient(with_manual(PlainTextResponse("Dagster")))
     names = set[str]()
     for spec in defs.resolve_all_asset_specs():
         link = re.search(r"\n\nMore: \[(docs/[a-z-]+\.md)\]\(/\1\)$", spec.description or "")

@@ -14,7 +14,7 @@ import pytest
 
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest import run_plans
-from memory_assets.dagster.definitions import ASSETS, build_defs
+from memory_assets.dagster.definitions import ASSETS
 from memory_assets.pipeline.indexes.keywords import differences, forget_keywords
 from memory_assets.pipeline.ingest.noted_run import NotedRun
 from memory_assets.pipeline.ingest.steps import STEPS
@@ -32,7 +32,7 @@ from memory_assets.stores.runs.names import (
     batch_tags,
     projects_of,
 )
-from memory_assets_tests.dagster.recorded import QUIET, chunks_failing_for, record_ingests
+from memory_assets_tests.dagster.recorded import chunks_failing_for, record_ingests, run_job
 from memory_assets_tests.dagster.test_superseded_runs import delete_in, end_earlier
 
 PROJECTS = {
@@ -111,10 +111,7 @@ def test_each_partition_has_the_events_that_a_run_of_its_own_would_store(
                 assert {each.status.value for each in history} == {"SUCCEEDED"}
         of_batch = {name: _version_tags(instance, name, project) for name in _OF_PROJECTS}
         numbers = {name: _metadata(instance, name, project) for name in _OF_PROJECTS}
-        alone = build_defs(settings).resolve_job_def(INGEST_JOB)
-        assert alone.execute_in_process(
-            instance=instance, partition_key=project, run_config=QUIET
-        ).success
+        assert run_job(settings, INGEST_JOB, instance, partition_key=project).success
         of_job = {name: _version_tags(instance, name, project) for name in _OF_PROJECTS}
         alike = {name: _metadata(instance, name, project) for name in _OF_PROJECTS}
         told = "".join(map(repr, instance.all_logs(run.run_id)))
@@ -190,13 +187,10 @@ def test_a_batch_started_by_hand_adds_partitions_and_takes_no_path(settings: Set
     """As from the launchpad: a project that is no partition yet becomes one; a name that leads
     out of the lake is refused before anything is read, and so is no name at all."""
     project = min(PROJECTS)
-    job = build_defs(settings).resolve_job_def(INGEST_BATCH)
 
     def run(*names: str) -> dg.ExecuteInProcessResult:
         ops = {"ops": {"index_words": {"config": {"projects": list(names)}}}}
-        return job.execute_in_process(
-            instance=instance, run_config={**ops, **QUIET}, raise_on_error=False
-        )
+        return run_job(settings, INGEST_BATCH, instance, ops, raise_on_error=False)
 
     with open_instance(settings) as instance:
         assert run(project).success

@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 
 from memory_assets.cli.dagster.home import open_instance
-from memory_assets.dagster.definitions import ASSETS, build_defs
+from memory_assets.dagster.definitions import ASSETS
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.stage.components import Components
@@ -27,7 +27,7 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.runs.names import INGEST_JOB
 from memory_assets_tests.conftest import copy_sample, settings_of_copy
-from memory_assets_tests.dagster.recorded import QUIET
+from memory_assets_tests.dagster.recorded import run_job
 from memory_assets_tests.own_files import altered, own_file
 
 PROJECT = "-home-mara-code-harbor-api"
@@ -41,9 +41,6 @@ _UP_TO_CHUNKS = ("raw_sessions", "redacted_records", "turn_chunks")
 _UP_TO_VECTORS = (*_UP_TO_CHUNKS, "turn_embeddings", "session_collection")
 """What a run makes where the others would say nothing else: a fifth of its CPU."""
 FAKE_SECRET = "ghp_" + "Zq4" * 12
-
-
-SET_BY_INGEST = ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR")
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,6 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ingested]:
     settings = settings_of_copy(root)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(root))
-        for name in SET_BY_INGEST:
-            patch.setenv(name, "")
         with open_instance(settings) as instance:
             add_keys(instance, [PROJECT])
             yield Ingested(settings, instance, _run(settings, instance))
@@ -93,12 +88,12 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ingested]:
 def _run(
     settings: Settings, instance: dg.DagsterInstance, *assets: str
 ) -> dg.ExecuteInProcessResult:
-    job = build_defs(settings).resolve_job_def(INGEST_JOB)
-    return job.execute_in_process(
-        instance=instance,
+    return run_job(
+        settings,
+        INGEST_JOB,
+        instance,
         partition_key=PROJECT,
         asset_selection=[dg.AssetKey(name) for name in assets] or None,
-        run_config=QUIET,
         raise_on_error=False,
     )
 

@@ -23,7 +23,7 @@ from memory_assets.stores.runs.ledger import ledger_of
 from memory_assets.stores.runs.names import INGEST_BATCH, INGEST_JOB, PRUNE_JOB, RANGE_TAGS
 from memory_assets_tests.conftest import without_harbor
 from memory_assets_tests.dagster.instances import on_postgres, opened_instance, postgres_server
-from memory_assets_tests.dagster.recorded import QUIET, record_ingests
+from memory_assets_tests.dagster.recorded import record_ingests, run_job, tick
 
 pytestmark = [  # on the shipped one: test_ingest_batch.py, test_superseded_runs.py
     pytest.mark.long,
@@ -49,23 +49,10 @@ def instance(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dg.Dags
             yield opened
 
 
-def _sensor_tick(instance: dg.DagsterInstance, settings: Settings) -> dg.SensorResult:
-    defs = build_defs(settings)
-    context = dg.build_sensor_context(
-        instance=instance, resources={"memory": MemoryResource(settings)}
-    )
-    answer = defs.resolve_sensor_def("projects_directory_sensor")(context)
-    assert isinstance(answer, dg.SensorResult)
-    return answer
-
-
 def _run_what_is_asked(
     instance: dg.DagsterInstance, settings: Settings, asked: dg.RunRequest
 ) -> str:
-    job = build_defs(settings).resolve_job_def(asked.job_name or "")
-    run = job.execute_in_process(
-        instance=instance, run_config={**asked.run_config, **QUIET}, tags=dict(asked.tags)
-    )
+    run = run_job(settings, str(asked.job_name), instance, asked.run_config, tags=dict(asked.tags))
     assert run.success
     return run.run_id
 
@@ -73,11 +60,11 @@ def _run_what_is_asked(
 def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
     sample_settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One tick asks for a run of all projects; it stores a materialization with its data version
-    for every asset and partition, and every check's evaluation. When newer runs have superseded
+    """One tick asks for a run of all projects, which stores a materialization and every check's
+    evaluation for each partition (test_ingest_batch.py: in full). When newer runs have superseded
     it, the schedule asks for the pruning, which deletes it; how it ended stays in the ledger."""
     settings = replace(without_harbor(sample_settings), runs_kept=1)
-    (asked,) = _sensor_tick(instance, settings).run_requests or ()
+    (asked,) = tick("projects_directory_sensor", settings, instance).run_requests or ()
     assert asked.job_name == INGEST_BATCH
     first = _run_what_is_asked(instance, settings, asked)
     projects = set(instance.get_dynamic_partitions("projects"))
@@ -85,16 +72,8 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
     for asset in ASSETS:
         for key in asset.keys:
             assert instance.get_materialized_partitions(key) == projects, key
-            records = instance.fetch_materializations(key, limit=9).records
-            versions = [dict(made.asset_materialization.tags or {}) for made in records]  # type: ignore[union-attr]
-            assert all(tags["dagster/data_version"] for tags in versions), key
-        for spec in asset.check_specs:
-            evaluated = instance.event_log_storage.get_asset_check_execution_history(
-                spec.key, limit=9
-            )
-            assert {each.partition for each in evaluated} == projects
-            assert {each.status.value for each in evaluated} == {"SUCCEEDED"}
-
+        about = instance.event_log_storage.get_asset_check_partition_info(list(asset.check_keys))
+        assert all(each.is_current for each in about)
     last = _run_what_is_asked(instance, settings, asked)
     if not instance.is_ephemeral:  # Dagster gives schedules no ephemeral one
         schedule = build_defs(settings).resolve_schedule_def("superseded_runs_schedule")
@@ -106,8 +85,7 @@ def test_what_the_sensor_asks_for_runs_and_is_pruned_on_any_instance(
     monkeypatch.setattr(superseded_runs, "_STILL_IN_USE_SECONDS", 0.0)
     if not instance.is_ephemeral:
         assert isinstance(schedule(context), dg.RunRequest)
-    pruning = build_defs(settings).resolve_job_def(PRUNE_JOB)
-    assert pruning.execute_in_process(instance=instance, run_config=QUIET).success
+    assert run_job(settings, PRUNE_JOB, instance).success
     assert instance.get_run_by_id(first) is None
     assert instance.get_run_by_id(last) is not None
     assert not instance.all_logs(first)
@@ -126,8 +104,7 @@ def test_a_backfill_is_made_and_a_project_forgotten_on_any_instance(
     settings = without_harbor(sample_settings)
     names = add_keys(instance, find_sources(Components(settings)))
     tags = dict(zip(RANGE_TAGS, (names[0], names[-1]), strict=True))
-    job = build_defs(settings).resolve_job_def(INGEST_JOB)
-    made = job.execute_in_process(instance=instance, tags=tags, run_config=QUIET)
+    made = run_job(settings, INGEST_JOB, instance, tags=tags)
     assert made.success
     chunks = dg.AssetKey("turn_chunks")
     assert instance.get_materialized_partitions(chunks) == set(names)

@@ -39,14 +39,11 @@ def _say(root: Path, project: str, *texts: str) -> None:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(tmp_path: Path) -> Settings:
     """Two projects; the first one holds the value bare. No vectors: they hold no text."""
     mill, oven = SESSIONS
     _say(tmp_path / "projects", mill, f"what is {BARE}?", f"I do not know {BARE}.")
     _say(tmp_path / "projects", oven, "is the oven on?", "It is.")
-    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
-        monkeypatch.setenv(name, "to be put back")
-    monkeypatch.delenv("MEMORY_DATA_DIR")
     return load_settings(
         data_dir=tmp_path / "memory", projects_dir=tmp_path / "projects", embedder="none"
     )

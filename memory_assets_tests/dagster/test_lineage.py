@@ -18,7 +18,6 @@ import pytest
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.dagster.traces import erase_traces
 from memory_assets.cli.ingesting.ingest import run_plans
-from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.instance_runs import delete_run, runs_by_id
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.checks.checks import checks_of
@@ -51,7 +50,7 @@ from memory_assets_tests.conftest import (
     forget_own_settings,
     settings_of_copy,
 )
-from memory_assets_tests.dagster.recorded import QUIET, ingests_tick, record_ingests
+from memory_assets_tests.dagster.recorded import record_ingests, run_job, tick
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 HARBOR, LANTERN = "-home-mara-code-harbor-api", "-home-mara-code-lantern"
@@ -108,8 +107,7 @@ def _materialize(instance: dg.DagsterInstance, settings: Settings) -> str:
     components.catalog.products.forget_project(HARBOR)
     components.catalog.close()
     add_keys(instance, [HARBOR])
-    job = build_defs(settings).resolve_job_def(INGEST_JOB)
-    run = job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET)
+    run = run_job(settings, INGEST_JOB, instance, partition_key=HARBOR)
     assert run.success
     return run.run_id
 
@@ -272,9 +270,7 @@ def test_a_tick_over_ten_thousand_projects_asks_for_those_that_wait_longest(
 ) -> None:
     """After weeks without Dagster: one run of a bounded number, well within a tick's minute."""
     Components(sample_settings).runs.note_unreported(map(_made, reversed(range(10_000))))
-    asked = ingests_tick(instance, sample_settings)
-    assert isinstance(asked, dg.SensorResult)
-    (request,) = asked.run_requests or ()
+    (request,) = tick("ingests_sensor", sample_settings, instance).run_requests or ()
     names = request.run_config["ops"]["record_outcomes"]["config"]["projects"]
     most = sample_settings.sensor_projects_per_tick
     assert names == [f"-p{number:05d}" for number in range(most)]
@@ -316,4 +312,4 @@ def test_nothing_is_asked_for_while_the_last_run_is_under_way(
     """It would log the same."""
     Components(sample_settings).runs.note_unreported([_made(1)])
     instance.add_run(dg.DagsterRun(RECORD_JOB, status=dg.DagsterRunStatus.STARTED))
-    assert isinstance(ingests_tick(instance, sample_settings), dg.SkipReason)
+    assert tick("ingests_sensor", sample_settings, instance).skip_reason

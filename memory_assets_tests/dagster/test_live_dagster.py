@@ -26,16 +26,13 @@ from memory_assets.cli import exit_codes
 from memory_assets.dagster import code_server
 from memory_assets.dagster.definitions import ASSETS
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
 from memory_assets.stores.runs.names import (
     INGEST_BATCH,
     INGEST_JOB,
     RANGE_TAGS,
-    WORKSPACE_JOB,
     batch_config,
 )
-from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.live_dagster import (
     RUNS,
@@ -69,8 +66,6 @@ SHOWN = """query { runsOrError(limit: 20) { ... on Runs { results {
   jobName assetSelection { path } assets { key { path } } } } } }"""
 EVENTS = """query($run: ID!) { runOrError(runId: $run) { ... on Run {
   eventConnection { events { __typename } } } } }"""
-FRESHNESS = """query { assetNodes { assetKey { path }
-  freshnessStatusInfo { freshnessStatus } } }"""
 CHECKS = """query { assetNodes { assetKey { path } isExecutable
   assetChecksOrError { ... on AssetChecks { checks {
   name executionForLatestMaterialization { status } } } } } }"""
@@ -196,18 +191,6 @@ def test_a_check_is_executed_alone_by_the_request_of_the_page(watched: Dagster) 
     assert kinds.count("AssetCheckEvaluationEvent") == 1 and "MaterializationEvent" not in kinds
 
 
-@pytest.mark.timeout(600)
-def test_what_was_made_shows_as_fresh(watched: Dagster) -> None:
-    """By Dagster's freshness daemon; after a time without it would not."""
-
-    def status() -> str | None:
-        nodes = watched.ask(FRESHNESS)["assetNodes"]
-        (told,) = (each for each in nodes if each["assetKey"]["path"] == ["session_collection"])
-        return (told["freshnessStatusInfo"] or {}).get("freshnessStatus")
-
-    wait_for("freshness", lambda: status() == "HEALTHY")
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a fork may be unsafe")
 def test_runs_are_forked_from_a_process_that_has_what_they_need(watched: Dagster) -> None:
     """Not started one by one, which is most of what a run costs. The assets import pyarrow."""
@@ -275,41 +258,6 @@ def test_every_check_shows_as_passed(watched: Dagster) -> None:
     wait_for("end of the runs", lambda: {status for status, *_ in watched.runs()} <= ENDED)
     wanted = sum(len(list(asset.check_specs)) for asset in ASSETS)
     assert statuses() == ["SUCCEEDED"] * wanted
-
-
-@pytest.mark.long
-@pytest.mark.timeout(900)
-def test_a_workspace_is_taken_in_materialized_and_backfilled(
-    watched: Dagster, tmp_path: Path
-) -> None:
-    """By the sensor, by a run that the page starts for a partition, and by a backfill of all its
-    assets; each time the changed document is found."""
-    root, data_dir = tmp_path / "quay", Path(watched.environment["MEMORY_DATA_DIR"])
-    root.mkdir()
-    partition = Workspaces(data_dir).add(root).partition
-    memory = Memory(load_settings(data_dir=data_dir))
-
-    def found(word: str) -> bool:
-        hits = memory.search(word, kinds=("workspace",), mode="keyword", n=1).hits
-        return bool(hits) and word in hits[0].text
-
-    (root / "cranes.md").write_text("# Cranes\n\nA crane lifts containers by firstday.\n")
-    wait_for("run of the sensor", lambda: partition in watched.succeeded())
-    assert found("firstday")
-    # Not by the sensor, which looks every 30 s: the runs below may find nothing left to do.
-    run_id = launched(watched, WORKSPACE_JOB, partition)
-    wait_for("run of the page", lambda: status_of(watched, run_id) in ENDED)
-    assert status_of(watched, run_id) == "SUCCESS"
-    (root / "cranes.md").write_text("# Cranes\n\nA crane lifts containers by secondday.\n")
-    paths = [node["assetKey"]["path"] for node in watched.ask(CHECKS)["assetNodes"]]
-    assets = [{"path": path} for path in paths if path[0].startswith("workspace_")]
-    backfilled = watched.ask(
-        LAUNCH, {"params": {"assetSelection": assets, "partitionNames": [partition]}}
-    )["launchPartitionBackfill"]
-    assert backfilled["__typename"] == "LaunchBackfillSuccess", backfilled
-    backfill = backfilled["backfillId"]
-    wait_for("backfill", lambda: watched.succeeded(backfill=backfill) == {partition})
-    wait_for("second day", lambda: found("secondday"))
 
 
 def operation(key: str) -> dict[str, object]:

@@ -13,7 +13,6 @@ import dagster as dg
 
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest import apply_retention, run_plans
-from memory_assets.dagster import sensors
 from memory_assets.dagster.assets.maintenance import gateway_costs
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.jobs import STATUS_JOB, costs_schedule, retention_schedule
@@ -27,7 +26,7 @@ from memory_assets.status.status import status as status_of
 from memory_assets.stores.gateway_usage import FILE_NAME, GatewayUsage
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.stores.runs.names import RETENTION_JOB
-from memory_assets_tests.dagster.recorded import QUIET
+from memory_assets_tests.dagster.recorded import run_job, tick
 
 SINCE_MAY = (datetime.now(UTC) - datetime(2026, 5, 1, tzinfo=UTC)).days
 """Days since a day that two of the sample's nine sessions ended after."""
@@ -62,9 +61,7 @@ def test_the_job_lets_go_and_the_sensor_asks_for_the_rest(sample_settings: Setti
 
     def keys() -> set[str]:
         with open_instance(settings) as instance:
-            context = dg.build_sensor_context(instance=instance)
-            asked = sensors.projects_directory_sensor(context, memory=MemoryResource(settings))
-        assert isinstance(asked, dg.SensorResult)
+            asked = tick("projects_directory_sensor", settings, instance)
         return {str(request.run_key) for request in asked.run_requests or []}
 
     first = keys()
@@ -75,7 +72,7 @@ def test_the_job_lets_go_and_the_sensor_asks_for_the_rest(sample_settings: Setti
     assert len(keys() - first) == 1 and len(works()) == 3
     assert run_plans(settings, works()).checks_failed == []
     assert works() == []
-    run = build_defs(settings).resolve_job_def(RETENTION_JOB).execute_in_process(run_config=QUIET)
+    run = run_job(settings, RETENTION_JOB)
     (again,) = (event.materialization for event in run.get_asset_materialization_events())
     assert again.asset_key == dg.AssetKey("retained_sessions")
     assert (again.metadata["work"].value, again.metadata["sessions_cut"].value) == (
@@ -85,9 +82,8 @@ def test_the_job_lets_go_and_the_sensor_asks_for_the_rest(sample_settings: Setti
 
 
 def _reported(settings: Settings) -> tuple[dict[str, Any], dict[str, tuple[bool, Any]]]:
-    job = build_defs(settings).resolve_job_def(STATUS_JOB)
     with open_instance(settings) as instance:
-        run = job.execute_in_process(instance=instance, run_config=QUIET)
+        run = run_job(settings, STATUS_JOB, instance)
     (made,) = run.get_asset_materialization_events()
     figures = {name: each.value for name, each in made.materialization.metadata.items()}
     checks = {

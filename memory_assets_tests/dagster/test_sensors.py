@@ -4,7 +4,6 @@ the same memory."""
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from dataclasses import replace
@@ -16,10 +15,7 @@ import pytest
 
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest_command import ingest_once
-from memory_assets.dagster import sensors
-from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.partitions import add_keys, projects
-from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, session_rows
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.stage.components import Components
@@ -27,9 +23,10 @@ from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.runs.names import BATCH_OP, INGEST_BATCH, INGEST_JOB, RECHECK_JOB
-from memory_assets_tests.dagster.recorded import QUIET
+from memory_assets_tests.dagster.recorded import run_job, tick
 from memory_assets_tests.pipeline.conftest import STAGES
 
+SENSOR = "projects_directory_sensor"
 PROJECTS = [
     "-Users-jonas-work-tidepool-web",
     "-home-mara-code-harbor-api",
@@ -50,9 +47,7 @@ def _tick(
     settings: Settings, instance: dg.DagsterInstance, cursor: str | None = None
 ) -> tuple[list[dg.RunRequest], list[str], str | None]:
     """Evaluate the sensor once: run requests, new partitions, next cursor."""
-    context = dg.build_sensor_context(instance=instance, cursor=cursor)
-    result = sensors.projects_directory_sensor(context, memory=MemoryResource(settings))
-    assert isinstance(result, dg.SensorResult)
+    result = tick(SENSOR, settings, instance, cursor)
     added = [
         key
         for request in result.dynamic_partitions_requests or []
@@ -105,6 +100,17 @@ def test_new_projects_become_partitions_and_get_a_run(
     assert _tick(sample_settings, instance, cursor)[:2] == ([], [])
 
 
+def test_a_missing_directory_of_one_agent_stops_no_other(
+    sample_settings: Settings, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    """As of a disk that is not mounted: it is said, without options of the command line."""
+    missing = replace(sample_settings, codex_dir=(tmp_path / "unmounted",), embedder="none")
+    requests, _, cursor = _tick(missing, instance)
+    assert _projects(requests) == PROJECTS
+    reason = str(tick(SENSOR, missing, instance, cursor).skip_reason)
+    assert f"{tmp_path / 'unmounted'} does not exist" in reason and "--" not in reason
+
+
 def test_a_few_changed_files_of_one_project_are_asked_for_as_the_assets_of_its_partition(
     without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
 ) -> None:
@@ -152,10 +158,7 @@ def test_partitions_of_what_is_gone_are_removed(
     add_keys(instance, ["-mistyped"])
 
     def removed() -> list[str]:
-        context = dg.build_sensor_context(instance=instance)
-        memory = MemoryResource(replace(without_vectors, codex_dir=None))
-        asked = sensors.projects_directory_sensor(context, memory=memory)
-        assert isinstance(asked, dg.SensorResult)
+        asked = tick(SENSOR, replace(without_vectors, codex_dir=None), instance)
         return [
             key
             for request in asked.dynamic_partitions_requests or []
@@ -243,29 +246,6 @@ def test_sessions_held_back_are_tried_again_at_least_every_hour(
     assert _tick(without_vectors, instance, cursor)[0] == []
 
 
-def test_a_name_that_is_not_utf8_does_not_stop_the_sensor(
-    without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
-) -> None:
-    """A project directory and a session file that cannot be named get no run and no partition;
-    all other projects do, and the tick says that something cannot be taken in."""
-    root = os.fsencode(sample_roots["claude"])
-    session = sorted((sample_roots["claude"] / PROJECTS[0]).glob("*.jsonl"))[0].read_bytes()
-    Path(os.fsdecode(root + b"/-bad\xff")).mkdir()
-    for name in (b"/-bad\xff/one.jsonl", b"/" + PROJECTS[0].encode() + b"/\xfe.jsonl"):
-        Path(os.fsdecode(root + name)).write_bytes(session)
-    requests, added, cursor = _tick(without_vectors, instance)
-    assert added == PROJECTS
-    assert _projects(requests) == PROJECTS
-    for project in PROJECTS:
-        _ingest(without_vectors, instance, project)
-    _search(without_vectors)
-    context = dg.build_sensor_context(instance=instance, cursor=cursor)
-    memory = MemoryResource(without_vectors)
-    result = sensors.projects_directory_sensor(context, memory=memory)
-    assert isinstance(result, dg.SensorResult)
-    assert "2 files or directories cannot be taken in" in str(result.skip_reason)
-
-
 def test_a_tick_asks_for_a_bounded_number_of_projects_and_goes_on_next_time(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
@@ -314,25 +294,19 @@ HARBOR = "-home-mara-code-harbor-api"
 
 def _by_sensor(settings: Settings) -> list[str]:
     """Tick until nothing is asked for, doing what is asked; return the jobs in order."""
-    defs = build_defs(settings)
     jobs: list[str] = []
     cursor = None
     with open_instance(settings) as instance:
         for _ in range(6):
-            context = dg.build_sensor_context(instance=instance, cursor=cursor)
-            asked = sensors.projects_directory_sensor(context, memory=MemoryResource(settings))
-            assert isinstance(asked, dg.SensorResult)
+            asked = tick(SENSOR, settings, instance, cursor)
             if asked.skip_reason:
                 return jobs
             cursor = asked.cursor
             for added in asked.dynamic_partitions_requests or []:
                 instance.add_dynamic_partitions(str(projects.name), list(added.partition_keys))
             for request in asked.run_requests or []:
-                job = defs.resolve_job_def(str(request.job_name))
-                run = job.execute_in_process(
-                    instance=instance, run_config={**request.run_config, **QUIET}
-                )
-                assert run.success
+                job = str(request.job_name)
+                assert run_job(settings, job, instance, request.run_config).success
                 jobs.append(str(request.job_name))
     pytest.fail("the sensor does not come to rest")
 

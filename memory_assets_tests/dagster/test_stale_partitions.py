@@ -14,8 +14,7 @@ import dagster as dg
 import pytest
 
 from memory_assets.cli.dagster.home import open_instance
-from memory_assets.dagster.assets.sources import redacted_records
-from memory_assets.dagster.definitions import build_defs
+from memory_assets.dagster.assets.tables import redacted_records
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import present_ruleset_version
 from memory_assets.pipeline.stage.components import Components
@@ -23,7 +22,7 @@ from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.redaction import ruleset_version
 from memory_assets.settings import Settings
 from memory_assets.stores.runs.names import INGEST_JOB
-from memory_assets_tests.dagster.recorded import QUIET
+from memory_assets_tests.dagster.recorded import run_job
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 GRAPHQL = Path(sys.executable).parent / "dagster-graphql"
@@ -56,10 +55,9 @@ def _asked(environment: Mapping[str, str]) -> dict[str, tuple[str, list[str]]]:
 
 def _run(settings: Settings) -> dict[str, object]:
     """One run of the project; what turn_embeddings says of it."""
-    job = build_defs(settings).resolve_job_def(INGEST_JOB)
     with open_instance(settings) as instance:
         add_keys(instance, [PROJECT])
-        run = job.execute_in_process(instance=instance, partition_key=PROJECT, run_config=QUIET)
+        run = run_job(settings, INGEST_JOB, instance, partition_key=PROJECT)
         assert run.success
         (event,) = [
             event

@@ -14,7 +14,7 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.cli.ingesting.ingest import run_plans
-from memory_assets.dagster.definitions import build_defs, defs
+from memory_assets.dagster.definitions import defs
 from memory_assets.dagster.instance_runs import delete_run
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryResource
@@ -24,7 +24,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.files.sqlite import IN_MEMORY
 from memory_assets.stores.runs.ledger import RunLedger
 from memory_assets.stores.runs.names import INGEST_JOB, PARTITION_TAG, PRUNE_JOB, RANGE_TAGS
-from memory_assets_tests.dagster.recorded import record_ingests
+from memory_assets_tests.dagster.recorded import record_ingests, run_job
 
 PROJECT, OTHER = "-home-mara-code-harbor-api", "-Users-jonas-work-tidepool-web"
 SUCCESS, FAILURE = dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE
@@ -207,8 +207,7 @@ def _tick(
 
 def _run_the_job(instance: dg.DagsterInstance, settings: Settings) -> int:
     """Run the job as the daemon would, and return how many runs it deleted."""
-    job = build_defs(settings).resolve_job_def(PRUNE_JOB)
-    run = job.execute_in_process(instance=instance)
+    run = run_job(settings, PRUNE_JOB, instance)
     (made,) = (event for event in run.all_node_events if event.is_successful_output)
     return int(str(made.step_output_data.metadata["runs_deleted"].value))
 

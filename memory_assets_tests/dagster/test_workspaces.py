@@ -11,15 +11,10 @@ import pytest
 from memory_assets.cli.dagster.home import open_instance
 from memory_assets.dagster.definitions import WORKSPACE_ASSETS, build_defs
 from memory_assets.dagster.partitions import agent_memory, projects, workspaces
-from memory_assets.dagster.resources import MemoryResource
-from memory_assets.dagster.sensors import workspaces_sensor
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 from memory_assets.stores.runs.names import AGENT_MEMORY_JOB, INGEST_JOB, WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
-from memory_assets_tests.command_line import run_here
-from memory_assets_tests.dagster.recorded import QUIET, all_made
+from memory_assets_tests.dagster.recorded import QUIET, all_made, run_job, tick
 
 HARBOR = "workspace:harbor"
 
@@ -42,25 +37,10 @@ def instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
         yield opened
 
 
-def test_the_job_materializes_every_asset_of_a_workspace(
-    settings: Settings, instance: dg.DagsterInstance
-) -> None:
-    """And evaluates every check; a second run has nothing to do."""
-    Workspaces(settings.data_dir).add(Path(settings.workspaces[0]))
-    instance.add_dynamic_partitions(str(workspaces.name), [HARBOR])
-    job = build_defs(settings).resolve_job_def(WORKSPACE_JOB)
-    for work in ("brought up to date", "nothing to do"):
-        done = job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET)
-        assert done.success
-        assert all_made(done, WORKSPACE_ASSETS)["workspace_documents"]["work"].value == work
-
-
 @pytest.mark.parametrize(
     ("job", "asset", "partition"),
     [
-        (WORKSPACE_JOB, "workspace_documents", "workspace:harbour"),
         (WORKSPACE_JOB, "workspace_chunks", "workspace:harbour"),
-        (INGEST_JOB, "raw_sessions", "-home-mara-code-harbour"),
         (INGEST_JOB, "turn_chunks", "-home-mara-code-harbour"),
         (AGENT_MEMORY_JOB, "agent_memory", "agent-memory:-home-mara-code-harbour"),
     ],
@@ -71,16 +51,13 @@ def test_a_partition_of_nothing_fails_and_says_so(
     """A mistyped one, whatever it is of: nothing is materialized."""
     definition = {WORKSPACE_JOB: workspaces, INGEST_JOB: projects}.get(job, agent_memory)
     instance.add_dynamic_partitions(str(definition.name), [partition])
-    run = (
-        build_defs(settings)
-        .resolve_job_def(job)
-        .execute_in_process(
-            instance=instance,
-            partition_key=partition,
-            run_config=QUIET,
-            asset_selection=[dg.AssetKey(asset)],
-            raise_on_error=False,
-        )
+    run = run_job(
+        settings,
+        job,
+        instance,
+        partition_key=partition,
+        asset_selection=[dg.AssetKey(asset)],
+        raise_on_error=False,
     )
     assert not run.success and not run.get_asset_materialization_events()
     (failure,) = (event for event in run.all_node_events if event.is_step_failure)
@@ -113,44 +90,20 @@ def test_checks_without_a_partition_are_evaluated_for_every_partition(
 def test_the_sensor_requests_a_run_when_a_file_changes(
     settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """With the partition of a new workspace; and says of a missing directory that it is gone."""
-    first = _tick(settings, instance)
+    """With the partition of a new workspace; and says of a missing directory that it is gone. The
+    run materializes every asset, and evaluates every check."""
+    first = tick("workspaces_sensor", settings, instance)
     (request,) = first.run_requests or ()
     assert request.partition_key == HARBOR and first.dynamic_partitions_requests
     instance.add_dynamic_partitions(str(workspaces.name), [HARBOR])
-    job = build_defs(settings).resolve_job_def(WORKSPACE_JOB)
-    assert job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET).success
-    assert _tick(settings, instance).skip_reason
+    done = run_job(settings, WORKSPACE_JOB, instance, partition_key=HARBOR)
+    made = all_made(done, WORKSPACE_ASSETS)
+    assert made["workspace_documents"]["work"].value == "brought up to date"
+    assert tick("workspaces_sensor", settings, instance).skip_reason
     root = Path(settings.workspaces[0])
     (root / "README.md").write_text("# Harbor\n\n## Lamps\n\nLamps are lit at noon.\n")
-    again = _tick(settings, instance)
+    again = tick("workspaces_sensor", settings, instance)
     assert len(again.run_requests or ()) == 1
     root.rename(root.with_name("moved"))
-    gone = _tick(settings, instance)
+    gone = tick("workspaces_sensor", settings, instance)
     assert "does not exist" in str(gone.skip_reason)
-
-
-def test_a_run_of_the_job_gives_the_rows_of_the_command_line(
-    settings: Settings, instance: dg.DagsterInstance, tmp_path: Path
-) -> None:
-    """The same ids and hashes of texts, whichever takes a file in."""
-    root = Path(settings.workspaces[0])
-    Workspaces(settings.data_dir).add(root)
-    instance.add_dynamic_partitions(str(workspaces.name), [HARBOR])
-    job = build_defs(settings).resolve_job_def(WORKSPACE_JOB)
-    assert job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET).success
-    other = {"MEMORY_DATA_DIR": str(tmp_path / "other"), "MEMORY_EMBEDDER": "none"}
-    assert run_here(other, "index", str(root)).returncode == 0
-    by_job, by_command = (
-        Lake(data_dir / "lake").read_partition(WORKSPACE_CHUNKS, HARBOR, ["id", "content_hash"])
-        for data_dir in (settings.data_dir, tmp_path / "other")
-    )
-    rows = sorted(by_job.to_pylist(), key=lambda row: str(row["id"]))
-    assert rows and rows == sorted(by_command.to_pylist(), key=lambda row: str(row["id"]))
-
-
-def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult:
-    with dg.build_sensor_context(instance=instance) as context:
-        result = workspaces_sensor(context, memory=MemoryResource(settings))
-    assert isinstance(result, dg.SensorResult)
-    return result

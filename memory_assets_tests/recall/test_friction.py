@@ -9,7 +9,8 @@ import pytest
 
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.sessions.friction import error_key
-from memory_assets.requests.questions import FrictionRequest
+from memory_assets.requests.questions import AskRequest, FrictionRequest
+from memory_assets.serving.tool_answers import answer_tool
 from memory_assets.serving.views import AgentText, friction_view
 from memory_assets_tests.recall.worked import Call, Worked, shell
 from memory_assets_tests.sweep import sweep
@@ -112,3 +113,13 @@ def test_the_lines_say_in_how_many_sessions_and_what_ended_it(memory: Memory) ->
     after = "pytest tests, after pip install -e .; changing pyproject.toml (00000001:0"
     assert lines[6].startswith(f"  ended by {after}")
     assert list(friction_view(text, _friction(memory, project="site"))) == ["Nothing found."]
+
+
+def test_an_agent_is_told_how_to_ask_for_rarer_errors(memory: Memory) -> None:
+    """The argument is in no schema; the answer that has no error names it."""
+    nothing = AskRequest.from_values("mcp", {"verb": "friction", "project": "site"}).meant({})
+    told = answer_tool(memory, "friction", nothing)[1]
+    assert 'ask(verb="friction", sessions=2)' in told
+    rarer = AskRequest.from_values("mcp", {"verb": "friction", "sessions": 2}).meant({})
+    errors = answer_tool(memory, "friction", rarer)[0]["errors"]
+    assert [each["sessions"] for each in errors] == [4, 2]

@@ -432,6 +432,20 @@ def test_earlier_turns_move_nothing_that_is_seen(shown: Shown) -> None:
     assert 0 <= top < 500
 
 
+def test_the_key_home_leads_to_the_top_and_loads_no_earlier_turns(shown: Shown) -> None:
+    """They stay a link."""
+    browser = shown.browser
+    browser.open(f"{shown.url}/page/session/{LONG}?turn=90#turn-90")
+    browser.wait_for("document.querySelectorAll('.turn').length > 40")
+    first = browser.evaluate("document.querySelector('.turn').id")
+    assert first not in ("turn-0", "turn-90")
+    browser.press("Home")
+    browser.wait_for("scrollY === 0")
+    browser.wait_for("new Promise((resolve) => setTimeout(() => resolve(true), 500))")
+    assert browser.evaluate("document.querySelector('.turn').id") == first
+    assert browser.evaluate("document.querySelector('a.more').textContent") == "Earlier turns"
+
+
 def test_the_list_of_turns_is_at_the_turn_that_is_shown(shown: Shown) -> None:
     """Wherever in a long session a link leads."""
     browser = shown.browser

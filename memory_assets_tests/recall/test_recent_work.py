@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets.embedding import DEFAULT_EMBEDDER, minilm
+from memory_assets.embedding.minilm import MiniLM, load_minilm
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import project_slug
 from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.requests.agent_memory import ContextRequest, RememberRequest
 from memory_assets.serving.agent_memory import AgentMemory
+from memory_assets.serving.opened import OpenedMemory
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.keyword_index import files as keyword_files
@@ -297,21 +300,33 @@ def test_a_context_has_whole_turns_under_its_headings(
     assert "On this message" not in agents.answer(request)["text"]
 
 
-def test_a_server_opens_the_index_once_for_all_contexts(
+def test_a_server_opens_index_and_model_once_for_all_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With it the model is loaded, which each call would have to wait for."""
-    agents, opened = _agents_with_a_session(tmp_path), list[Path]()
+    """Whether an agent searches, writes or begins; each call would have to wait for another."""
+    _agents_with_a_session(tmp_path)
+    settings = load_settings(**{**Worked(tmp_path).settings(), "embedder": DEFAULT_EMBEDDER})
+    loaded, opened = list[MiniLM](), list[Path]()
 
     def counted(path: Path) -> KeywordIndex:
         opened.append(path)
         return open_for_reading(path)
 
+    def counted_model() -> MiniLM:
+        loaded.append(load_minilm())
+        return loaded[-1]
+
     monkeypatch.setattr(keyword_files, "open_for_reading", counted)
+    monkeypatch.setattr(minilm, "load_minilm", counted_model)
+    memory = OpenedMemory(settings)
+    agents = AgentMemory(settings, memory)
     for latest in ("why does the damper stick?", "what about the hinge?"):
         request = ContextRequest(project=PROJECT, latest=latest)
         assert "On this message" in agents.answer(request)["text"]
-    assert len(opened) == 1
+    for text in ("The hinge is of brass.", "The flue is of clay."):
+        assert agents.answer(RememberRequest(text))["outcome"] == "stored"
+    assert memory.get().search("rusted hinge").hits
+    assert (len(opened), len(loaded)) == (1, 1)
 
 
 def test_the_hook_of_a_session_loads_no_numpy(tmp_path: Path) -> None:

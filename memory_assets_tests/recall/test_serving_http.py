@@ -3,6 +3,7 @@ does with clients that never finish a request, or send one that can be read in t
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import subprocess
@@ -387,3 +388,21 @@ def test_a_body_in_chunks_may_hold_anything(address: tuple[str, int]) -> None:
     body = b'e\r\n{\n  "a": 1\n}\r\n\r\n0\r\n\r\n'
     answer = _answer(address, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", body)
     assert answer.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("body", [b"zz\r\na", b"1\r\na\r\nzz\r\n"])
+def test_a_chunk_that_is_none_is_refused_without_a_traceback(
+    address: tuple[str, int], body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also when the application has begun to answer; to whoever goes away amid a body nothing is
+    said, and nothing printed either."""
+    log = logging.getLogger("uvicorn.error")
+    log.addHandler(caplog.handler)
+    head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+    assert _answer(address, head + body).startswith(b"HTTP/1.1 400")
+    assert _answer(address, head, body).startswith(b"HTTP/1.1 ")
+    with socket.create_connection(address, SECONDS) as connection:
+        connection.sendall(head + b"5\r\na")
+    assert _answer(address, HEAD + b"Content-Length: 0\r\n\r\n").startswith(b"HTTP/1.1 200")
+    log.removeHandler(caplog.handler)
+    assert not [record for record in caplog.records if record.exc_info]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.cli.ingesting import index_runs
+from memory_assets.cli.ingesting import ingest
 from memory_assets.cli.ingesting.watch_command import WatchRuns
 from memory_assets.documents.ignore_rules import rules_of_state
 from memory_assets.documents.walk import FoundFile, Walk, found_at, walk
@@ -158,8 +158,8 @@ def test_a_save_is_taken_in_before_the_rest_of_many(
     followed: Followed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run of many files makes way for it between two parts, and then goes on."""
-    monkeypatch.setattr(index_runs, "_FIRST_DOCUMENTS", 1)
-    monkeypatch.setattr(index_runs, "_DOCUMENTS_A_PASS", 1)
+    monkeypatch.setattr(ingest, "_FIRST_DOCUMENTS", 1)
+    monkeypatch.setattr(ingest, "_DOCUMENTS_A_PASS", 1)
     calm = followed.runs.seconds_of_calm
     saved = followed.root / "saved.md"
 

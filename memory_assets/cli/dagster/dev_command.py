@@ -35,8 +35,15 @@ from memory_assets.dagster.instance_runs import runs_under_way
 from memory_assets.dagster.undocumented import DAEMON, webserver_app
 from memory_assets.errors import UnexpectedFailure
 from memory_assets.paths import IMPORT_ROOT
-from memory_assets.serving.http_server import PAGE_HEADERS, Guard, JsonPostOnly, bind, serve, url_of
-from memory_assets.serving.pages.site import WithManual
+from memory_assets.serving.http_server import (
+    PAGE_HEADERS,
+    Guard,
+    bind,
+    json_post_only,
+    serve,
+    url_of,
+)
+from memory_assets.serving.pages.site import with_manual
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.files.shared import locked
@@ -74,7 +81,7 @@ def dagster_page(
         instance, code_server, LOCATION, poll_milliseconds=_POLL_MILLISECONDS
     ) as page:
         yield Guard(
-            WithManual(JsonPostOnly(page)),
+            with_manual(json_post_only(page)),
             hosts=hosts,
             token=token,
             headers=PAGE_HEADERS,

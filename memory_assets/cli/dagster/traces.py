@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,19 +68,19 @@ def _instances(settings: Settings) -> Iterator[dg.DagsterInstance]:
 
 
 def _erase_in(instance: dg.DagsterInstance, components: Components, names: Names) -> int:
-    mentions = Mentions(names)
+    are_in = mentions_of(names)
     note_run_ends(components, partial(runs_by_id, instance))
     named = {
         run.run_id: entries
         for run in instance.get_runs()
-        if any(map(mentions.are_in, (entries := instance.all_logs(run.run_id))))
-        or mentions.are_in(f"{run.tags} {run.run_config}")
+        if any(map(are_in, (entries := instance.all_logs(run.run_id))))
+        or are_in(f"{run.tags} {run.run_config}")
     }
     for run in instance.get_runs(_NOT_ENDED):
         if run.run_id in named:
             _refuse(run)
     for run_id, entries in named.items():
-        left = (entry for entry in entries if not mentions.are_in(entry))
+        left = (entry for entry in entries if not are_in(entry))
         events = _events(run_id, left)
         # Dagster stores some results of checks without the partition that they are of.
         components.runs.note_unreported(
@@ -94,27 +94,26 @@ def _erase_in(instance: dg.DagsterInstance, components: Components, names: Names
     return len(named)
 
 
-class Mentions:
-    """Recognises the names in a value.
+def mentions_of(names: Names) -> Callable[[object], bool]:
+    """Return whether what a run or an event says has one of the names, as a function.
 
     Session ids match anywhere (by their UUID, if they contain one); projects, which may be short
     and have equal beginnings, only as whole words.
     """
+    # Thousands of ids would make one slow expression: UUIDs are looked up in a set.
+    matches = {name: _UUID.search(name) for name in names.session_ids}
+    uuids = {uuid.group().lower() for uuid in matches.values() if uuid}
+    forms = [re.escape(name) for name, uuid in sorted(matches.items()) if not uuid]
+    forms += [rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in sorted(names.projects)]
+    pattern = re.compile("|".join(forms) or r"(?!)")
 
-    def __init__(self, names: Names) -> None:
-        # Thousands of ids would make one slow expression: UUIDs are looked up in a set.
-        uuids = {name: _UUID.search(name) for name in names.session_ids}
-        self._uuids = {uuid.group().lower() for uuid in uuids.values() if uuid}
-        forms = [re.escape(name) for name, uuid in sorted(uuids.items()) if not uuid]
-        forms += [rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in sorted(names.projects)]
-        self._pattern = re.compile("|".join(forms) or r"(?!)")
-
-    def are_in(self, value: object) -> bool:
-        """Return True if what a run or an event says has one of the names."""
+    def are_in(value: object) -> bool:
         text = str(value)
-        return self._pattern.search(text) is not None or any(
-            uuid.lower() in self._uuids for uuid in _UUID.findall(text)
+        return pattern.search(text) is not None or any(
+            uuid.lower() in uuids for uuid in _UUID.findall(text)
         )
+
+    return are_in
 
 
 def _events(run_id: str, entries: Iterable[dg.EventLogEntry]) -> Iterator[Unreported]:

@@ -168,7 +168,7 @@ def _run_until_settled(
     components: Components, workspace: Workspace, console: Console
 ) -> dict[str, Any]:
     """Run what the plan asks for, again for as long as that teaches secrets; return the result."""
-    from memory_assets.cli.ingesting.index_runs import IndexResult, index_workspace
+    from memory_assets.cli.ingesting.ingest import IndexResult, index_workspace
     from memory_assets.pipeline.plan.plan import plan_workspace
     from memory_assets.pipeline.workspace.files import made_with
 

@@ -254,7 +254,7 @@ def _index_other_partitions(
             if work.fingerprint not in tried and (not projects or work.project in projects)
         ]
         for work in works:
-            from memory_assets.cli.ingesting.index_runs import index_partition
+            from memory_assets.cli.ingesting.ingest import index_partition
 
             _replace_entries(report, vars(index_partition(settings, work)), [work])
         done += works

@@ -17,8 +17,13 @@ from types import FrameType
 from rich.console import Console
 
 from memory_assets.cli import exit_codes
-from memory_assets.cli.ingesting.index_runs import index_agent_memory, index_workspace
-from memory_assets.cli.ingesting.ingest import IngestResult, run_plans, search_for_known_secrets
+from memory_assets.cli.ingesting.ingest import (
+    IngestResult,
+    index_agent_memory,
+    index_workspace,
+    run_plans,
+    search_for_known_secrets,
+)
 from memory_assets.cli.printing import rendering
 from memory_assets.errors import MemoryAssetsError, StoreBusy, safe_reason
 from memory_assets.paths import roots_in_words

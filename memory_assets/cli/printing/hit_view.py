@@ -54,14 +54,12 @@ def terminal_lines(
     layout: Layout,
     *,
     by_time: bool = False,
-    now: datetime | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of an answer; in a `full` layout, the whole text of each hit; ages as of
-    `now`. Hits of one session stand together below the best of them; `by_time`, only those that
-    follow one another."""
+    """Yield the lines of an answer; in a `full` layout, the whole text of each hit. Hits of one
+    session stand together below the best of them; `by_time`, only those that follow one another."""
     if answer["weak"]:
         yield cut_to_width(unsure_note(answer["missing"]), layout.width)
-    view = HitView(memory, answer, layout, now)
+    view = HitView(memory, answer, layout)
     for group in by_session(answer["hits"], by_time=by_time):
         for position, ranked in enumerate(group):
             yield from view.lines(ranked, again=position > 0)
@@ -102,16 +100,10 @@ def _session_of(hit: Mapping[str, Any]) -> str:
 
 
 class HitView:
-    """The lines of the hits of one answer; ages as of `now`, by default the present."""
+    """The lines of the hits of one answer."""
 
-    def __init__(
-        self,
-        memory: Memory,
-        answer: Mapping[str, Any],
-        layout: Layout,
-        now: datetime | None = None,
-    ) -> None:
-        self._now = now or datetime.now(UTC)
+    def __init__(self, memory: Memory, answer: Mapping[str, Any], layout: Layout) -> None:
+        self._now = datetime.now(UTC)
         self._answer = answer
         self._layout = layout
         self._width = layout.room

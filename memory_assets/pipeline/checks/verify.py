@@ -405,13 +405,13 @@ def vectors_complete(components: Components, project: str) -> Verdict:
 def keywords_match(components: Components, project: str) -> Verdict:
     """Whether the keyword index has exactly the ids of the lake's tables, and its rows are as they
     were written."""
-    counts = {}
-    for kind, (missing, extra, changed) in differences(components, project).items():
-        counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
-        counts[f"{kind}_changed"] = changed
-    return Verdict(
-        not any(counts.values()), counts, f"{_rebuild_command(components.catalog, project)}."
-    )
+    counts = {
+        f"{kind}_{what}": number
+        for kind, numbers in differences(components, project).items()
+        for what, number in zip(("missing", "extra", "changed"), numbers, strict=True)
+        if number
+    }
+    return Verdict(not counts, counts, f"{_rebuild_command(components.catalog, project)}.")
 
 
 def _collection(components: Components, name: str) -> Collection | None:

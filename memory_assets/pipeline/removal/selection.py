@@ -98,15 +98,10 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     also sessions that were not yet ingested.
 
     Raises:
-        ConfigurationError: no condition is given, the beginning of an id fits several
-            sessions, or the tag has a wrong form.
+        ConfigurationError: the beginning of an id fits several sessions, or the tag has a wrong
+            form.
         NotFound: no session fits.
     """
-    if selection == Selection():
-        raise ConfigurationError(
-            "say what to forget: a session, --project, --workspace, --file, --conversation, "
-            "--containing-tag, --containing or --before"
-        )
     if is_writable(components.data_dir):
         adopt_archive(components)
     known = sessions_on_record(components)

@@ -70,15 +70,21 @@ def require_directories(components: Components) -> Roots:
     roots = roots_to_read(settings, components.catalog)
     if not settings.transcript_roots():
         raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
+    for missing in missing_directories(roots):
+        raise ConfigurationError(
+            f"{missing} Set --projects-dir, or {WHERE_ROOTS_ARE_SET}, to where it is."
+        )
+    return roots
+
+
+def missing_directories(roots: Roots) -> Iterator[str]:
+    """Yield a sentence on each root that does not exist, with the variable that names it. One that
+    cannot be looked at is reported later."""
     for agent, path in ((agent, path) for agent, paths in roots.items() for path in paths):
         if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
             variable = home_variables().get(agent)
-            named = f"{variable} is {os.environ[variable]}. " if variable else ""
-            raise ConfigurationError(
-                f"the {agent} directory {path} does not exist. {named}Set --projects-dir, or "
-                f"{WHERE_ROOTS_ARE_SET}, to where it is."
-            )
-    return roots
+            named = f" {variable} is {os.environ[variable]}." if variable else ""
+            yield f"the {agent} directory {path} does not exist.{named}"
 
 
 def find_sources(components: Components) -> dict[str, list[Source]]:

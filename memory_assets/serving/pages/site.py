@@ -129,8 +129,11 @@ _PAGES: dict[str, _Page] = {
 }
 
 
-def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None) -> Site:
-    """Return the pages and the API over the memory of these settings, guarded."""
+def build_site(
+    settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None
+) -> ASGIApp:
+    """Return the pages, below `/` and `/page/`, and the API, over the memory of these settings,
+    guarded."""
     opened = OpenedMemory(settings)
     turns = Semaphore(AT_ONCE)
     pages = Starlette(
@@ -146,37 +149,28 @@ def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | No
     if token:
         pages.router.routes.append(Route(PIN_PATH, pinning(settings), methods=["POST"]))
     guarded = Guard(SignIn(pages, token), hosts=hosts, headers=SITE_HEADERS)
-    return Site(guarded, build_app(settings, hosts=hosts, token=token, opened=opened))
+    api = build_app(settings, hosts=hosts, token=token, opened=opened)
 
-
-class Site:
-    """Pages below `/` and `/page/`, and the API everywhere else."""
-
-    def __init__(self, pages: ASGIApp, api: ASGIApp) -> None:
-        self._pages = pages
-        self._api = api
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer by a page or by the API."""
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         is_page = path in ("/", _ICON) or path.startswith("/page/")
-        await (self._pages if is_page else self._api)(scope, receive, send)
+        await (guarded if is_page else api)(scope, receive, send)
+
+    return answer
 
 
-class WithManual:
-    """Another application, which is guarded as a whole, with the files of docs/ as pages."""
+def with_manual(app: ASGIApp) -> ASGIApp:
+    """Return another application, which is guarded as a whole, with the files of docs/ as pages."""
+    manual = Starlette(
+        routes=[Route(MANUAL_PATH + "{name}", _manual), Route(_STATIC_ROUTE, _static)],
+        exception_handlers={HTTPException: _http_error},
+    )
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._manual = Starlette(
-            routes=[Route(MANUAL_PATH + "{name}", _manual), Route(_STATIC_ROUTE, _static)],
-            exception_handlers={HTTPException: _http_error},
-        )
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer by a document, or by the other application."""
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         ours = scope["type"] == "http" and scope["path"].startswith((MANUAL_PATH, STATIC_PATH))
-        await (self._manual if ours else self._app)(scope, receive, send)
+        await (manual if ours else app)(scope, receive, send)
+
+    return answer
 
 
 def answers_for(url: str, settings: Settings) -> bool | None:

@@ -77,7 +77,9 @@ async function load(link) {
 }
 
 function watch() {
-  for (const link of document.querySelectorAll("a[data-more]")) seen.observe(link);
+  for (const link of document.querySelectorAll("a[data-more]:not([data-rests])")) {
+    seen.observe(link);
+  }
   for (const text of document.querySelectorAll(".turn pre:not(.copied > pre)")) offerCopy(text);
 }
 
@@ -288,7 +290,18 @@ const pressed = {
   t: theme,
   "?": deeds.keys,
 };
+
+// A key that leads to the top leads past the link to earlier turns, not to it: it stays a link, or
+// each window that it loads would lead to the next one, up to the first turn.
+function restEarlier() {
+  for (const link of document.querySelectorAll("a[data-more]:has(+ .turn)")) {
+    link.dataset.rests = "";
+    seen.unobserve(link);
+  }
+}
+
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Home" || (event.metaKey && event.key === "ArrowUp")) restEarlier();
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
     deeds.palette();
