@@ -25,6 +25,19 @@ def test_an_answer_is_what_was_learned_where_nothing_was_done(script: Make) -> N
     assert session.summary().learned.startswith("Run git remote set-url")
 
 
+def test_work_need_not_have_taught_anything(script: Make) -> None:
+    """What git says of it is learned only where that is explained."""
+    session = script().prompt("paint the lamp").touch("Edit", "lamp.py")
+    assert session.say("The lamp of the gate is red.").summary().learned == ""
+    found = "The root cause was that `reader.py` never closed the idle transaction of the export."
+    stale = "The pre-commit hook had failed because two clones were left in the working tree."
+    session.say(f"{found} Only the two lamps are committed, the rest is unstaged. {stale}")
+    learned = session.summary().learned
+    assert "never closed" in learned
+    assert "two clones" in learned
+    assert "unstaged" not in learned
+
+
 def test_subagents_prose_is_not_the_agents(script: Make) -> None:
     """Only what came back to the main conversation was said to the user."""
     session = script().prompt("why?").say(CAUSE, agent_id="b41")
