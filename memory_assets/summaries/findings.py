@@ -47,12 +47,6 @@ _REWORDS = Phrase(
     r"\b(?:it|shorter|longer|bit more|formal|friendlier|tone|again|another|casual|version|"
     r"wording)\b"
 )
-_IS_A_DRAFT = Phrase(
-    r"\bhere(?:'s| is) (?:a|an|the|my|your) (?:\w+ ){0,3}"
-    r"(?:draft|message|reply|e-?mail|comment|post|tweet|wording|announcement|letter)\b|"
-    r"^\W*(?:draft|suggested (?:reply|message|wording|text))\b[^.]{0,30}:?\W*$"
-)
-"""Lead-ins of a draft."""
 _GIT_STATUS = Phrase(
     r"\b(?:unstaged|untracked|uncommitted|working tree)\b|(?<!-)\bcommitted\b|"
     r"\bcommit (?:\S+ )?(?:created|succeeded|successful)\b|\bcommits? (?:ahead|behind)\b"
@@ -110,15 +104,8 @@ def _without_drafts(session: SessionTurns, judged: Sequence[Judged]) -> Iterator
         goes_on = place - 1 in drafts and len(prompt) < _SHORT_PROMPT and _REWORDS.search(prompt)
         if _WANTS_A_TEXT.search(prompt) or goes_on:
             drafts.add(place)
-    handed_over: set[int] = set()
     for judgement in judged:
-        sentence = judgement.sentence
-        above = f"{sentence.parsed.heading}\n{sentence.parsed.lead}"
-        if _IS_A_DRAFT.search(above) or id(sentence.record) in handed_over:
-            continue
-        if _IS_A_DRAFT.search(sentence.plain):
-            handed_over.add(id(sentence.record))
-        elif sentence.changed or sentence.turn_number not in drafts:
+        if judgement.sentence.changed or judgement.sentence.turn_number not in drafts:
             yield judgement
 
 

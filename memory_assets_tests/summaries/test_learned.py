@@ -67,8 +67,6 @@ def test_the_verdict_of_a_review_that_finds_nothing_is_learned(
     [
         ("write a short message to the harbour master", "The gate is closed because of the ice."),
         ("how about a poem? compose a poem", "The light of the harbour is pewter at night there."),
-        ("why is it dark?", "Here's a reply you can send:\n\nIt is dark because the wick is wet."),
-        ("why is it dark?", "**Draft:**\n\nThe lamp is dark because the wick of it is wet."),
     ],
 )
 def test_what_stands_in_a_text_for_somebody_else_was_not_found_out(
@@ -77,9 +75,8 @@ def test_what_stands_in_a_text_for_somebody_else_was_not_found_out(
     """The agent wrote it for the person to send; nor what stands in its next version."""
     session = script().prompt(asked).say(said)
     assert session.summary().learned == ""
-    if asked != "why is it dark?":
-        session.prompt("can you make it more formal?").say("The gate is closed because of storms.")
-        assert session.summary().learned == ""
+    session.prompt("can you make it more formal?").say("The gate is closed because of storms.")
+    assert session.summary().learned == ""
 
 
 @sweep(
