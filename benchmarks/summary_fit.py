@@ -1,10 +1,13 @@
 """Fit what a sentence of a session is worth in its summary, and measure summaries against readers.
 
-    python benchmarks/summary_fit.py [--work DIR] [--apart] [--write]
+    python benchmarks/summary_fit.py [--work DIR] [--also MEMORY] [--apart] [--write]
 
 `summary_labels.jsonl` has, for sessions of the dev transcripts, the title that a reader gave and
 the sentences of the agent that a reader would quote as learned, as completed and as next steps: of
-each the beginning of the SHA-256 of its text, so that none of it is shown here.
+each the beginning of the SHA-256 of its text, so that none of it is shown here. Sessions without a
+field were not read for it. Those with a repository are not in the dev transcripts: `--also` is a
+memory of what these repositories hold on the branch `entire/checkpoints/v1`, of each session the
+longest transcript. The weights are fitted with them.
 
 The weights of `memory_assets/summaries/weights.txt` are those of a logistic regression with a
 quadratic penalty. Sentences that are nearly the same as a marked one are not learned from.
@@ -66,15 +69,14 @@ HEAD = 80
 
 @dataclass(frozen=True)
 class Labelled:
-    """A session, the sentences of its last messages and recaps, and their clues; by field the
-    numbers of those that a reader marked."""
+    """A session, the sentences of its last messages and recaps, and their clues; by each field that
+    it was read for, the numbers of those that a reader marked."""
 
     session: SessionTurns
     sentences: list[AgentSentence]
     clues: list[list[str]]
     marked: Mapping[str, frozenset[int]]
     repeated: Mapping[str, set[int]]
-    title: str
     usable: frozenset[int]
     fold: int
 
@@ -83,11 +85,13 @@ def main() -> None:
     """Fit, print and write."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--work", type=Path, help="directory to keep the memory in")
+    options.add_argument("--also", type=Path, help="a memory of the other labelled sessions")
     options.add_argument("--apart", action="store_true", help="fit without each fold in turn")
     options.add_argument("--write", action="store_true", help="write the weights")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        cases = labelled(ingested(given.work or Path(scratch)))
+        memories = [ingested(given.work or Path(scratch)), *([given.also] if given.also else [])]
+        cases = labelled(memories)
     summaries: dict[str, Summary] = {}
     summarizer = load_summarizer()
     for fold in range(FOLDS):
@@ -106,36 +110,43 @@ def main() -> None:
         WEIGHTS.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def labelled(memory: Path) -> list[Labelled]:
-    """Return the labelled sessions of a memory, those of alike projects in the same fold."""
-    opened = open_memory(load_settings(data_dir=memory))
-    projects = {
-        session: project
-        for project, session, *_ in opened.catalog.products.of_stage(SESSION_SUMMARIES.name)
+def labelled(memories: Sequence[Path]) -> list[Labelled]:
+    """Return the labelled sessions of some memories, those of alike projects in the same fold."""
+    labels = {
+        row["session"]: row for row in map(json.loads, LABELS.read_text("utf-8").splitlines())
     }
-    rows = [json.loads(line) for line in LABELS.read_text("utf-8").splitlines()]
-    rows = [row for row in rows if row["session"] in projects]
-    folds = folds_of([projects[row["session"]] for row in rows])
-    cases: list[Labelled] = []
-    for row, fold in zip(rows, folds, strict=True):
-        session = whole_session(opened, projects[row["session"]], row["session"])
-        if session is None:
-            continue
-        said = [one for one in agent_sentences(session.turns) if one.closing or one.recap]
-        hashes = [sha256(one.text.encode()).hexdigest()[:10] for one in said]
-        marked = {
-            field: frozenset(at for at, it in enumerate(hashes) if it in row[field])
-            for field in FIELDS
-        }
-        gone = withdrawn_turns(session) | repeated_prompt_turns(session)
-        usable = frozenset(
-            at for at, one in enumerate(said) if session.turns[one.turn_number].id not in gone
-        )
-        its = list(clues.clues(session, said))
-        bags = [vocabulary_of(one.text) for one in said]
-        near = {field: repeated(bags, marked[field]) for field in FIELDS}
-        cases.append(Labelled(session, said, its, marked, near, row["title"], usable, fold))
-    return cases
+    found: list[tuple[str, SessionTurns]] = []
+    for memory in memories:
+        opened = open_memory(load_settings(data_dir=memory))
+        for project, name, *_ in opened.catalog.products.of_stage(SESSION_SUMMARIES.name):
+            session = whole_session(opened, project, name) if name in labels else None
+            if session is not None:
+                found.append((project, session))
+    folds = folds_of([project for project, _ in found])
+    return [
+        labelled_session(session, labels[session.session_id], fold)
+        for (_, session), fold in zip(found, folds, strict=True)
+    ]
+
+
+def labelled_session(
+    session: SessionTurns, row: Mapping[str, Sequence[str]], fold: int
+) -> Labelled:
+    """Return a session with what readers marked in it."""
+    said = [one for one in agent_sentences(session.turns) if one.closing or one.recap]
+    hashes = [sha256(one.text.encode()).hexdigest()[:10] for one in said]
+    marked = {
+        field: frozenset(at for at, it in enumerate(hashes) if it in row[field])
+        for field in FIELDS
+        if field in row
+    }
+    gone = withdrawn_turns(session) | repeated_prompt_turns(session)
+    usable = frozenset(
+        at for at, one in enumerate(said) if session.turns[one.turn_number].id not in gone
+    )
+    bags = [vocabulary_of(one.text) for one in said]
+    near = {field: repeated(bags, those) for field, those in marked.items()}
+    return Labelled(session, said, list(clues.clues(session, said)), marked, near, usable, fold)
 
 
 def folds_of(projects: Sequence[str]) -> list[int]:
@@ -165,8 +176,11 @@ def fit(cases: Sequence[Labelled]) -> dict[str, tuple[float, ...]]:
         ridge(
             rows,
             np.array([0.01, *penalty[1:]], dtype=np.float32),
-            np.array([at in case.marked[field] for case, at in places], dtype=np.float32),
-            np.array([at not in case.repeated[field] for case, at in places], dtype=np.float32),
+            np.array([at in case.marked.get(field, ()) for case, at in places], dtype=np.float32),
+            np.array(
+                [field in case.marked and at not in case.repeated[field] for case, at in places],
+                dtype=np.float32,
+            ),
         )
         for field in clues.Worth._fields
     ]
@@ -198,7 +212,7 @@ def repeated(bags: Sequence[frozenset[str]], marked: Set[int]) -> set[int]:
 def report(field: str, cases: Iterable[Labelled], summaries: Mapping[str, Summary]) -> str:
     """Return how many sentences of a field were marked, and the other figures."""
     counts: Counter[str] = Counter()
-    for case in cases:
+    for case in (case for case in cases if field in case.marked):
         told = getattr(summaries[case.session.session_id], field)
         shown = shown_in(told, [one.text for one in case.sentences])
         marked = {words(case.sentences[at].text) for at in case.marked[field]}

@@ -37,7 +37,7 @@ _FIELD_LENGTH = 300
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    summarizer_id = "extractive-27"
+    summarizer_id = "extractive-28"
     """Changes with every change of a heuristic."""
     reason = ""
 

@@ -28,6 +28,8 @@ LEARNED_LIMIT = 600
 _LEARNED_MOST = 4
 _LEAST_WORTH = -2.9
 """The least worth of a sentence, as logarithm of the odds (`clues.py`)."""
+_LEAST_OF_THE_BEST = -2.0
+"""The least worth of the best one, where files were changed: other work taught nothing."""
 _REPEAT_COST = 0.3
 """The loss of a sentence for each better one of its turn, so that one turn does not fill the field.
 """
@@ -45,12 +47,14 @@ _REWORDS = Phrase(
     r"\b(?:it|shorter|longer|bit more|formal|friendlier|tone|again|another|casual|version|"
     r"wording)\b"
 )
-_IS_A_DRAFT = Phrase(
-    r"\bhere(?:'s| is) (?:a|an|the|my|your) (?:\w+ ){0,3}"
-    r"(?:draft|message|reply|e-?mail|comment|post|tweet|wording|announcement|letter)\b|"
-    r"^\W*(?:draft|suggested (?:reply|message|wording|text))\b[^.]{0,30}:?\W*$"
+_GIT_STATUS = Phrase(
+    r"\b(?:unstaged|untracked|uncommitted|working tree)\b|(?<!-)\bcommitted\b|"
+    r"\bcommit (?:\S+ )?(?:created|succeeded|successful)\b|\bcommits? (?:ahead|behind)\b"
 )
-"""Lead-ins of a draft."""
+_EXPLAINS = Phrase(
+    r"\b(?:though|but|because|since|fail\w*|error|wrong|caused|however|instead|why|so)\b"
+)
+"""Words of a status that is worth knowing."""
 
 
 def learned(
@@ -59,25 +63,33 @@ def learned(
     """Return the best sentences for `learned`, without repetitions of `other_fields` and without
     guesses made before files were changed."""
     changes = files_changed(session)
+    candidates = [
+        (judgement.worth.learned, judgement.sentence)
+        for judgement in _without_drafts(session, judged)
+        if not judgement.worth.is_report
+        and stands_alone(judgement.sentence)
+        and not _asks(judgement.sentence.plain)
+        and not _is_git_status(judgement.sentence.plain)
+        and not (judgement.sentence.parsed.item and DID.search(judgement.sentence.parsed.lead))
+        and not (
+            changes[judgement.sentence.turn_number + 1 :].count(True)
+            and GUESSED.search(judgement.sentence.plain)
+        )
+    ]
+    if any(changes) and all(worth < _LEAST_OF_THE_BEST for worth, _ in candidates):
+        return EMPTY
     return best_text(
-        (
-            (judgement.worth.learned, judgement.sentence)
-            for judgement in _without_drafts(session, judged)
-            if not judgement.worth.is_report
-            and stands_alone(judgement.sentence)
-            and not _asks(judgement.sentence.plain)
-            and not (judgement.sentence.parsed.item and DID.search(judgement.sentence.parsed.lead))
-            and not (
-                changes[judgement.sentence.turn_number + 1 :].count(True)
-                and GUESSED.search(judgement.sentence.plain)
-            )
-        ),
+        candidates,
         room=LEARNED_LIMIT,
         most=_LEARNED_MOST,
         threshold=_LEAST_WORTH,
         other_texts=chain.from_iterable(map(split_sentences, other_fields)),
         repeat_cost=_REPEAT_COST,
     )
+
+
+def _is_git_status(text: str) -> bool:
+    return _GIT_STATUS.search(text) is not None and _EXPLAINS.search(text) is None
 
 
 def _asks(text: str) -> bool:
@@ -92,15 +104,8 @@ def _without_drafts(session: SessionTurns, judged: Sequence[Judged]) -> Iterator
         goes_on = place - 1 in drafts and len(prompt) < _SHORT_PROMPT and _REWORDS.search(prompt)
         if _WANTS_A_TEXT.search(prompt) or goes_on:
             drafts.add(place)
-    handed_over: set[int] = set()
     for judgement in judged:
-        sentence = judgement.sentence
-        above = f"{sentence.parsed.heading}\n{sentence.parsed.lead}"
-        if _IS_A_DRAFT.search(above) or id(sentence.record) in handed_over:
-            continue
-        if _IS_A_DRAFT.search(sentence.plain):
-            handed_over.add(id(sentence.record))
-        elif sentence.changed or sentence.turn_number not in drafts:
+        if judgement.sentence.changed or judgement.sentence.turn_number not in drafts:
             yield judgement
 
 

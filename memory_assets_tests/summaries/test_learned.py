@@ -25,6 +25,19 @@ def test_an_answer_is_what_was_learned_where_nothing_was_done(script: Make) -> N
     assert session.summary().learned.startswith("Run git remote set-url")
 
 
+def test_work_need_not_have_taught_anything(script: Make) -> None:
+    """What git says of it is learned only where that is explained."""
+    session = script().prompt("paint the lamp").touch("Edit", "lamp.py")
+    assert session.say("The lamp of the gate is red.").summary().learned == ""
+    found = "The root cause was that `reader.py` never closed the idle transaction of the export."
+    stale = "The pre-commit hook had failed because two clones were left in the working tree."
+    session.say(f"{found} Only the two lamps are committed, the rest is unstaged. {stale}")
+    learned = session.summary().learned
+    assert "never closed" in learned
+    assert "two clones" in learned
+    assert "unstaged" not in learned
+
+
 def test_subagents_prose_is_not_the_agents(script: Make) -> None:
     """Only what came back to the main conversation was said to the user."""
     session = script().prompt("why?").say(CAUSE, agent_id="b41")
@@ -54,8 +67,6 @@ def test_the_verdict_of_a_review_that_finds_nothing_is_learned(
     [
         ("write a short message to the harbour master", "The gate is closed because of the ice."),
         ("how about a poem? compose a poem", "The light of the harbour is pewter at night there."),
-        ("why is it dark?", "Here's a reply you can send:\n\nIt is dark because the wick is wet."),
-        ("why is it dark?", "**Draft:**\n\nThe lamp is dark because the wick of it is wet."),
     ],
 )
 def test_what_stands_in_a_text_for_somebody_else_was_not_found_out(
@@ -64,9 +75,8 @@ def test_what_stands_in_a_text_for_somebody_else_was_not_found_out(
     """The agent wrote it for the person to send; nor what stands in its next version."""
     session = script().prompt(asked).say(said)
     assert session.summary().learned == ""
-    if asked != "why is it dark?":
-        session.prompt("can you make it more formal?").say("The gate is closed because of storms.")
-        assert session.summary().learned == ""
+    session.prompt("can you make it more formal?").say("The gate is closed because of storms.")
+    assert session.summary().learned == ""
 
 
 @sweep(
