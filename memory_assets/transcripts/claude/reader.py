@@ -164,7 +164,7 @@ class ClaudeCodeReader(Reader):
 
     left_out = LEFT_OUT
     agent = "claude-code"
-    version = "8"
+    version = "9"
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the ids from the file's name; inside are the id of a file that somebody named, and

@@ -27,8 +27,7 @@ from memory_assets.transcripts.session import (
     SessionParser,
     tokens_with_cached,
 )
-from memory_assets.transcripts.stored import call_of
-from memory_assets.transcripts.texts import content_text, render_input
+from memory_assets.transcripts.texts import content_text
 
 _DEPTH = 4
 _SCHEMA = "ATIF-"
@@ -80,9 +79,8 @@ class AtifParser(SessionParser):
         return self._with_tokens(records, frame, _tokens(object_field(row, "metrics")))
 
     def _asked(self, call: JsonObject, frame: Frame) -> Record:
-        arguments, call_id = call.get("arguments"), safe_id(call.get("tool_call_id"))
-        tool_call = call_of(text_field(call, "function_name"), arguments)
-        return self._called(frame, call_id, tool_call, render_input(arguments))
+        call_id, name = safe_id(call.get("tool_call_id")), text_field(call, "function_name")
+        return self._call(frame, call_id, name, call.get("arguments"))
 
     def _result(self, result: JsonObject, frame: Frame) -> Record:
         call_id = safe_id(result.get("source_call_id"))

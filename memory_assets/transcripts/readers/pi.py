@@ -300,7 +300,7 @@ class PiReader(Reader):
     left_out = LEFT_OUT
     agent = "pi"
     format = "pi"
-    version = "8"
+    version = "9"
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the id at the end of the file's name, of a subagent's run that in the name of the
