@@ -102,6 +102,12 @@ def tokens_with_cached(prompt_tokens: int, output: int, cached_tokens: int) -> T
     return Tokens(max(prompt_tokens - cached_tokens, 0), output, min(cached_tokens, prompt_tokens))
 
 
+def tokens_of_prompt(counts: JsonObject, names: Sequence[str]) -> Tokens:
+    """Return the tokens in the fields for a prompt, what was cached included, for what was made of
+    it, and for what was cached."""
+    return tokens_with_cached(*(count_field(counts, name) for name in names))
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """The part of a tool call that its result carries too."""
