@@ -179,10 +179,8 @@ def is_open(part: Sentence, *, is_first: bool = True) -> bool:
     near = text[: opened.end() + _NEAR] if opened else text
     if any(rule.search(near) for rule in (NOT_LEFT, _OF_A_PRODUCT, _PLANS)) or _COMMIT.match(text):
         return False
-    listed = _HEADING.search(part.lead) if part.item else None
-    if (listed or _HEADING.search(part.heading)) and (part.item or is_first):
-        return True
-    return opened is not None
+    listed = (part.item and _HEADING.search(part.lead)) or _HEADING.search(part.heading)
+    return bool(opened or (listed and (part.item or is_first)))
 
 
 def _with_straight_quotes(part: Sentence) -> str:
