@@ -130,7 +130,10 @@ _FILE = re.compile(r"\W*\S*\w[./]\w\S*(?: \([^)]*\))? *[-–—:]+ (?=\S)")
 """How items begin that name the file."""
 _OUTSIDE = ("/", "~", "..")
 """How paths begin of files that are not the project's."""
-_NOT_THE_PRODUCT = Phrase(r"\blint\w*\b|\btests?\b.{0,20}\bfail|\brandom\b")
+_NOT_THE_PRODUCT = Phrase(
+    r"\blint\w*\b|\btests?\b.{0,20}\bfail|\bfail\w*\b.{0,20}\btests?\b|"
+    r"\b(?:random|dummy|test purposes?|for testing|lorem ipsum)\b"
+)
 """Requests to make checks green, and for something to try a tool on."""
 _CAUSE_LIMIT = 100
 _HEAD = 4
@@ -141,7 +144,8 @@ _SHORTEST_CLAUSE = 32
 _ENDING = re.compile(r"[.:; ]+\Z")
 _BODY = re.compile(
     r"\n\s*\n(?P<body>\S.*?)"
-    r"(?=\n\s*(?:EOF\b|[A-Z][\w-]+-[Bb]y:|🤖)|[\"']\s*(?:&&|;|\||$)|\Z)",
+    r"(?=\n\s*(?:EOF\b|[A-Z][\w-]+-[Bb]y:|🤖|[\w-]+-Session:|\)?[\"']\s*(?:\n|&&|;|$))"
+    r"|[\"']\s*(?:&&|;|\||$)|\Z)",
     re.DOTALL,
 )
 _TRAILER = Phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
@@ -149,6 +153,7 @@ _BESIDES = Phrase(r"^\W*(?:docs?|tests?|chore|ci)(?:\([^)]*\))?!?:")
 """Prefixes of what is not of the product: attempts of the moment, unless the message says why."""
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then|successfully) )*"
+    r"(?!(?i:need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated|stopped|previously))"
     r"[A-Za-z-]+(?:ed|te|de|ut|lt|ot)\b"
 )
 _NOW_SO = Phrase(
@@ -157,7 +162,10 @@ _NOW_SO = Phrase(
     rf"(?:\S+ ){{1,7}}(?:now (?:\w+ly )?{DOES}|(?:is|are) now [a-z]+)\b)"
 )
 _EMPTY_DEED = Phrase(
-    r"^\W*(?:I(?:'ve| have)? )?(?:verified|ran|committed|pushed|tested|"
+    r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
+    r"\b(?:pass\w*|succe\w+|green|clean|0 (?:issues|errors))\b"
+    r"|^\W*(?:all|everything) .{0,40}\b(?:pass|fixed|resolved|done|complete)"
+    r"|^\W*(?:I(?:'ve| have)? )?(?:also |successfully )?(?:verified|ran|committed|pushed|tested|"
     r"checked|staged|started|opened|created a (?:pr|pull|branch)|rebased|merged|reviewed|confirmed|"
     r"logged|completed|finished|documented|renamed (?:the )?(?:variable|local))\b"
     r"|\b(?:the|these|those|all|both|your|\d+) (?:\w+ ){0,2}(?:fix(?:es)?(?! (?:is|was) an? )|"
@@ -167,9 +175,10 @@ _EMPTY_DEED = Phrase(
     r"readme|references?|doc(?:s|string|umentation)?|tests?|coverage|lint\w*|"
     r"(?:parameter|variable)s?(?: and variables?)? names?)\b"
     r"|\b(?:is|are) now (?:set up|ready|working|running|installed|configured|complete|live|up)\b"
-    r"|\byou (?:provided|gave|asked|wanted|requested)\b"
-    r"|\bmoderni[sz]|\bskeleton\b|\.env\b|\bredundant\b"
+    r"|\bmoderni[sz]|\beasier to (?:follow|read|maintain|understand)\b|\bmore readable\b"
+    r"|\byou (?:provided|gave|asked|wanted|requested)\b|\bskeleton\b|\.env\b|\bredundant\b"
     r"|^\W*\w+ (?:from|to|in|on|by|for|with|as)\b"
+    r"|^\W*(?:changed|updated|edited|modified) \S+\W*$"
     r"|^\W*(?:changed|set|bumped|increased|decreased|reduced|made) .*\b(?:from|to) [#\d]"
 )
 """Reports that name nothing that lasts."""

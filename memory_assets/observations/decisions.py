@@ -25,7 +25,9 @@ _GIVEN = re.compile(rf"\"(?P<id>[\w-]+)\":\{{\"answers\":\[(?P<answer>{_JSON}{{1
 _GOES_ON = Phrase(
     r"like to (?:do|proceed|continue|handle)\b|\bproceed\b|\bready to\b|\b(?:shall|should) i\b|"
     r"^(?:is|are|have|has|did|does|do you (?:have|mean)|can|could|who)\b|"
-    r"\bwhat(?:'s| is) (?:\S+ ){0,2}(?:your|ip|name|email|url|address)\b|\bplease run\b|"
+    r"\bwhat(?:'s| is) (?:\S+ ){0,2}(?:your|ip|name|email|url|address)\b|\bplease run\b|\bsudo\b|"
+    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phases?|claims?)\b|"
+    r"\b(?:look|sound)s? right\b|\bre(?:work|start|produce)\b|\b(?:do|did) you mean\b|"
     r"\b(?:start with|first|next|today|focus|sequence|priorit\w+|tackle|autonomous|thorough|"
     r"upload|track(?:ed)?|commit\w*|branch\w*|prs?|pull requests?|push\w*|merge[ds]?|rebase|"
     r"worktree|sessions?|tasks?|todos?|planning|phases?|milestones?|sprint|roadmap|review|"
@@ -35,9 +37,13 @@ _GOES_ON = Phrase(
 )
 """Questions about how to go on with the work, or for what the human knows."""
 _NO_CHOICE = Phrase(
-    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|done|none|stop|cancel|later|all|everything|"
-    r"#?\d+)\b.{0,12}$|^both$|^(?:skip|help|explain|show|what|how|why|can|could|wait|let me)\b|"
-    r"\b(?:branch|commit|first|next|later|not yet|not sure)\b|[?,]$"
+    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|done|n/?a|none|stop|restore|cancel|later|all|"
+    r"everything|#?\d+)\b.{0,12}$|^both(?: options)?$|"
+    r"^(?:skip|there (?:is|are)|i'll|help|explain|show|what|how|why|can|could|wait|i think|i would|"
+    r"i'd|let me|all of|confirm|approve|revise|honestly)\b|"
+    r"\b(?:these|above|branch|milestone|commit|session|execute|proceed|continue|start|stop|skip|"
+    r"later|done|now|first|next|push|plan|discuss|looks good|draft|run|verif\w+|research|analysis|"
+    r"help me|explain|not yet|not sure|recommend|everything)\b|[?,]$"
 )
 """Answers that choose nothing, or only how to go on."""
 _LONGEST_CHOICE = 60
@@ -147,7 +153,7 @@ _FORBIDS = Phrase(
     r"|(?:bitte )?(?:niemals|nie|immer) \w+)"
     r"|\b(?:must|should) (?:not|never|always|only)\b(?! be \w+ing)"
     r"|^\W*(?:also )?only \w+ (?!if you).* (?:if|when|while|where)\b"
-    r"|\balways (?!\w+(?:ed|s)\b)\w+ the\b"
+    r"|\balways (?!\w+(?:ed|s)\b)\w+ the\b|\bwithout my\b|\balways preferred\b"
     r"|\bshould be (?:the|an?) (?:primary|secondary|default|fallback|source of truth)\b"
     r"|\bstanding (?:item|rule|instruction)\b"
     r"|やっぱり(?!.*(?:エラー|失敗|動か|ダメ|だめ))[^。]{0,40}(?:やめ(?:る|て|よう|ます|ましょう)|にする|"
@@ -181,7 +187,11 @@ _ABOUT_WORK = Phrase(
     r"\b(?:changelog|skills?|workflow|quick task|sub-?agents?|agents? in parallel|this turn|"
     r"todo list|commit message|nolint|sed|grep|your next reply|overwhelm|full file|approve)\b"
     r"|\blet'?s (?:get back|go back)\b|\b(?:do|use|try) (?:this|that|it) instead\b"
-    r"|\breadme\b"
+    r"|\bof type '|\bwell-tested\b|\breadme\b|\b(?:last|previous) message\b"
+    r"|\b(?:add|include) .*\bexplanations?\b"
+    r"|\b(?:first|second|third|last|other) (?:approach|option|one|way)\b|\boption [a-z\d]\b"
+    r"|\b(?:your recommendation|(?:that|this|a \w+ different) (?:model|strategy))\W*$|\bone step\b"
+    r"|\bhere\W*$|\b(?:rather than|instead of) (?:this|that|these|those)\b"
 )
 
 

@@ -14,7 +14,7 @@ from memory_assets.session_analysis.files import touched_files
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import agent_sentences, withdrawn_turns
 
-OBSERVER_ID = "observer-26"
+OBSERVER_ID = "observer-25"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _MOST_FACTS = 8

@@ -61,8 +61,11 @@ CAUSE = Phrase(
     r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
     r"(?:problem|issue|bug|cause|culprit|reason|difference|catch|blocker|breakage)\b.{0,40}?"
     r"\b(?:is|was|lies|seems|comes|came)\b|blocker was\b|turn(?:s|ed) out\b|caused by\b|"
-    r"(?:this|that|which) (?:is|was) why\b|that's why\b|the (?:fix|solution) (?:is|was)\b)|"
-    r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)\W*: (?!https?:)(?=\w)"
+    r"(?:this|that|which) (?:is|was) why\b|that's why\b|this explains\b|"
+    r"the (?:fix|solution|trick) (?:is|was)\b|the key (?:is|was) (?:that|to)\b|culprit\b)|"
+    r"^\W*(?:the )?(?:actual |real |main )?(?:problem|issue|bug|cause|reason)"
+    r"(?:\W*: (?!https?:)(?=\w)|"
+    r" \d+\b[^:]{0,40}: (?=(?:the|an?|it|every|each|no)\b|\w+ (?:is|was)\b))"
 )
 CAUSE_HEADING = Phrase(
     r"^\W*(?:the )?(?:root |actual |real )?(?:causes?|problem|issue|bug|reason)\W*$|原因|ursache|"
@@ -123,14 +126,28 @@ _CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
 
 
 _NO_FINDING = Phrase(
-    r"^\W*(?:worse\b|I (?:can )?(?:see|understand)\b)|"
+    r"^\W*(?:fix(?:es)?\b|the fix (?:is|was) (?:working|correct|complete|good|sound)\b|"
+    r"(?:worse|also|however|instead|additionally|plus|then|what I)\b)|"
+    r"^\W*(?:now )?I (?:can )?(?:now )?(?:see|understand)\b|"
     r"^\W*(?:I(?:'ve)? )?found the (?:root )?(?:cause|issue|problem|bug)\b(?: and \w+ it)?\W*$|"
-    r"\b(?:issue|problem|bug) (?:description|report)\b|\bthat's why (?:we|I)\b|"
-    r"\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to|simpl\w+|straightforward)\b"
+    r"\b(?:issue|problem|bug) (?:description|report|statement|number)\b|\bI was\b|\bthe user\b"
+    r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
+    r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to|simpl\w+|straightforward)\b"
+    r"|\bthat's why (?:we|I)\b|^\W*(?:note|so|but|and)\b.{0,20}$"
+    r"|\b(?:root cause|culprit|fix)(?: is| was)?(?: now)? "
+    r"(?:real|clear|confirmed|in place|found|here|exact)\b(?!: \S)"
 )
 _TRANSIENT = Phrase(
-    r"\b(?:(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?|specs?|mocks?|assertions?|scripts?)\b|"
-    r"lint\w*\b|PID \d|work(?:ing)?.?trees?\b|my (?:change|edit|command|own)\b)"
+    r"\b(?:(?:biome|eslint|pylint|mypy)\b|unknown\[\]|inferred (?:from|as)\b|"
+    r"possibly (?:undefined|null)\b|(?:they|he|she) wants?\b|"
+    r"(?:does not|doesn't|no) need to (?:change|be)\b|"
+    r"I (?:\w+ly )?(?:assumed|failed|defaulted|misread|misunderstood)\b|"
+    r"(?:the|my|this|our) (?:\w+ ){0,2}(?:tests?(?:'s)?|specs?|mocks?|assertions?|scripts?)\b|"
+    r"(?:read|edit|write|grep|bash) tool\b|lint\w*\b|unused\b|typos?\b|PID \d|sandbox\w*\b|"
+    r"background (?:task|process)\b|work(?:ing)?.?trees?\b|this session\b|"
+    r"my (?:environment|execution|change|edit|regex|command|previous|earlier|own)\b|"
+    r"I (?:forgot|used|missed|accidentally|added|wrote|made)\b|"
+    r"(?:we|I)(?:'re| are|'m| am) (?:creating|trying|running|using)\b)|_test\b|\.(?:spec|test)\."
 )
 """Subjects that matter only during the work: the agent's own tests, edits and environment."""
 
@@ -228,6 +245,9 @@ NOT_DONE = Phrase(
     r"no changes|couldn'?t|cannot|can'?t|can(?! now)|"
     r"fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
+_UNDER_WAY = Phrase(r"\brunning (?:now|in)\b|\bin (?:flight|progress)\b")
+_QUOTES = re.compile(r'(?:^|[\s(])"[^"]*$')
+"""A quotation that is not closed."""
 SUMMARY_HEADING = Phrase(
     r"summary|change|done|complete|implement|fix|what "
     r"(?:I|was|changed)|result|deliver|shipped|ship"
@@ -259,6 +279,8 @@ def done_score(sentence: AgentSentence) -> float:
     if _OTHERS_HEADING.search(sentence.parsed.heading) and not sentence.changed:
         return 0.0
     deed = DID.search(text)
+    if (deed and _QUOTES.search(text[: deed.start()])) or (not deed and _UNDER_WAY.search(text)):
+        return 0.0
     if not deed and OTHER_DEEDS.search(text):
         is_likely = sentence.changed or sentence.recap or sentence.sentences_before == 0
         if not is_likely or OTHER_OPEN.search(text) or CAUSE_HEADING.search(sentence.parsed.lead):

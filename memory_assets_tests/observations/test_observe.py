@@ -203,6 +203,7 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
         ("Done — I added a lock to gate.py that opens by voice.", "I added a lock to gate.py"),
         ("The left gate now opens for ships that come into the harbour.", ""),
         ("Your gate.py config is now set up for the harbour of the yard.", ""),
+        ("Stopped after gate.py and voice.py, as you had asked.", ""),
         ("Now run gate.py again to see whether it opens for ships.", ""),
         ("It now uses the words of `gate.py` for each ship.", ""),
     ],
