@@ -36,7 +36,7 @@ from memory_assets.errors import TranscriptError
 from memory_assets.models import Turn
 from memory_assets.pipeline.agent_memory.session_promotion import candidates, sessions_read
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.procedures.lasting import Lasting
+from memory_assets.procedures.project import Lasting
 from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.session_analysis.sentences import parse_sentences
 from memory_assets.settings import load_settings

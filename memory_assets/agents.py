@@ -7,6 +7,7 @@ that settings and requests can name the agents and start fast.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 LIST = "an agent's own list of its sessions or prompts"
 NOTES = "what an agent wrote for itself beside its transcripts"
@@ -59,6 +60,10 @@ class Agent:
     in_projects: bool = False
     """Whether its places are projects, which are looked through once a minute instead of being
     watched with all that is installed in them."""
+
+    def is_other(self, name: str) -> bool:
+        """Return whether a file of this name is no transcript."""
+        return any(fnmatchcase(name, pattern) for pattern, _ in self.other_files)
 
 
 CLAUDE_CODE = Agent(

@@ -7,10 +7,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from memory_assets.procedures.lasting import Lasting, Seen, shown_by
 from memory_assets.procedures.purposes import script_of, task_of
-from memory_assets.procedures.uses import Use, uses
+from memory_assets.procedures.uses import Seen, Use, uses
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.commits import commits_made_by
 from memory_assets.session_analysis.files import touched_files
@@ -18,6 +18,8 @@ from memory_assets.session_analysis.session import Calls
 from memory_assets.word_lists import word_set
 
 LONGEST = 300
+_LAST_TURNS = 2
+"""Turns of a session that are kept as sources."""
 _MOST_COMMANDS = 3
 _GOES_ON = " …"
 _FILE = re.compile(r"\S*/\S*\.\w{1,5}|\S*[._]test[._]\S*|test_\S+|\S*::\S*")
@@ -45,6 +47,35 @@ _PLAIN = tuple(
     )
 )
 """Commands that anybody would try first, so that they are not worth remembering."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """A statement that sessions support, one for each `topic` of a project. `confidence` is 0 to 1,
+    `at` the last time it was seen, `sources` the ids of turns that show it (the last two of each
+    session), `type` that of the memory it may become."""
+
+    topic: str
+    text: str
+    confidence: float
+    at: datetime | None
+    sources: tuple[str, ...]
+    type: str = "project"
+
+
+def shown_by(topic: str, text: str, evidence: Iterable[Seen]) -> Lasting:
+    """Return a statement with its evidence; more sessions and turns give a higher confidence."""
+    turns: dict[str, dict[str, None]] = defaultdict(dict)
+    times = []
+    for piece in evidence:
+        turns[piece.session_id].pop(piece.turn_id, None)
+        turns[piece.session_id][piece.turn_id] = None
+        if piece.at is not None:
+            times.append(piece.at)
+    count = sum(map(len, turns.values()))
+    confidence = min(0.7 + 0.05 * (len(turns) - 1) + 0.02 * (count - 1), 0.95)
+    sources = [turn for of_session in turns.values() for turn in list(of_session)[-_LAST_TURNS:]]
+    return Lasting(topic, text, round(confidence, 2), max(times, default=None), tuple(sources))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from memory_assets.procedures.lasting import Seen
 from memory_assets.procedures.purposes import purpose_of
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
@@ -25,6 +25,15 @@ _ONCE = re.compile(
 """Parts that differ between uses or machines: values of variables, temporary files, ids, numbers,
 versions, search paths."""
 _ROOTED = re.compile(r"^(?:[/~]|[A-Za-z]:[\\/])")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The turn of a session in which something happened, and the time."""
+
+    session_id: str
+    turn_id: str
+    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,12 @@ _HEADING = Phrase(
     r"(?:still )?(?:remaining|outstanding|pending)(?: \w+)?|to-?dos?|follow-?ups?|left to do|"
     r"still (?:to do|open)|open (?:items?|questions?|issues?)|not (?:yet )?(?:done|covered))\W*$"
 )
+_UNDONE = r"(?:uncommitted|unpushed|untested|unverified)\b"
 OPEN = Phrase(
     r"(?:\bnot|n't)(?: (?:yet|been|be|actually|get|got))* "
     r"(?:pushed?|committed?|merged?|deploy(?:ed)?|released?|published?|tested|verified|verify|wired|"
     r"implement(?:ed)?|started?|finished?|applied|covered yet|done|run)\b(?! into)|"
-    r"\b(?:uncommitted|unpushed|untested|unverified)\b|"
+    rf"\b{_UNDONE}|"
     r"\bremaining (?:work|steps?|items?|tasks?|issues?|questions?|todos?|blockers?|parts?)\b|"
     r"^\W*remaining\b|\bremaining\W*$|\bremains? (?:to be|open)\b|"
     r"(?:^\W*|\b(?:is|are|remains?|still|left|the|an?|one|two|\d+) )unresolved\b|"
@@ -51,7 +52,6 @@ OPEN = Phrase(
     r"\bneeds? a restart\b|"
     r"^\W*(?:下一步|接下来|次の?ステップ|次は)"
 )
-_DONE = Phrase(r"^\W*(?:(?:I|we)(?:'ve| have)? )?(?:also )?(?:done|ran|wrote|made|\w+ed)\b")
 OFFER = Phrase(
     r"^\W*(?:(?:so|ok|okay|or|and)[, ]+)?(?:would you (?:like|prefer|rather)|do you want|"
     r"want me to|should (?:I|we)|shall (?:I|we)|which (?:one|option|of|would|do)|"
@@ -67,14 +67,30 @@ NOT_LEFT = Phrase(
     r"remains?)\b|"
     r"\b(?:all|every|the) (?:of the |other )?(?:remaining|outstanding|pending)[^.]{0,40}"
     r"(?:\bdone|fixed|resolved|addressed|pass\w*|complete\w*|updated|removed)\b|"
-    r"\b(?:fixed|resolved|addressed|removed|updated|cleared|handled|finished) (?:all |both )?"
-    r"(?:of )?(?:the |your )?(?:remaining|outstanding|pending|last)\b|"
     r"\b(?:doesn't|don't|does not|do not|needn't) (?:yet )?(?:need|have) (?:to|a restart)\b|"
     r"\b(?:not|n't|no longer) (?:needed|necessary|required)\b|"
     r"\b(?:pre-?existing|intentionally|deliberately|by design|as (?:requested|asked|you asked)|"
     r"other than|instead of|rather than|but (?:it |they )?now)\b"
 )
 """Sentences that name open work only to say that there is none, or that it is not to be done."""
+_LEFT_UNDONE = Phrase(
+    rf"^\W*(?:(?:an?|one|two|\d+|some|all|the|my|also|still) )*{_UNDONE}"
+    r"(?! (?:[\w-]+ ){1,3}(?:is|are|gets?|can|will|must)\b(?! (?:still|left|in|on|at)\b))|"
+    r"(?:(?<!that )\b(?:is|are|was|were|remains?|stays?|still|left|now|but)|\bit's)"
+    rf"(?: (?:local|dirty|staged|untracked)(?:,| and| but)?)* {_UNDONE}|"
+    r"(?:\b(?:I|we|you|there|branch|checkout|directory|repo|repository|\w*tree)|\S/\S+)"
+    rf"(?: \w+)? (?:have|has|is|are)(?: [\w,]+){{0,3}} {_UNDONE}|"
+    rf"\b(?:leaves?|left) [^.]{{1,80}} {_UNDONE}(?=\W*$|[,;]| (?:for|after|until)\b)|"
+    rf"[(—–] ?(?:still |local,? )?{_UNDONE}"
+)
+"""The state of this work, not what a product does with uncommitted files."""
+_UNDONE_ALONE = re.compile(_UNDONE)
+_OF_A_PRODUCT = Phrase(
+    rf"\b(?:if|when(?:ever)?|whether|which|unless|while|until)\b[^.,;:]{{0,40}}\b{_UNDONE}|"
+    r"\b(?:lists|shows|counts|prints|marks|hides|skips|ignores|refuses) [^.;]{0,60}\bnot (?:yet )?"
+    r"(?:pushed|committed|merged|tested)\b"
+)
+"""Conditions, and what a program does with what is not committed."""
 _PLANS = Phrase(
     r"^\W*(?:(?:now|next|first|then|good|great|ok(?:ay)?)[,.!]* )*"
     r"(?:I'll|I'm|I am|I can|let me|let's)\b"
@@ -158,13 +174,13 @@ def is_open(part: Sentence, *, is_first: bool = True) -> bool:
     if len(text) > _LONGEST or text.endswith((":", "?")) or _CONDITION.match(text):
         return False
     opened = OPEN.search(text)
+    if opened and _UNDONE_ALONE.fullmatch(opened[0]) and not _LEFT_UNDONE.search(text):
+        opened = None
     near = text[: opened.end() + _NEAR] if opened else text
-    if _PLANS.match(text) or NOT_LEFT.search(near) or _COMMIT.match(text):
+    if any(rule.search(near) for rule in (NOT_LEFT, _OF_A_PRODUCT, _PLANS)) or _COMMIT.match(text):
         return False
-    listed = _HEADING.search(part.lead) if part.item else None
-    if (listed or _HEADING.search(part.heading)) and (part.item or is_first):
-        return not _DONE.match(text)
-    return opened is not None
+    listed = (part.item and _HEADING.search(part.lead)) or _HEADING.search(part.heading)
+    return bool(opened or (listed and (part.item or is_first)))
 
 
 def _with_straight_quotes(part: Sentence) -> str:

@@ -57,12 +57,14 @@ def from_json(value: object) -> Any:
     if not isinstance(value, str | bytes):
         return None
     try:
-        return orjson.loads(value)
+        loaded = orjson.loads(value)
     except orjson.JSONDecodeError:
-        pass
+        loaded = None
     try:
         text = value if isinstance(value, str) else value.decode()
-        return storable(json.loads(text, parse_constant=str)) if "\\u" in text else None
+        if loaded is None:
+            return storable(json.loads(text, parse_constant=str)) if "\\u" in text else None
+        return storable(loaded) if "\\u0000" in text else loaded
     except (ValueError, RecursionError):
         return None
 

@@ -20,10 +20,10 @@ from memory_assets.transcripts.authorship import (
     classify_text,
 )
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.fields import count_field, text_field
+from memory_assets.transcripts.fields import count_field, from_json, text_field
 from memory_assets.transcripts.ids import record_id, safe_id, safe_name, text_hash, type_name
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.texts import paths_in, render_input
+from memory_assets.transcripts.texts import patch_paths, paths_in, render_input
 from memory_assets.transcripts.times import parse_time
 
 MAX_OPEN_CALLS = 2_000
@@ -42,6 +42,8 @@ SUPERSEDED = "superseded"
 """Reason why what came again later gives none."""
 USAGE = "usage"
 """Subtype of a record that only carries tokens."""
+_COMMANDS = ("command", "cmd", "commandLine")
+_PATCHES = ("patchText", "patch", "input")
 _TAG = re.compile(r"<([\w-]+)")
 _ROLES: dict[Kind, Role] = {
     "prompt": "user",
@@ -100,6 +102,12 @@ def tokens_with_cached(prompt_tokens: int, output: int, cached_tokens: int) -> T
     return Tokens(max(prompt_tokens - cached_tokens, 0), output, min(cached_tokens, prompt_tokens))
 
 
+def tokens_of_prompt(counts: JsonObject, names: Sequence[str]) -> Tokens:
+    """Return the tokens in the fields for a prompt, what was cached included, for what was made of
+    it, and for what was cached."""
+    return tokens_with_cached(*(count_field(counts, name) for name in names))
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """The part of a tool call that its result carries too."""
@@ -108,11 +116,20 @@ class Call:
     paths: tuple[str, ...] = ()
     command: str = ""
 
-    @classmethod
-    def of_input(cls, name: str, arguments: Any) -> Call:
-        """Return the call of a tool by its input."""
-        command = text_field(arguments, "command") if isinstance(arguments, dict) else ""
-        return cls(name, paths_in(arguments), command)
+
+def call_of(name: str, arguments: Any) -> Call:
+    """Return a call of a tool by its arguments: the files that they or a patch in them name, else
+    the command of a shell. An editor's `command` is what it does with its file."""
+    fields = arguments if isinstance(arguments, dict) else {}
+    patch = next((text for key in _PATCHES if "*** " in (text := text_field(fields, key))), "")
+    command = next((text for key in _COMMANDS if (text := text_field(fields, key))), "")
+    listed = fields.get("commands")
+    if not command and isinstance(listed, list):
+        command = "\n".join(line for line in listed if isinstance(line, str))
+    elements = (item for value in fields.values() if isinstance(value, list) for item in value)
+    paths = paths_in(fields) or patch_paths(patch)
+    paths = paths or tuple(dict.fromkeys(path for item in elements for path in paths_in(item)))
+    return Call(name, paths, "" if paths else command)
 
 
 class SessionParser(ABC):
@@ -267,8 +284,11 @@ class SessionParser(ABC):
     def _call(
         self, frame: Frame, call_id: str, name: str, arguments: Any, **details: Any
     ) -> Record:
-        """Return the record of a tool call with this input, which is open from now on."""
-        call = Call.of_input(name, arguments)
+        """Return the record of a tool call, which is open from now on; its input may be a text of
+        JSON."""
+        if (parsed := from_json(arguments)) is not None:
+            arguments = parsed
+        call = call_of(name, arguments)
         return self._called(frame, call_id, call, render_input(arguments), **details)
 
     def _called(self, frame: Frame, call_id: str, call: Call, text: str, **details: Any) -> Record:

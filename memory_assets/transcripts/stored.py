@@ -19,17 +19,14 @@ from memory_assets.transcripts.base import Known, Note, ReadReport, Source, igno
 from memory_assets.transcripts.blocks import ShapedParser
 from memory_assets.transcripts.databases import LENGTH, Database, open_database, token_of
 from memory_assets.transcripts.discovery import Walk
-from memory_assets.transcripts.fields import from_json, object_field, text_field
+from memory_assets.transcripts.fields import object_field, text_field
 from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.reader import RenderingReader
-from memory_assets.transcripts.session import STATE, Call, Frame, Outcome
-from memory_assets.transcripts.texts import patch_paths, paths_in, render_input
+from memory_assets.transcripts.session import STATE, Frame, Outcome
 from memory_assets.transcripts.times import nanoseconds
 from memory_assets.transcripts.unread import Columns, unread_text
 
-_COMMANDS = ("command", "cmd", "commandLine")
-_PATCHES = ("patchText", "patch", "input")
 _UNNAMED = re.compile(
     r"(?:new|child|untitled) (?:session|chat|thread|conversation|composer|agent|task)"
     r"(?: - \d{4}-\d\d-\d\d\S*)?",
@@ -37,21 +34,6 @@ _UNNAMED = re.compile(
 )
 """What OpenCode ("New session - 2026-07-30T14:04:55.689Z"), Crush, Cursor, Goose, VS Code and Zed
 call a session that has no title yet."""
-
-
-def call_of(name: str, arguments: Any) -> Call:
-    """Return a call of a tool by its arguments: the files that they or a patch in them name, else
-    the command of a shell. An editor's `command` is what it does with its file."""
-    fields = arguments if isinstance(arguments, dict) else {}
-    patch = next((text for key in _PATCHES if "*** " in (text := text_field(fields, key))), "")
-    command = next((text for key in _COMMANDS if (text := text_field(fields, key))), "")
-    listed = fields.get("commands")
-    if not command and isinstance(listed, list):
-        command = "\n".join(line for line in listed if isinstance(line, str))
-    elements = (item for value in fields.values() if isinstance(value, list) for item in value)
-    paths = paths_in(fields) or patch_paths(patch)
-    paths = paths or tuple(dict.fromkeys(path for item in elements for path in paths_in(item)))
-    return Call(name, paths, "" if paths else command)
 
 
 class StoredParser(ShapedParser):
@@ -124,15 +106,6 @@ class StoredParser(ShapedParser):
         else:
             records = self._records(frame, "title", title, self.title_subtype)
         return self._resolve(self._with_tokens(records, frame, self._tokens_of_all(row)))
-
-    def _call(
-        self, frame: Frame, call_id: str, name: str, arguments: Any, **details: Any
-    ) -> Record:
-        """Return the record of a tool call; its input may be a text of JSON."""
-        if (parsed := from_json(arguments)) is not None:
-            arguments = parsed
-        call = call_of(name, arguments)
-        return self._called(frame, call_id, call, render_input(arguments), **details)
 
 
 SESSION = "session"

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory_assets.embedding import WordPieces, load_word_pieces
 from memory_assets.models import Kind, RedactedRecord, Role
 from memory_assets.redacted_text import seal
 from memory_assets_tests.redacted_sessions import redacted
@@ -86,15 +85,3 @@ class Script:
 def script() -> Script:
     """An empty session."""
     return Script()
-
-
-@pytest.fixture(scope="session")
-def new_script() -> type[Script]:
-    """What makes empty sessions, for tests that need many."""
-    return Script
-
-
-@pytest.fixture(scope="session")
-def tokens() -> WordPieces:
-    """The embedder's own word pieces."""
-    return load_word_pieces()

@@ -18,7 +18,7 @@ from memory_assets.chunking import (
 )
 from memory_assets.chunking.passages import MAX_CHARACTERS, split_passages
 from memory_assets.chunking.printed import MAX_LINE, MAX_LINES, Whole
-from memory_assets.embedding import WordPieces, load_word_pieces
+from memory_assets.embedding import load_word_pieces
 from memory_assets.models import ABANDONED, Chunk, Turn
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets_tests.chunking.conftest import Script
@@ -253,49 +253,6 @@ def test_unredacted_text_is_refused(script: Script) -> None:
     plain = replace(turn.records[1], text=cast(RedactedText, "a plain string"))
     with pytest.raises(TypeError, match="RedactedText"):
         chunk_turn(replace(turn, records=(turn.records[0], plain)), PIECES)
-
-
-def test_chunks_hold_redacted_text_only(script: Script, tokens: WordPieces) -> None:
-    """Every text of a chunk is `RedactedText`, so that stores accept it."""
-    script.prompt("go").opens("Edit", "./a.py").runs("make", "error: no rule", is_error=True)
-    chunk = chunk_turn(_turn(script), tokens)[0]
-    texts = [chunk.text, *chunk.tools_used, *chunk.files, *chunk.commands, *chunk.errors]
-    assert len(texts) == 6
-    assert all(isinstance(text, RedactedText) for text in texts)
-
-
-WORD = st.sampled_from(["build", "`x`", "naïve", "日本", "a" * 130, "```", "#", "1.", "fin."])
-SPEECH = st.lists(st.tuples(WORD, st.sampled_from([" ", "\n", "\n\n"])), min_size=1, max_size=60)
-
-
-@settings(max_examples=80, deadline=None)
-@given(speeches=st.lists(st.tuples(st.sampled_from("pac"), SPEECH), min_size=1, max_size=10))
-def test_no_human_or_assistant_word_is_lost(new_script: Any, speeches: list[Any]) -> None:
-    """Read one after another, a turn's passages hold each word of prompt and prose in order,
-    each passage within the limit."""
-    script = new_script().prompt("begin")
-    said = ["begin"]
-    for who, speech in speeches:
-        text = "".join(word + gap for word, gap in speech)
-        if who == "c":
-            script.runs(text, text, is_error=True)
-        else:
-            said.append(text)
-            script.prompt(text) if who == "p" else script.says(text)
-    turn = replace(_turn_of_all(script), prompt=script.records[0])
-    expected = _letters(said)
-    chunks = chunk_turn(turn, PIECES, max_tokens=32)
-    assert all(PIECES.count_tokens(chunk.text) <= 32 for chunk in chunks)
-    assert _letters([chunk.text for chunk in chunks]).startswith(expected)
-
-
-def _letters(texts: list[str]) -> str:
-    return "".join("".join(texts).split())
-
-
-def _turn_of_all(script: Script) -> Turn:
-    records = tuple(script.records)
-    return Turn(script.session_id, 0, records[0], records)
 
 
 def test_lines_that_look_like_errors_are_kept_whether_the_call_failed_or_not(

@@ -14,7 +14,7 @@ import pytest
 
 from memory_assets.commits import Evidence, without_contested_guesses
 from memory_assets.commits.attribution import same_file
-from memory_assets.commits.work import Written, telling_line, trailer_names
+from memory_assets.commits.work import Written, telling_line
 from memory_assets.models import Turn
 from memory_assets.redacted_text import seal
 from memory_assets_tests.command_line import run_program
@@ -346,15 +346,6 @@ def test_paths_are_matched_by_their_end_with_care(
     written = Written(Turn("s1", 0, None, ()), seal(path), seal(cwd), None, frozenset())
     root = "~/shop" if path.startswith("~") else "/home/mara/shop"
     assert same_file(written, root, asked) is same
-
-
-def test_trailers_name_a_session_by_value_or_by_the_end_of_an_address() -> None:
-    """Other trailers name none."""
-    message = (
-        "Add a gate\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n"
-        "Claude-Session: https://claude.ai/code/session_01ABC\nReviewed-by: Mara"
-    )
-    assert trailer_names(message) == {"https://claude.ai/code/session_01ABC", "session_01ABC"}
 
 
 @pytest.mark.parametrize("line", ["}", "", "else:", "    return None", "+ ]);"])

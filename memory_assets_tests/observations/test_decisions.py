@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memory_assets_tests.observations.conftest import Make
 from memory_assets_tests.sweep import sweep
 
@@ -59,24 +57,12 @@ def test_a_decision_with_the_same_title_is_told_once_in_a_session(script: Make) 
     assert session.prompt(said).say("It does.").observed("decision") == first
 
 
-@pytest.mark.parametrize(
-    ("said", "decided"),
+@sweep(
+    "said, decided",
     [
         ("Let's use oak instead of pine for the gate.", True),
         ("Should we use oak instead of pine?", False),
         ("Let's use oak if it is cheap enough maybe.", False),
-    ],
-)
-def test_what_the_human_says_is_decided_is_a_decision(
-    script: Make, said: str, decided: bool
-) -> None:
-    """A question or a doubt is none."""
-    assert bool(script().prompt(said).say("All right then.").observed("decision")) is decided
-
-
-@sweep(
-    "said, decided",
-    [
         ("there should be only one way into the harbor", True),
         ("The gate must never open at night.", True),
         ("We should only ring the bell on unique ships", True),

@@ -104,15 +104,6 @@ def test_a_commit_says_why_in_the_words_of_its_message(script: Make) -> None:
     assert len(made.turn_ids) == 2
 
 
-def test_an_amended_commit_is_observed_once(script: Make) -> None:
-    """As it last was."""
-    session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/src/gate.py")
-    session.run('git commit -am "Add a gate"', "[main 1a2b3c4] Add a gate")
-    session.run("git commit --amend --no-edit", "[main 5d6e7f8] Add a gate")
-    (made,) = session.observed()
-    assert made.facts[0] == "Commit 5d6e7f8 on main."
-
-
 @pytest.mark.parametrize("how", ["another subject", "a reset"])
 def test_a_commit_that_the_session_replaced_is_not_observed(script: Make, how: str) -> None:
     """By an amendment of a later turn, or by another one after a reset to before it; the message

@@ -9,7 +9,7 @@ import pytest
 from memory_assets.recall.files.restore import FileEvent, file_events
 from memory_assets.redacted_text import seal
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.transcripts.stored import call_of
+from memory_assets.transcripts.session import call_of
 from memory_assets.transcripts.texts import render_input
 from memory_assets_tests.redacted_sessions import ROOT, redacted
 from memory_assets_tests.sweep import sweep

@@ -26,7 +26,6 @@ from memory_assets.transcripts import (
     discover,
     read_session,
     reader_of,
-    readers_by_agent,
 )
 from memory_assets.transcripts import unread as walk
 from memory_assets.transcripts.account import MAX_HELD, LeftOut
@@ -312,16 +311,6 @@ def test_the_talk_above_a_side_question_is_left_out(tmp_path: Path) -> None:
     assert not balance.unexplained
     why = "the talk that a side question was asked in"
     assert balance.left_out[why] == len(SENTENCE)
-
-
-@pytest.mark.parametrize("agent", ["claude-code", "codex", "pi"])
-def test_each_row_of_a_table_has_a_reason_and_a_place(agent: str) -> None:
-    """A table does not say the same place twice, nor one that is all of a record's text."""
-    rows = readers_by_agent(agent)[0].left_out
-    assert all(row.why and bool(row.path) != bool(row.dropped) for row in rows)
-    assert len({(row.path, row.opens, row.dropped) for row in rows}) == len(rows)
-    whole = [row for row in rows if row.path and "." not in row.path]
-    assert not whole
 
 
 MUSING = "A kestrel hovered over the motorway while nobody in the cars looked up."

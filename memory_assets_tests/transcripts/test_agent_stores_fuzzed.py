@@ -23,8 +23,6 @@ from hypothesis import strategies as st
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import ReadReport, Unlisted, discover, read_session
 from memory_assets.transcripts.readers.gemini import replayed as gemini_replayed
-from memory_assets.transcripts.readers.vscode_copilot import replayed
-from memory_assets.transcripts.stored import Member, root_session
 from memory_assets.transcripts.times import parse_time
 from memory_assets_tests.proportion import in_proportion
 from memory_assets_tests.sweep import sweep
@@ -369,28 +367,3 @@ def test_a_log_that_is_taken_back_again_and_again_takes_time_in_proportion() -> 
         assert (len(replay.counts), len(replay.gone)) == (messages, messages // 2)
 
     assert in_proportion(replayed, 10_000)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(
-        st.fixed_dictionaries(
-            {"kind": st.integers(-1, 4)}, optional={"k": values, "v": values, "i": leaves}
-        ),
-        max_size=6,
-    )
-)
-def test_any_operations(operations: list[dict[str, Any]]) -> None:
-    """They are replayed as far as they make sense, and the others are counted."""
-    lines = [orjson.dumps(each) for each in operations if plain([each]) == [each]]
-    _, _, bad = replayed(lines)
-    assert all(1 <= number <= len(lines) for number in bad)
-
-
-@given(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("abcdefg"), max_size=6))
-def test_any_parents(parents: dict[str, str]) -> None:
-    """Every session has one above all, whatever its parents are."""
-    members = {own: Member(own, "", 0, 0, parent) for own, parent in parents.items()}
-    for member in members.values():
-        top = root_session(member, members)
-        assert top.id in members or top.id in parents.values()

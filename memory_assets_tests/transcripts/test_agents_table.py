@@ -16,7 +16,7 @@ from memory_assets.settings import load_settings
 from memory_assets.tool_names import kind_of_tool
 from memory_assets.transcripts import Source, discover, read_session, reader_of
 from memory_assets.transcripts.readers.specstory import _framed
-from memory_assets.transcripts.stored import call_of
+from memory_assets.transcripts.session import call_of
 from memory_assets_tests.test_agents import ROWS
 from memory_assets_tests.transcripts import agent_files
 from memory_assets_tests.transcripts.agent_homes import furnish

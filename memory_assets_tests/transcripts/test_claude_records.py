@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-import pytest
-
 from memory_assets_tests.transcripts.conftest import SESSION, Builders, ClaudeLines, Read, Write
 
 PATH = "/home/ada/engine/a.py"
@@ -78,27 +76,6 @@ def test_the_structured_copy_of_a_result_is_not_read(claude: ClaudeLines, read: 
     _, result = read(claude).records
     assert (result.spawned_agent_id, result.text) == ("a1b2", "found")
     assert "secret" not in repr(result)
-
-
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [
-        ({"role": "user", "content": {"type": "text", "text": "x"}}, None),
-        ({"0": "h", "1": "i"}, None),
-        ("a string", None),
-        (None, None),
-        ({"role": "user", "content": ["plain", 7, None]}, "plain"),
-    ],
-)
-def test_odd_messages_are_tolerated(
-    claude: ClaudeLines, read: Read, message: Any, text: str
-) -> None:
-    """A message, content or result of an unexpected type never stops the reading."""
-    claude.add(**claude.envelope(type="user", message=message))
-    claude.add(**claude.envelope(type="assistant", message=message))
-    claude.result("t", "ok", toolUseResult=message)
-    claude.user("after")
-    assert read(claude).said == ([text] if text else []) + ["after"]
 
 
 def test_a_synthetic_error_is_not_the_assistants_word(claude: ClaudeLines, read: Read) -> None:
@@ -295,11 +272,3 @@ def test_mangled_ids_stay_equal_and_id_like(claude: ClaudeLines, read: Read) -> 
     found = read(claude)
     assert found.report.dropped == {"duplicate-uuid": 1}
     assert "REDACTED" not in found.records[0].record_uuid
-
-
-@pytest.mark.parametrize("stamp", ["yesterday", None, "", "0001-01-01T00:00:00+23:59"])
-def test_unparsable_times_are_none(claude: ClaudeLines, read: Read, stamp: Any) -> None:
-    """A record with a broken timestamp is kept without one."""
-    claude.user("hello", timestamp=stamp)
-    [record] = read(claude).records
-    assert record.timestamp is None

@@ -183,15 +183,3 @@ def test_ids_come_from_the_source_where_there_is_one(claude: ClaudeLines, write:
     [told] = read_session(path, source=source)
     assert (plain.session_id, plain.agent_id) == (claude.session, None)
     assert (told.session_id, told.agent_id, told.is_sidechain) == ("other", "sub", True)
-
-
-def test_a_flat_subagent_file_belongs_to_the_session_it_names(
-    claude: ClaudeLines, write: Write
-) -> None:
-    """agent-<id>.jsonl beside its parent gives the parent's session id."""
-    claude.sidechain = True
-    claude.user("Explore the repository")
-    path = write(claude, "agent-a1b2c3.jsonl")
-    [record] = read_session(path, source=source_of(path))
-    assert (record.session_id, record.agent_id) == (claude.session, "a1b2c3")
-    assert (record.kind, record.subtype) == ("system", "agent-prompt")

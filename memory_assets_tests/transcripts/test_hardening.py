@@ -27,19 +27,6 @@ FUZZ = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
-scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8))
-values: st.SearchStrategy[Any] = st.one_of(
-    scalars,
-    st.lists(scalars, max_size=2),
-    st.lists(st.builds(lambda: {"type": []}), max_size=2),
-    st.dictionaries(st.sampled_from(["type", "text", "id", "content"]), scalars, max_size=2),
-)
-names = st.sampled_from(
-    ["type", "message", "payload", "uuid", "timestamp", "content", "role", "id"]
-)
-objects = st.dictionaries(names, values, max_size=5)
-mutations = st.lists(st.tuples(st.floats(0, 0.999), values), min_size=1, max_size=4)
-
 FILE = "rollout-s.jsonl"
 
 
@@ -215,21 +202,6 @@ def test_the_specimens_are_all_known(reader: Reader, build: Builders) -> None:
     assert report.bad_line_count == 0
 
 
-@readers
-@FUZZ
-@given(mutations=mutations, agent_id=st.sampled_from([None, "a1"]))
-def test_mutated_records_are_read_or_counted(
-    reader: Reader, build: Builders, mutations: list[tuple[float, Any]], agent_id: str | None
-) -> None:
-    """Real shapes with any of their values replaced by any other."""
-    records = copy.deepcopy(specimens(reader.agent, build))
-    for place, value in mutations:
-        found = list(places(records))
-        container, key = found[int(place * len(found))]
-        container[key] = value
-    check(reader, lines_of(records), agent_id)
-
-
 WRONG: tuple[Any, ...] = (None, True, -1, 1e300, "x", [], {}, [[]], [{"type": []}], {"type": {}})
 
 
@@ -249,7 +221,7 @@ def test_no_single_wrong_value_stops_a_reader(reader: Reader, build: Builders) -
                 else 0
             )
             variants.append(records[top])
-        check(reader, lines_of(variants), None)
+        check(reader, lines_of(variants), "a1" if index % 2 else None)
 
 
 @readers
@@ -269,10 +241,10 @@ def test_damaged_files_are_read_or_counted(reader: Reader, build: Builders, dama
 
 
 @FUZZ
-@given(blocks=st.lists(st.one_of(st.just(b"\n"), st.binary(max_size=30), objects), max_size=8))
-def test_lines_account_for_every_line(tmp_path: Path, blocks: Any) -> None:
+@given(blocks=st.lists(st.sampled_from((b"\n", b'{"id": 1}', b"[]")) | st.binary(max_size=30)))
+def test_lines_account_for_every_line(tmp_path: Path, blocks: list[bytes]) -> None:
     """Whatever the bytes, the number of lines is that of the newlines."""
-    content = b"".join(b if isinstance(b, bytes) else json.dumps(b).encode() for b in blocks)
+    content = b"".join(blocks)
     path = tmp_path / "s.jsonl"
     path.write_bytes(content)
     report = ReadReport()

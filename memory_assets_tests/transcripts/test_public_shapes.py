@@ -192,8 +192,10 @@ def test_a_bubble_of_cursors_has_the_time_at_which_it_was_sent(tmp_path: Path) -
 
 
 def test_a_task_that_copilot_completes_ends_with_its_report(tmp_path: Path) -> None:
-    """The report stands in an event of its own; a call's arguments may be a text of JSON."""
-    asked = {"toolCallId": "t1", "name": "read_file", "arguments": '{"filePath": "/pier/a.py"}'}
+    """The report stands in an event of its own; a call's arguments may be a text of JSON, of which
+    no NUL comes through."""
+    given = '{"filePath": "/pier/a.py", "note": "\\u0000"}'
+    asked = {"toolCallId": "t1", "name": "read_file", "arguments": given}
     events = [
         {"type": "session.start", "data": {"sessionId": "s1", "copilotVersion": "1.0.74"}},
         {"type": "user.message", "data": {"content": "Add a retry."}},
@@ -206,7 +208,8 @@ def test_a_task_that_copilot_completes_ends_with_its_report(tmp_path: Path) -> N
     records = list(read_session(path, source=source_of(path, "copilot-cli")))
     assert records[-1].text == "The retry is in `a.py`."
     assert records[-1].kind == "assistant_text"
-    assert [each.paths for each in records if each.kind == "tool_use"] == [("/pier/a.py",)]
+    [call] = (each for each in records if each.kind == "tool_use")
+    assert (call.paths, "\0" in call.text) == (("/pier/a.py",), False)
 
 
 @pytest.mark.parametrize(

@@ -170,17 +170,6 @@ def test_bad_lines_agree_with_the_facts(everything: list[Read]) -> None:
         assert read.report.bad_line_count == len(counted or ()), read.source.path
 
 
-def test_every_text_can_be_stored(everything: list[Read]) -> None:
-    """Texts encode to UTF-8 and hold no NUL; times are aware; ids are id-like."""
-    for read in everything:
-        for record in read.records:
-            record.text.encode()
-            assert "\0" not in record.text
-            assert record.timestamp is None or record.timestamp.utcoffset() is not None
-            assert record.record_uuid
-            assert " " not in record.record_uuid + record.tool_use_id + record.message_id
-
-
 def test_results_know_their_calls(everything: list[Read]) -> None:
     """Nearly every tool result carries the name of its tool."""
     named = Counter(

@@ -17,8 +17,8 @@ from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.procedures.lasting import Lasting, Seen, shown_by
-from memory_assets.procedures.project import Findings, findings, lasting_of
+from memory_assets.procedures.project import Findings, Lasting, findings, lasting_of, shown_by
+from memory_assets.procedures.uses import Seen
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.sentences import parse_sentences
 from memory_assets.stores.agents.journal import has_journal

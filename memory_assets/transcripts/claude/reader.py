@@ -29,6 +29,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from memory_assets.agents import CLAUDE_CODE
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.paths import project_slug
@@ -149,10 +150,8 @@ OF_SUBAGENTS: tuple[LeftOut, ...] = (
 """What is left out of a session whose subagents' files are there."""
 
 
-_NOT_TRANSCRIPTS = frozenset({"journal.jsonl", HISTORY_FILE})
 _AGENT = "agent-"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_IDLE_AGENTS = ("agent-aprompt_suggestion-", "agent-acompact-")
 _SUBAGENT_DEPTH = 4
 """subagents/workflows/<workflow>/agent-*.jsonl is 2; room for more."""
 
@@ -164,7 +163,7 @@ class ClaudeCodeReader(Reader):
 
     left_out = LEFT_OUT
     agent = "claude-code"
-    version = "8"
+    version = "9"
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the ids from the file's name; inside are the id of a file that somebody named, and
@@ -215,16 +214,13 @@ def _files(walk: Walk, project: str) -> Iterator[File]:
     for entry in walk.entries(project):
         name = entry.name
         if name.endswith(SUFFIX):
-            if _is_transcript(name) and (facts := walk.file_facts(entry)):
+            if not CLAUDE_CODE.is_other(name) and (facts := walk.file_facts(entry)):
                 yield entry, *facts
         elif walk.is_directory(entry):
             for file in walk.transcripts(Path(entry.path, "subagents"), _SUBAGENT_DEPTH):
-                if file[0].name.startswith(_AGENT) and _is_transcript(file[0].name):
+                name = file[0].name
+                if name.startswith(_AGENT) and not CLAUDE_CODE.is_other(name):
                     yield file
-
-
-def _is_transcript(name: str) -> bool:
-    return name not in _NOT_TRANSCRIPTS and not name.startswith(_IDLE_AGENTS)
 
 
 def _identified(folder: str, path: Path) -> Identity:

@@ -22,14 +22,12 @@ import re
 import shlex
 from typing import Any, NamedTuple
 
-import orjson
-
 from memory_assets.models import Tokens
 from memory_assets.transcripts.authorship import ClassifiedText, classify_text
-from memory_assets.transcripts.fields import count_field, object_field, storable, text_field
+from memory_assets.transcripts.fields import from_json, object_field, text_field
 from memory_assets.transcripts.ids import type_name
-from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, exceeds_depth
-from memory_assets.transcripts.session import STATE, Call, tokens_with_cached
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.session import STATE, Call, tokens_of_prompt
 from memory_assets.transcripts.texts import (
     IMAGE,
     block_text,
@@ -213,17 +211,8 @@ class Output(NamedTuple):
 
 def parse_arguments(value: Any) -> Any:
     """Return a call's arguments: the JSON object in a string, or the value itself."""
-    if not isinstance(value, str):
-        return value
-    try:
-        parsed = orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return value
-    if not isinstance(parsed, dict):
-        return value
-    if "\\u0000" in value:
-        return value if exceeds_depth(parsed, MAX_DEPTH) else storable(parsed)
-    return parsed
+    parsed = from_json(value)
+    return parsed if isinstance(parsed, dict) else value
 
 
 def describe_call(item: JsonObject) -> tuple[Call, str]:
@@ -300,7 +289,7 @@ def _pieces(block: Any) -> list[Piece]:
     if isinstance(block, dict) and _tells_end(block):
         return [_piece(block)]
     text = block_text(block)
-    ended = _ended(_json(text)) if text.lstrip()[:1] in ("{", "[") else []
+    ended = _ended(from_json(text)) if text.lstrip()[:1] in ("{", "[") else []
     if ended:
         return [_piece(entry) for entry in ended]
     code = _EXIT_CODE.match(text)
@@ -332,17 +321,6 @@ def _piece(ended: JsonObject) -> Piece:
     return Piece(f"{head}Output:\n{ended['output']}", exit_code, True)
 
 
-def _json(text: str) -> Any:
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    if exceeds_depth(value, MAX_DEPTH):
-        return None
-    return storable(value) if "\\u0000" in text else value
-
-
 def answer_tokens(usage: JsonObject) -> Tokens:
-    """Return the tokens of a usage object, in which those of a cache are part of the input."""
-    names = ("input_tokens", "output_tokens", "cached_input_tokens")
-    return tokens_with_cached(*(count_field(usage, name) for name in names))
+    """Return the tokens of a usage object."""
+    return tokens_of_prompt(usage, ("input_tokens", "output_tokens", "cached_input_tokens"))

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from memory_assets.models import Record, Tokens
+from memory_assets.models import Record
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.base import Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
-from memory_assets.transcripts.fields import count_field, object_field, objects_in, text_field
+from memory_assets.transcripts.fields import object_field, objects_in, text_field
 from memory_assets.transcripts.ids import safe_id, safe_name, type_name
 from memory_assets.transcripts.json_documents import field_in_head, rows_of_document
 from memory_assets.transcripts.lines import JsonObject
@@ -25,13 +25,13 @@ from memory_assets.transcripts.session import (
     Frame,
     Outcome,
     SessionParser,
-    tokens_with_cached,
+    tokens_of_prompt,
 )
-from memory_assets.transcripts.stored import call_of
-from memory_assets.transcripts.texts import content_text, render_input
+from memory_assets.transcripts.texts import content_text
 
 _DEPTH = 4
 _SCHEMA = "ATIF-"
+_COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _DIRECTORIES = ("cwd", "working_dir", "working_directory", "workspace")
 """Fields of `extra` that may name the directory."""
 
@@ -77,12 +77,13 @@ class AtifParser(SessionParser):
         records += [self._asked(call, frame) for call in objects_in(row.get("tool_calls"))]
         results = object_field(row, "observation").get("results")
         records += [self._result(result, frame) for result in objects_in(results)]
-        return self._with_tokens(records, frame, _tokens(object_field(row, "metrics")))
+        return self._with_tokens(
+            records, frame, tokens_of_prompt(object_field(row, "metrics"), _COUNTS)
+        )
 
     def _asked(self, call: JsonObject, frame: Frame) -> Record:
-        arguments, call_id = call.get("arguments"), safe_id(call.get("tool_call_id"))
-        tool_call = call_of(text_field(call, "function_name"), arguments)
-        return self._called(frame, call_id, tool_call, render_input(arguments))
+        call_id, name = safe_id(call.get("tool_call_id")), text_field(call, "function_name")
+        return self._call(frame, call_id, name, call.get("arguments"))
 
     def _result(self, result: JsonObject, frame: Frame) -> Record:
         call_id = safe_id(result.get("source_call_id"))
@@ -119,10 +120,3 @@ class AtifReader(RenderingReader):
     def rows(self, source: Source) -> Iterator[JsonObject]:
         """Yield the document without its steps, and each step."""
         return rows_of_document(source.path, "steps")
-
-
-def _tokens(metrics: JsonObject) -> Tokens:
-    """Return what a step took; what was cached is among the prompt."""
-    given, cached = count_field(metrics, "prompt_tokens"), count_field(metrics, "cached_tokens")
-    output = count_field(metrics, "completion_tokens")
-    return tokens_with_cached(given, output, cached)

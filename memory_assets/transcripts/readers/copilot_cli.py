@@ -23,7 +23,6 @@ from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.discovery import File, Identity, Walk
 from memory_assets.transcripts.fields import (
     count_field,
-    from_json,
     object_field,
     objects_in,
     text_field,
@@ -188,9 +187,7 @@ class CopilotParser(SessionParser):
         call_id = safe_id(call.get("toolCallId"))
         if call_id and self._met(f"call {call_id}"):
             return []
-        given = call.get("arguments")
-        arguments = from_json(given) if isinstance(given, str) else given
-        return [self._call(frame, call_id, text_field(call, named), arguments or given)]
+        return [self._call(frame, call_id, text_field(call, named), call.get("arguments"))]
 
     def _tool_result(self, data: JsonObject, frame: Frame) -> Record:
         result, error = object_field(data, "result"), object_field(data, "error")
@@ -204,7 +201,7 @@ class CopilotCliReader(Reader):
 
     agent = "copilot-cli"
     once = True
-    version = "5"
+    version = "6"
     parser = CopilotParser
     left_out = (
         LeftOut("", "what the user's own hooks got", dropped=_HOOK),

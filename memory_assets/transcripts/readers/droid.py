@@ -84,7 +84,7 @@ class DroidReader(Reader):
     """Reads Factory Droid's sessions."""
 
     agent = "droid"
-    version = "1"
+    version = "2"
     parser = DroidParser
     left_out = (
         LeftOut("message.message.user.content.text.text.<system-reminder>", "reminders"),

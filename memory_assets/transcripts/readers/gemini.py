@@ -40,12 +40,12 @@ from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.session import (
     STATE,
     SUPERSEDED,
-    Call,
     Frame,
     Outcome,
+    call_of,
     tokens_with_cached,
 )
-from memory_assets.transcripts.texts import render_input, render_value
+from memory_assets.transcripts.texts import render_value
 from memory_assets.transcripts.times import parse_time
 
 _CHATS = "chats"
@@ -71,7 +71,7 @@ class GeminiReader(Reader):
     """Reads Gemini CLI's sessions."""
 
     agent = "gemini"
-    version = "4"
+    version = "5"
     left_out = (
         LeftOut("", "a message as it grew; its last version is kept", dropped=SUPERSEDED),
         LeftOut("*.toolCalls.resultDisplay", "a result as it is shown"),
@@ -210,8 +210,8 @@ class GeminiParser(PartsParser):
 
     def _call_with_result(self, call: JsonObject, frame: Frame) -> Iterator[Record]:
         call_id, status = safe_id(call.get("id")), text_field(call, "status")
-        tool_call = Call.of_input(text_field(call, "name"), call.get("args"))
-        yield self._called(frame, call_id, tool_call, render_input(call.get("args")))
+        name = text_field(call, "name")
+        yield self._call(frame, call_id, name, call.get("args"))
         if status in _RUNNING:
             return
         answers = [answer_text(part) for part in parts_of(call.get("result"))]
@@ -221,9 +221,8 @@ class GeminiParser(PartsParser):
             text = render_value(display)
         failed = status not in ("", "success") or any(failed for _, failed in answers)
         agent = safe_id(call.get("agentId"))
-        yield self._answered(
-            frame, call_id, text, tool_call, is_error=failed, spawned_agent_id=agent
-        )
+        unknown = call_of(name, call.get("args"))  # a call without an id
+        yield self._answered(frame, call_id, text, unknown, is_error=failed, spawned_agent_id=agent)
 
 
 def _tokens(usage: JsonObject) -> Tokens:

@@ -343,29 +343,22 @@ def is_of_tree(path: Path) -> bool:
     return path.parent.parent.name == "session"
 
 
-def _tree_files(session: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield the file of each message of a session in the tree, with those of its parts."""
-    storage = session.parent.parent.parent
-    for message in sorted((storage / "message" / session.stem).glob("*.json")):
-        yield message, sorted((storage / "part" / message.stem).glob("*.json"))
-
-
 def tree_messages(session: Path) -> Iterator[JsonObject]:
     """Yield the messages of a session in the tree, as an export has them. One that is no JSON, or
     a part that is none, stands for itself as `unreadable`."""
-    for message, parts in _tree_files(session):
-        info = _readable(message, {"id": message.stem, "role": _UNREADABLE})
-        readable = (_readable(part, {"id": part.stem, "type": _UNREADABLE}) for part in parts)
+    for message, parts in sorted(_tree_files(session)):
+        info = _readable(Path(message), "role")
+        readable = (_readable(Path(part), "type") for part in sorted(parts))
         if info is not None:
             yield {"info": info, "parts": [part for part in readable if part is not None]}
 
 
-def _readable(path: Path, otherwise: JsonObject) -> JsonObject | None:
+def _readable(path: Path, kind: str) -> JsonObject | None:
     """Return the object in a file, None if it has vanished."""
     try:
         return document_of(path)
     except DamagedTranscript:
-        return otherwise
+        return {"id": path.stem, kind: _UNREADABLE}
     except TranscriptError:
         if path.exists():
             raise
@@ -378,9 +371,10 @@ def state_of_files(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
         size, newest = status.st_size + 1, status.st_mtime_ns
-        for entry in _entries_of(path) if is_of_tree(path) else ():
+        listed = _tree_files(path) if is_of_tree(path) else ()
+        for file in (file for message, parts in listed for file in (message, *parts)):
             try:
-                status = entry.stat()
+                status = os.stat(file)  # noqa: PTH116 - there may be ten thousands
             except FileNotFoundError:
                 continue
             size, newest = size + status.st_size + 1, max(newest, status.st_mtime_ns)
@@ -391,19 +385,18 @@ def state_of_files(path: Path) -> tuple[int, int] | None:
     return size, newest
 
 
-def _entries_of(session: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the files of a session's messages and of their parts, in any order: there may be ten
-    thousands, each of which is looked at once."""
+def _tree_files(session: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the file of each message of a session in the tree, with those of its parts, in any
+    order."""
     storage = session.parent.parent.parent
-    parts = str(storage / "part")
-    for message in _scanned(str(storage / "message" / session.stem)):
-        yield message
-        yield from _scanned(f"{parts}{os.sep}{message.name.removesuffix('.json')}")
+    for message in _listed(os.fspath(storage / "message" / session.stem)):
+        own = os.path.basename(message).removesuffix(".json")  # noqa: PTH119
+        yield message, _listed(os.fspath(storage / "part" / own))
 
 
-def _scanned(folder: str) -> list[os.DirEntry[str]]:
+def _listed(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return [entry for entry in entries if entry.name.endswith(".json")]
+            return [entry.path for entry in entries if entry.name.endswith(".json")]
     except (FileNotFoundError, NotADirectoryError):
         return []

@@ -28,6 +28,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
+from memory_assets.agents import AGENTS
 from memory_assets.models import ABANDONED, Record
 from memory_assets.transcripts.account import MIN_LEAF, LeftOut
 from memory_assets.transcripts.authorship import BY_PROGRAM, UNKNOWN
@@ -300,7 +301,7 @@ class PiReader(Reader):
     left_out = LEFT_OUT
     agent = "pi"
     format = "pi"
-    version = "8"
+    version = "9"
 
     def identify(self, path: Path, head: bytes) -> Identity:
         """Return the id at the end of the file's name, of a subagent's run that in the name of the
@@ -333,7 +334,6 @@ class PiReader(Reader):
 
 
 _AGENTS_DEPTH = 3
-_COPIES = (".checkpoint.", ".deleted.", ".reset.")
 
 
 class OpenClawReader(PiReader):
@@ -346,7 +346,7 @@ class OpenClawReader(PiReader):
         base = walk.root(root / "agents", root)
         for file in walk.transcripts(base, _AGENTS_DEPTH):
             path = Path(file[0].path)
-            is_copy = any(copy in path.name for copy in _COPIES)
+            is_copy = AGENTS[self.agent].is_other(path.name)
             if not is_copy and (path.parent.name == "sessions" or base == root):
                 yield file
 

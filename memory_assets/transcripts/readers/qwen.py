@@ -52,7 +52,7 @@ class QwenReader(Reader):
     """Reads Qwen Code's sessions."""
 
     agent = "qwen"
-    version = "2"
+    version = "3"
     left_out = (
         LeftOut("", "a conversation as it was compressed", dropped=_COMPRESSED),
         LeftOut("", "figures of calls and answers, which are kept", dropped=_TELEMETRY),
