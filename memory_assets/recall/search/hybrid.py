@@ -148,7 +148,7 @@ def _score_pasted_lines(request: SearchRequest, kind: str, corpora: Corpora) -> 
         return None
     corpus = corpora.corpus(kind)
     scope, in_words = corpus.scope(request.project), kind != "workspace"
-    return pasted_shares(corpus, corpora.index, request.query, scope, in_words=in_words)
+    return pasted_shares(corpus, request.query, scope, in_words=in_words)
 
 
 def _find_kind(
@@ -161,10 +161,10 @@ def _find_kind(
     corpus = corpora.corpus(kind)
     if not corpus.turns:
         return [], True
-    allowed = allowed_turns(corpus, corpora.index, request)
+    allowed = allowed_turns(corpus, request)
     vectors = corpora.vectors(kind, question.embedder_id) if question is not None else None
     scope = corpus.scope(request.project)
-    words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
+    words = keyword_scores(corpus, query_terms(request.query), scope)
     model_knows = question is None or question.knows(request.query)
     if question is None or vectors is None or not (model_knows or request.mode == "semantic"):
         ranking = judged_by = _rank_by_words(words, pasted)
@@ -172,7 +172,7 @@ def _find_kind(
     else:
         wording = request.query
         if request.mode == "hybrid":
-            wording = worded_for_meaning(wording, corpus, corpora.index, scope)
+            wording = worded_for_meaning(wording, corpus, scope)
         cosines = _cosines(corpus, vectors, question.vector(wording), allowed)
         ranking = judged_by = _rank_by_both(corpus, words, cosines, allowed, pasted)
         if request.mode == "semantic":
@@ -181,8 +181,8 @@ def _find_kind(
     if kind == "workspace":
         before = ranking
         if request.mode == "hybrid" and vectors is not None:
-            ranking = _demote_hubs(ranking, corpus, corpora.index, vectors, allowed)
-        ranking, copies = _rank_documents(request, ranking, words, corpus, corpora.index, allowed)
+            ranking = _demote_hubs(ranking, corpus, vectors, allowed)
+        ranking, copies = _rank_documents(request, ranking, words, corpus, allowed)
         judged_by = ranking if judged_by is before else judged_by
     scores = _mask_scores(allowed, ranking.scores)
     nearest = best(scores, max(request.n, FIELD)).tolist()
@@ -197,7 +197,7 @@ def _find_kind(
             nearest = best(_mask_scores(allowed, judged_by.scores), FIELD).tolist()
         meaning = None if judged_by.meaning is None else _mask_scores(allowed, judged_by.meaning)
         evidence = Evidence(
-            request.query, corpus, corpora.index, nearest, judged_by.scores, words, cosines, meaning
+            request.query, corpus, nearest, judged_by.scores, words, cosines, meaning
         )
         can_judge = model_knows or cosines is None
         judged = confidences(turns, evidence, request.least) if can_judge else not_judged(turns)
@@ -205,7 +205,7 @@ def _find_kind(
         verdicts = _sure_if_pasted(turns, judged, pasted)
     # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
     excerpt_query = "" if request.mode == "semantic" or copies else request.query
-    hits = _hits(turns, verdicts, ranking, corpus, corpora, copies, excerpt_query)
+    hits = _hits(turns, verdicts, ranking, corpus, copies, excerpt_query)
     hits = [_sure_if_literal(hit, request.query, verdicts) for hit in hits]
     if ranking.meaning is None and pasted is None and len(request.kinds) > 1:
         # A kind with one of the question's words is not the equal of one with all of them.
@@ -293,13 +293,13 @@ def _rank_by_both(
 
 
 def _demote_hubs(
-    ranking: _Ranking, corpus: Corpus, index: KeywordIndex, vectors: Floats, allowed: Mask | None
+    ranking: _Ranking, corpus: Corpus, vectors: Floats, allowed: Mask | None
 ) -> _Ranking:
     """Return a ranking that lowers code which is similar to much other code near the question, and
     raises code which is similar to little of it."""
     if ranking.meaning is None or ranking.weight is None:
         return ranking
-    turns = nearest_code(corpus, index, _mask_scores(allowed, ranking.meaning))
+    turns = nearest_code(corpus, _mask_scores(allowed, ranking.meaning))
     relative = hubness(vectors[_best_rows(turns.tolist(), ranking, corpus)])
     of_hubs = np.zeros(corpus.turns, dtype=np.float32)
     of_hubs[turns] = -_HUB_WEIGHT * ranking.weight * relative
@@ -317,23 +317,22 @@ def _rank_documents(
     ranking: _Ranking,
     words: KeywordScores,
     corpus: Corpus,
-    index: KeywordIndex,
     allowed: Mask | None,
 ) -> tuple[_Ranking, dict[int, list[str]]]:
     """Return a ranking of documents, unless by meaning alone also by type, heading and path; and
     the best chunks, best first, with the ids of their copies."""
     if request.mode != "semantic":
         share = _DOCUMENT_WEIGHT if ranking.meaning is not None else _DOCUMENT_WEIGHT_BY_WORDS
-        of_types = share * type_scores(corpus, index, request.query)
+        of_types = share * type_scores(corpus, request.query)
         scores = ranking.scores if ranking.meaning is not None else (1 - share) * ranking.scores
         ranking = _add_scores(replace(ranking, scores=scores), type=of_types)
     among = _mask_scores(allowed, ranking.scores)
     turns = best(among, max(POOL, 3 * request.n))
     relation = asked_relation(request.query, words.rarities) if request.mode != "semantic" else None
     if relation is not None:
-        also = may_state(relation, corpus, index, among)
+        also = may_state(relation, corpus, among)
         turns = np.concatenate([turns, also[~np.isin(also, turns)]])
-    rows = corpus.rows_at(index, _best_rows(turns.tolist(), ranking, corpus))
+    rows = corpus.rows_at(_best_rows(turns.tolist(), ranking, corpus))
     if request.mode != "semantic":
         of_headings = np.zeros(corpus.turns, dtype=np.float32)
         of_headings[turns] = share * heading_scores(rows, words.rarities)
@@ -374,17 +373,16 @@ def _hits(
     verdicts: Sequence[Confidence | None],
     ranking: _Ranking,
     corpus: Corpus,
-    corpora: Corpora,
     copies: Mapping[int, Sequence[str]],
     query: str,
 ) -> list[Hit]:
     """Return the turns as hits, each shown by the passage that answers best."""
     hits = []
-    rows = corpus.rows_at(corpora.index, _best_rows(turns, ranking, corpus))
+    rows = corpus.rows_at(_best_rows(turns, ranking, corpus))
     others = [""] * len(rows)
     if query.strip():
-        others = _other_passages(turns, rows, ranking, corpus, corpora.index, query)
-    prompts = _prompt_lengths(rows, corpora.index)
+        others = _other_passages(turns, rows, ranking, corpus, query)
+    prompts = _prompt_lengths(rows, corpus.index)
     for turn, row, other, confidence in zip(turns, rows, others, verdicts, strict=True):
         if row is None:
             continue
@@ -407,7 +405,6 @@ def _other_passages(
     rows: Sequence[IndexedRow | None],
     ranking: _Ranking,
     corpus: Corpus,
-    index: KeywordIndex,
     query: str,
 ) -> list[str]:
     """Return for each turn the sentences of its other passages that answer a question; only for the
@@ -426,9 +423,9 @@ def _other_passages(
         places = sorted(
             {*by_words.tolist(), *first, *range(max(0, passages - _LAST_PASSAGES), passages)}
         )
-        found = corpus.rows_at(index, [start + place for place in places])
+        found = corpus.rows_at([start + place for place in places])
         others = [passage for passage in found if passage is not None and passage.id != row.id]
-        lengths = _prompt_lengths(others, index)
+        lengths = _prompt_lengths(others, corpus.index)
         texts = [(other.text, lengths[other.id]) for other in others]
         texts_by_turn[at] = best_sentences(texts, query, only_calls=only_calls)
     return texts_by_turn

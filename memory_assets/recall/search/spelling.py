@@ -50,7 +50,7 @@ class Vocabulary:
 
     def knows(self, term: str) -> bool:
         """Return True if any row of these kinds contains a term, of whatever project."""
-        return any(len(corpus.postings(self._index, term)[0]) for corpus, _ in self._parts)
+        return any(len(corpus.postings(term)[0]) for corpus, _ in self._parts)
 
     def occurrences(self, term: str) -> int:
         """Return the number of rows that contain a term."""
@@ -65,14 +65,12 @@ class Vocabulary:
         return [
             in_one_form(row.text)
             for corpus, scope in self._parts
-            for row in corpus.rows_at(
-                self._index, self._rows(term, corpus, scope)[:_ROWS_READ].tolist()
-            )
+            for row in corpus.rows_at(self._rows(term, corpus, scope)[:_ROWS_READ].tolist())
             if row is not None
         ]
 
     def _rows(self, term: str, corpus: Corpus, scope: slice) -> Integers:
-        rows, _ = corpus.postings(self._index, term)
+        rows, _ = corpus.postings(term)
         turns = corpus.turn[rows]
         inside: Integers = rows[(turns >= scope.start) & (turns < scope.stop)]
         return inside
