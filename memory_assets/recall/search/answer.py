@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 RAW_SESSIONS, REDACTED_RECORDS = "raw_sessions", "redacted_records"
 """Stages of which all that is searched is made."""
 MOST_HELD_BACK = 20
+ORIGIN = ("project", "project_root", "agent", "session_id", "timestamp")
+"""The arguments of `hit_metadata`, as columns of the tables that can be searched."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,20 @@ class Answer:
                 for hit in self.hits
             ],
         }
+
+
+def hit_metadata(
+    project: str, root: str, agent: str, session_id: str, time: datetime | None
+) -> dict[str, Any]:
+    """Return the metadata of hits of all kinds: where a row of the lake is from, and its time."""
+    return {
+        "project": project,
+        "project_root": str(root),
+        "agent": agent,
+        "session_id": session_id,
+        "timestamp": time.isoformat() if time else "",
+        "ts_epoch": time.timestamp() if time else 0.0,
+    }
 
 
 def joined_answer(answers: Sequence[Answer], most: int) -> Answer:

@@ -19,7 +19,15 @@ import pyarrow.compute as pc
 from memory_assets.chunking import is_recalled
 from memory_assets.errors import NotFound, RedactionFailed, RedactionUnavailable
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.search.answer import Answer, Hit, coverages, with_held_back
+from memory_assets.recall.rows import UNTIMED
+from memory_assets.recall.search.answer import (
+    ORIGIN,
+    Answer,
+    Hit,
+    coverages,
+    hit_metadata,
+    with_held_back,
+)
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.redacted_text import RedactedText
 from memory_assets.requests.search import EXACT_KINDS, SearchRequest
@@ -222,7 +230,7 @@ def _turn_hits(
         for record in rows_from_arrow(REDACTED_RECORDS, rows)
         if not is_recalled(record)
     ]
-    records.sort(key=lambda record: _epoch_seconds(record.timestamp), reverse=True)
+    records.sort(key=lambda record: record.timestamp or UNTIMED, reverse=True)
     turns = _TurnIds(memory)
     by_turn: dict[str, list[RedactedRecord]] = {}
     for record in records:
@@ -234,8 +242,7 @@ def _turn_hits(
         newest = matching[0]
         text, line = _matching_line(newest.text, pattern)
         metadata = {
-            **_origin(newest.project, newest.project_root, newest.agent, newest.session_id),
-            **_time_metadata(newest.timestamp),
+            **hit_metadata(*(getattr(newest, name) for name in ORIGIN)),
             "role": newest.role,
             "record": newest.kind,
             "tool": str(newest.tool_name),
@@ -273,8 +280,7 @@ def _row_hits(kind: SearchKind, pattern: _Pattern, rows: pa.Table) -> Iterator[H
     for row, text in zip(rows.to_pylist(), texts, strict=True):
         excerpt, line = _matching_line(text, pattern)
         metadata = {
-            **_origin(row["project"], row["project_root"], row["agent"], row["session_id"]),
-            **_time_metadata(row["timestamp"]),
+            **hit_metadata(*(row[name] for name in ORIGIN)),
             **{
                 name: ", ".join(map(str, value)) if isinstance(value, list) else value
                 for name, columns in kind.metadata.items()
@@ -286,23 +292,6 @@ def _row_hits(kind: SearchKind, pattern: _Pattern, rows: pa.Table) -> Iterator[H
             metadata["line_start"] = metadata["line_end"] = row["line_start"] + line - 1
         row_id = str(row.get("chunk_id") or row["id"])
         yield Hit(row_id, row_id, 0.0, excerpt, metadata, {"records": 1})
-
-
-def _origin(project: str, root: str, agent: str, session_id: str) -> dict[str, Any]:
-    return {
-        "project": project,
-        "project_root": str(root),
-        "agent": agent,
-        "session_id": session_id,
-    }
-
-
-def _time_metadata(time: datetime | None) -> dict[str, Any]:
-    return {"timestamp": time.isoformat() if time else "", "ts_epoch": _epoch_seconds(time)}
-
-
-def _epoch_seconds(time: datetime | None) -> float:
-    return time.timestamp() if time else 0.0
 
 
 def _matching_line(text: RedactedText, pattern: _Pattern) -> tuple[RedactedText, int]:
