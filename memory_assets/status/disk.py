@@ -20,10 +20,8 @@ from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample, split_loc
 from memory_assets.settings import Settings
 from memory_assets.status.excluded import NOTHING_EXCLUDED, Exclusions
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import SourceRow
 
 if TYPE_CHECKING:
-    from memory_assets.status.remembered import Remembered
     from memory_assets.transcripts import Source, Unlisted
 
 
@@ -367,6 +365,7 @@ def _transcripts(
     cannot be read to `unlisted`. Files that the catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.status.found_sources import find_all
+    from memory_assets.status.ledger_sources import LedgerSources
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
 
     tombstones = data_dir / FILE_NAME
@@ -374,7 +373,7 @@ def _transcripts(
     if tombstones.exists():
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
     rows = catalog.sources.rows()
-    known = remembered(rows, catalog.sources.containers())
+    known = LedgerSources(rows, catalog.sources.containers())
     for source in find_all(rows, roots, known, unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
         yield source, None if was_forgotten else source.project
@@ -383,11 +382,3 @@ def _transcripts(
 def _covers(excluded: Exclusions, source: Source) -> bool:
     """Return whether a source is never read."""
     return excluded.cover(source.agent, source.project, source.directory, str(source.path))
-
-
-def remembered(rows: Iterable[SourceRow], tokens: Mapping[str, str] | None = None) -> Remembered:
-    """Return for discovery what the ledger has. `tokens`: of containers all of whose sessions are
-    in it, when they had this token."""
-    from memory_assets.status.remembered import Remembered
-
-    return Remembered(rows, tokens or {})

@@ -18,7 +18,7 @@ from memory_assets.redacted_text import seal
 from memory_assets.session_analysis import session_turns
 from memory_assets.session_analysis.files import touched_files
 from memory_assets.status.found_sources import find_all
-from memory_assets.status.remembered import Remembered
+from memory_assets.status.ledger_sources import LedgerSources
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts import Source, Unlisted, discover
 from memory_assets_tests.redacted_sessions import Script
@@ -48,7 +48,7 @@ class Disk:
         """All sources, without taking them in."""
         self.notes.clear()
         roots: Roots = {"claude-code": (self.claude,), "codex": (self.codex,)}
-        known = Remembered(self.rows, {})
+        known = LedgerSources(self.rows)
         return find_all(self.rows, roots, known, self.notes.append)
 
     def take_in(self) -> dict[str, str]:
@@ -295,14 +295,14 @@ def test_a_session_is_of_one_agent(tmp_path: Path) -> None:
         store.say("Why?", "Because.")
     notes: list[Unlisted] = []
     roots: Roots = {agent: (store.root,) for agent, store in stores.items()}
-    [kilo] = find_all([], roots, Remembered([], {}), notes.append)
+    [kilo] = find_all([], roots, LedgerSources([]), notes.append)
     assert (kilo.agent, [note.agent for note in notes]) == ("kilo", ["cline"])
     assert "another agent has the same id" in notes[0].reason
     row = SourceRow(
         *("cline", kilo.project, kilo.session_id, "", str(stores["cline"].path)),
         *(1, 1, "", "", None),
     )
-    [cline] = find_all([row], roots, Remembered([], {}), notes.append)
+    [cline] = find_all([row], roots, LedgerSources([]), notes.append)
     assert (cline.agent, notes[-1].agent) == ("cline", "kilo")
 
 
@@ -317,14 +317,14 @@ def test_a_session_moved_to_an_agent_that_writes_alike_stays_the_one_on_record(
     write_lines(path, [header | {"timestamp": "2026-06-01T08:00:00Z"}])
     notes: list[Unlisted] = []
     roots: Roots = {"pi": (pi,), "openclaw": (openclaw,)}
-    [before] = find_all([], roots, Remembered([], {}), notes.append)
+    [before] = find_all([], roots, LedgerSources([]), notes.append)
     ids = ("pi", before.project, ONE, "", str(path))
     row = SourceRow(*ids, before.size, before.mtime_ns, "", "", None)
     moved.parent.mkdir(parents=True)
     shutil.copy(path, moved)
-    [both] = find_all([row], roots, Remembered([row], {}), notes.append)
+    [both] = find_all([row], roots, LedgerSources([row]), notes.append)
     path.unlink()
-    [after] = find_all([row], roots, Remembered([row], {}), notes.append)
+    [after] = find_all([row], roots, LedgerSources([row]), notes.append)
     assert set(both.files) == {path, moved}
     assert (after.agent, after.project, after.path) == ("pi", before.project, moved)
     assert notes == []
