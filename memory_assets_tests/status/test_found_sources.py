@@ -90,6 +90,8 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         ("/home/alice/app", "/home/alice-app"),
         ("/home/alice/app", "/home/bob/app"),
         ("/opt/été", "/opt/ête"),
+        ("/home/ola/Tools/api", "/home/ola/tools/API"),
+        ("//nas01/share/Plans", "//nas02/share/Plans"),
     ],
 )
 def test_two_directories_are_two_projects(disk: Disk, one: str, other: str) -> None:
@@ -118,6 +120,10 @@ def test_two_directories_are_two_projects(disk: Disk, one: str, other: str) -> N
         ("/Users/mira/dune", "/home/mira/dune"),
         ("/srv/dune", "/srv//dune/"),
         ("/srv/dune", "/srv/desert/../dune"),
+        ("\\\\nas01\\share\\Plans", "//nas01/share/Plans"),
+        ("\\\\nas01\\share\\Plans", "\\\\?\\UNC\\nas01\\share\\Plans"),
+        ("E:\\data\\Well", "//?/e:/data/well"),
+        ("E:\\data\\Well", "\\\\.\\E:\\data\\Well"),
     ],
 )
 def test_one_directory_in_two_spellings_is_one_project(disk: Disk, one: str, other: str) -> None:
@@ -332,43 +338,6 @@ def test_a_session_moved_to_an_agent_that_writes_alike_stays_the_one_on_record(
 
 FIRST, SECOND = (f"5b5b5b5b-0000-4000-8000-00000000000{number}" for number in (1, 2))
 THREAD = "019e7777-0000-7000-8000-0000000000a1"
-
-
-@pytest.mark.parametrize(
-    "spellings",
-    [
-        (
-            "/home/ola/Pr\u00fcfst\u00e4nde",
-            "/home/ola/Pru\u0308fsta\u0308nde/",
-            "/Users/ola/Prüfstände",
-        ),
-        ("D:\\src\\Mill", "d:/src/Mill", "D:\\src\\mill\\", "/mnt/d/src/Mill"),
-        ("\\\\nas01\\share\\Plans", "//nas01/share/Plans", "\\\\?\\UNC\\nas01\\share\\Plans"),
-        ("E:\\data\\Well", "\\\\?\\E:\\data\\Well", "//?/e:/data/well", "\\\\.\\E:\\data\\Well"),
-    ],
-    ids=["accents and home", "drive", "server", "in full"],
-)
-def test_spellings_of_a_directory_are_one(spellings: tuple[str, ...]) -> None:
-    """Whoever wrote them; and one that is spelled already stays."""
-    (one,) = {spelled(directory) for directory in spellings}
-    assert spelled(one) == one
-
-
-@pytest.mark.parametrize(
-    "directories",
-    [
-        ("/home/ola/a.b", "/home/ola/a-b", "/home/ola/a_b"),
-        ("/srv/дом", "/srv/лес", "/srv/сад"),
-        ("/home/ola/Tools/api", "/home/ola/tools/api", "/home/ola/tools/API"),
-        ("//nas01/share/Plans", "//nas02/share/Plans", "/nas01/share/Plans"),
-    ],
-    ids=["marks", "letters", "case", "servers"],
-)
-def test_directories_of_one_slug_are_several(directories: tuple[str, ...]) -> None:
-    """With names that do not look alike."""
-    names = ProjectNames()
-    given = {folded(names.name(spelled(path), "-x-of-all", path)) for path in directories}
-    assert len(given) == len(directories)
 
 
 @sweep(

@@ -112,16 +112,6 @@ def test_a_memory_that_is_not_there_has_a_status_of_nothing(
     assert {path.name for path in tmp_path.iterdir()} <= {"home"}
 
 
-def test_a_chroma_that_was_set_aside_is_named(sample_settings: Settings) -> None:
-    """Where the damaged files lie, until somebody deletes them."""
-    Components(sample_settings).catalog.close()
-    assert status(sample_settings)["chroma"]["set_aside"] == []
-    damaged = sample_settings.data_dir / "chroma"
-    damaged.mkdir(parents=True)
-    target = set_aside(damaged, "its index ends too early")
-    assert status(sample_settings)["chroma"]["set_aside"] == [str(target)]
-
-
 @pytest.mark.parametrize(
     ("note", "says"),
     [
