@@ -107,7 +107,9 @@ class Answer:
         return bool(self.hits) and all(hit.weak for hit in self.hits)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON of an answer (docs/contracts.md)."""
+        """Return the JSON of an answer (docs/contracts.md): what it lacks only where no hit is
+        sure, which may be one of another project, or of what agents wrote just now."""
+        is_unsure = all(hit.weak for hit in self.hits)
         return {
             "query": self.query,
             "mode": self.mode,
@@ -120,10 +122,10 @@ class Answer:
             "degraded": self.degraded,
             "reason": self.reason,
             "older": self.older,
-            "machine": self.machine,
+            "machine": self.machine if is_unsure else 0,
             "weak": self.weak,
             "corrected": dict(self.corrected),
-            "missing": list(self.missing),
+            "missing": list(self.missing) if is_unsure else [],
             "hits": [
                 {
                     "id": hit.id,
@@ -174,6 +176,7 @@ def joined_answer(answers: Sequence[Answer], most: int) -> Answer:
         hits=tuple(hits[:most]),
         older=sum(answer.older for answer in answers),
         machine=sum(answer.machine for answer in answers),
+        missing=next((answer.missing for answer in answers if answer.missing), ()),
     )
 
 
