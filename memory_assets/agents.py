@@ -61,6 +61,9 @@ class Agent:
     watched with all that is installed in them."""
 
 
+HISTORY_FILE = "history.jsonl"
+"""The list of prompts beside the transcripts of Claude Code and Codex."""
+
 CLAUDE_CODE = Agent(
     "claude-code",
     "Claude Code",
@@ -70,7 +73,7 @@ CLAUDE_CODE = Agent(
     frozenset({"projects"}),
     (
         ("sessions-index.json", LIST),
-        ("history.jsonl", LIST),
+        (HISTORY_FILE, LIST),
         ("journal.jsonl", NOTES),
         ("*.meta.json", NOTES),
         ("memory/*", NOTES),
@@ -90,7 +93,7 @@ CODEX = Agent(
     frozenset({"sessions", "archived_sessions"}),
     (
         ("session_index.jsonl", LIST),
-        ("history.jsonl", LIST),
+        (HISTORY_FILE, LIST),
         ("state_*.sqlite*", LIST),
         ("logs_*.sqlite*", LOG),
         ("goals_*.sqlite*", NOTES),

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.agents import AGENTS
+from memory_assets.agents import AGENTS, HISTORY_FILE
 from memory_assets.errors import printable
 from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample, split_locator
 from memory_assets.settings import Settings
@@ -127,7 +127,7 @@ _DEPTH = 8
 _LINE_AGENTS = frozenset(name for name, agent in AGENTS.items() if agent.of_lines)
 """Agents all of whose transcripts are files with these endings; the sessions of the others are
 listed by their readers."""
-_OTHER_NAMES = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
+_OTHER_NAMES = frozenset({HISTORY_FILE, "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 """Names of files that no reader accepts; the readers decide on all others."""
 
@@ -231,7 +231,7 @@ def look(
                 disk.pending[path] = projects[path], facts[1]
     if unknown or disk.pending or disk.troubled:
         for source, project in _transcripts(catalog, of_lines, data_dir, disk.unlisted):
-            is_excluded = _covers(excluded, source)
+            is_excluded = excluded.cover_source(source)
             for path in map(str, source.files):
                 if path in unknown:
                     del agents[path]
@@ -271,7 +271,7 @@ def _look_at_stores(
         facts = source.size, source.mtime_ns
         noted = known.get(path)
         containers.add(str(source.path))
-        if _covers(excluded, source):
+        if excluded.cover_source(source):
             disk.excluded += noted is None  # what is on record is counted with the files
             seen |= {path} if noted else set()
             continue
@@ -377,8 +377,3 @@ def _transcripts(
     for source in find_all(rows, roots, known, unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
         yield source, None if was_forgotten else source.project
-
-
-def _covers(excluded: Exclusions, source: Source) -> bool:
-    """Return whether a source is never read."""
-    return excluded.cover(source.agent, source.project, source.directory, str(source.path))

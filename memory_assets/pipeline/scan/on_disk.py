@@ -159,7 +159,7 @@ def transcripts_on_disk(
         one.session_id for one in listed if one.agent_id is None and one.path.name != HISTORY_FILE
     }
     for source in listed:
-        if excluded.cover(source.agent, source.project, source.directory, str(source.path)):
+        if excluded.cover_source(source):
             note_excluded(source)
             continue
         if source.path.name != HISTORY_FILE:
