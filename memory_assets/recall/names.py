@@ -480,8 +480,9 @@ def parse_id(text: str) -> MemoryId:
             return MemoryId(parts["session"], None if turn is None else int(turn), kind)
     if "::" in text or not text:
         raise ConfigurationError(
-            f"{text!r} is not an id; ids look like session::ID::turn::N, prompt::ID::N, "
-            "summary::ID, observation::ID::N, commit::ID::SHA, or a session's own ID"
+            f"{text!r} is not an id of a session or of what is in one; such ids look like "
+            "session::ID::turn::N, prompt::ID::N, summary::ID, observation::ID::N, "
+            "commit::ID::SHA, or a session's own ID"
         )
     return MemoryId(text, None, "session")
 

@@ -186,11 +186,6 @@ def test_other_numbers_and_paths_find_the_same_line(asked: Asked) -> None:
     assert 0.5 <= float(hits[0].why["pasted"]) < 1
 
 
-def test_a_name_of_code_is_found_in_any_case(asked: Asked) -> None:
-    """Though nobody speaks of it."""
-    assert "pasted" in asked.memory.search("DEADLOCKDETECTED").hits[0].why
-
-
 def test_a_line_among_others_is_found(asked: Asked) -> None:
     """A stack trace is pasted with what stands above it."""
     pasted = f"$ python backfill.py\nzorgle frabjous quux bandersnatch\n{PRINTED[0]}\n"

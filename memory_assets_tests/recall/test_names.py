@@ -267,13 +267,6 @@ def test_without_a_project_an_answer_is_of_none(memory: Memory) -> None:
         assert answer["project"] is None and not list(project_notes(answer))
 
 
-def test_one_of_them_is_meant_by_more_of_its_path(memory: Memory) -> None:
-    """And a directory that ends so by its own name, which nobody else has."""
-    for text, session in (("ada/tide-sync", "2"), ("/srv/tide-sync", "1"), ("my-tide-sync", "3")):
-        answer = memory.ask(SessionsRequest(project=text))
-        assert _sessions(answer) == [session] and not list(project_notes(answer))
-
-
 def test_projects_that_only_end_alike_are_asked_back(memory: Memory) -> None:
     """Whatever is asked of them."""
     for asked in (SessionsRequest(project="b"), TimelineRequest("today", project="b")):

@@ -328,11 +328,3 @@ def test_a_cookie_ends_and_is_random() -> None:
     assert client.get("/").status_code == 200
     now[0] += 12 * 3600 + 1
     assert client.get("/").status_code == 401
-
-
-def test_words_are_marked_and_not_the_paths_they_stand_in() -> None:
-    """Nor quotes and full stops around them."""
-    text = str(prose.with_tags("see internal/gitproto/fetch.go: `fetch` failed.", "fetch failed"))
-    assert text == (
-        "see internal/gitproto/<mark>fetch</mark>.go: `<mark>fetch</mark>` <mark>failed</mark>."
-    )
