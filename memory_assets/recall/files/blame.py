@@ -86,7 +86,10 @@ def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
     if line is None:
         commit = _resolve_commit(memory.lake, target, repository)
         if commit is not None:
-            return _blame_commit(memory, target, commit, repository)
+            (blamed,) = _commits_with_sessions(memory, {commit: []}, repository)
+            unproven = ["no session is proven to stand behind this commit"]
+            notes = [] if blamed["sessions"] else unproven
+            return _blame_as_json(target, "commit", repository, [blamed], [], notes)
         if _SHA.fullmatch(target):
             raise NotFound(f"no commit {target} in memory or in the repository of this directory")
     inside = target if line is None else target.rpartition(":")[0]
@@ -150,14 +153,6 @@ def _resolve_commit(lake: Lake, target: str, repository: Repository | None) -> s
     if longest is not None and not all(_same_commit(sha, longest) for sha in claimed):
         raise ConfigurationError(f"{target} means {len(claimed)} commits; give more digits")
     return longest
-
-
-def _blame_commit(
-    memory: Stores, target: str, commit: str, repository: Repository | None
-) -> dict[str, Any]:
-    blamed = list(_commits_with_sessions(memory, {commit: []}, repository))
-    notes = [] if blamed[0]["sessions"] else ["no session is proven to stand behind this commit"]
-    return _blame_as_json(target, "commit", repository, blamed, [], notes)
 
 
 def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> dict[str, Any]:
