@@ -231,11 +231,14 @@ def _turn_hits(
         if not is_recalled(record)
     ]
     records.sort(key=lambda record: record.timestamp or UNTIMED, reverse=True)
-    turns = _TurnIds(memory)
+    turn_ids: dict[tuple[str, str], dict[tuple[str | None, int], str]] = {}
     by_turn: dict[str, list[RedactedRecord]] = {}
     for record in records:
-        is_full = len(by_turn) == request.n
-        turn_id = turns.turn_id(record, known=is_full)
+        session, is_full = (record.project, record.session_id), len(by_turn) == request.n
+        if session not in turn_ids and not is_full:
+            turn_ids[session] = _turn_ids(memory, *session)
+        of_session = turn_ids.get(session, {})
+        turn_id = of_session.get((record.agent_id, record.seq)) or f"session::{record.session_id}"
         if turn_id in by_turn or not is_full:
             by_turn.setdefault(turn_id, []).append(record)
     for turn_id, matching in by_turn.items():
@@ -252,26 +255,16 @@ def _turn_hits(
         yield Hit(turn_id, turn_id, 0.0, text, metadata, {"records": len(matching)})
 
 
-class _TurnIds:
-    """Looks up the turns of records, and reads each session once."""
-
-    def __init__(self, memory: Stores) -> None:
-        self._memory = memory
-        self._of_session: dict[tuple[str, str], dict[tuple[str | None, int], str]] = {}
-
-    def turn_id(self, record: RedactedRecord, *, known: bool) -> str:
-        """Return the id of a record's turn, or its session's if it belongs to no turn. `known`: use
-        only sessions that were read already."""
-        session = record.project, record.session_id
-        if not known and session not in self._of_session:
-            with suppress(NotFound):  # it was forgotten meanwhile
-                self._of_session[session] = {
-                    (record.agent_id, record.seq): turn.id
-                    for turn in session_turns(self._memory, *session, recalled=True)
-                    for record in turn.records
-                }
-        turns = self._of_session.get(session, {})
-        return turns.get((record.agent_id, record.seq)) or f"session::{record.session_id}"
+def _turn_ids(memory: Stores, project: str, session_id: str) -> dict[tuple[str | None, int], str]:
+    """Return the ids of the turns of a session's records, by agent and place; none if it was
+    forgotten meanwhile."""
+    with suppress(NotFound):
+        return {
+            (record.agent_id, record.seq): turn.id
+            for turn in session_turns(memory, project, session_id, recalled=True)
+            for record in turn.records
+        }
+    return {}
 
 
 def _row_hits(kind: SearchKind, pattern: _Pattern, rows: pa.Table) -> Iterator[Hit]:

@@ -45,7 +45,7 @@ class Vocabulary:
     term is a stem (`receiv`): the words that it stands for are in texts."""
 
     def __init__(self, corpora: Corpora, kinds: Sequence[str], project: str | None) -> None:
-        self._index = corpora.index
+        self.index = corpora.index
         self._parts = [(part, part.scope(project)) for part in map(corpora.corpus, kinds)]
 
     def knows(self, term: str) -> bool:
@@ -55,10 +55,6 @@ class Vocabulary:
     def occurrences(self, term: str) -> int:
         """Return the number of rows that contain a term."""
         return sum(len(self._rows(term, *part)) for part in self._parts)
-
-    def terms_with(self, start: str) -> Sequence[str]:
-        """Return the terms that begin so."""
-        return self._index.terms_with(start)
 
     def texts_with(self, term: str) -> list[str]:
         """Return the texts of the first rows that contain a term, without accents."""
@@ -122,7 +118,7 @@ def _nearest_word(typed: str, vocabulary: Vocabulary) -> str:
     letters = set(typed)
     near = []
     for start in (typed[0], typed[1] + typed[0]):
-        for term in vocabulary.terms_with(start):
+        for term in vocabulary.index.terms_with(start):
             ending = len(typed) - len(term)
             if -most <= ending <= _LONGEST_ENDING and len(set(term) - letters) <= most:
                 errors = _errors(term, typed, most + 1, beginning=True)
@@ -170,7 +166,7 @@ def _most_frequent_compound(typed: str, vocabulary: Vocabulary) -> str:
     """Return the most frequent compound that begins with a word, or `""`."""
     if len(typed) < _SHORTEST_HEAD:
         return ""
-    counts = {term: vocabulary.occurrences(term) for term in vocabulary.terms_with(typed)}
+    counts = {term: vocabulary.occurrences(term) for term in vocabulary.index.terms_with(typed)}
     begins = re.compile(rf"\b{typed}[a-z]+", re.IGNORECASE)
     for term in sorted(filter(counts.get, counts), key=lambda form: (-counts[form], form)):
         for text in vocabulary.texts_with(term):

@@ -133,8 +133,12 @@ def _sessions_with_shared_errors(
     """Return project and id of the sessions with an error that at least `least` summaries have."""
     keys: dict[tuple[str, str], set[str]] = {}
     columns = ["session_id", "errors"]
+
+    def with_errors(rows: Any) -> Any:
+        return pc.indices_nonzero(pc.greater(pc.list_value_length(rows["errors"]), pa.scalar(0)))
+
     for name in projects or memory.lake.projects(SESSION_SUMMARIES):
-        for rows in memory.lake.select(SESSION_SUMMARIES, name, columns, _with_errors, columns):
+        for rows in memory.lake.select(SESSION_SUMMARIES, name, columns, with_errors, columns):
             for row in rows.to_pylist():
                 texts = [str(error["text"]) for error in row["errors"]]
                 keys[name, row["session_id"]] = {key for text in texts for key in _tail_keys(text)}
@@ -144,10 +148,6 @@ def _sessions_with_shared_errors(
         for session, keys_of_session in keys.items()
         if any(counts[key] >= least for key in keys_of_session)
     ]
-
-
-def _with_errors(rows: Any) -> Any:
-    return pc.indices_nonzero(pc.greater(pc.list_value_length(rows["errors"]), pa.scalar(0)))
 
 
 def _tail_keys(text: str) -> Iterator[str]:
