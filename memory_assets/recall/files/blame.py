@@ -80,7 +80,7 @@ def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
     if not target:
         raise ConfigurationError("give a file, FILE:LINE or a commit to blame")
     path, line = _path_and_line(target, directory)
-    if path.exists():
+    if _exists(path):
         return _blame_file(memory, target, path, line)
     repository = Repository.at(directory)
     if line is None:
@@ -96,7 +96,7 @@ def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
     full = None if is_absolute(inside) else _full_path(memory.lake, inside, repository)
     if full is not None:
         target, path = full if line is None else f"{full}:{line}", _on_disk(full, directory)
-        if repository is not None and not path.exists():
+        if repository is not None and not _exists(path):
             path = repository.root / full
     return _blame_file(memory, target, path, line)
 
@@ -125,7 +125,7 @@ def _full_path(lake: Lake, name: str, repository: Repository | None) -> str | No
 def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:
     whole = _on_disk(target, directory)
     match = _LINE.fullmatch(target)
-    if whole.exists() or match is None:
+    if _exists(whole) or match is None:
         return whole, None
     return _on_disk(match["path"], directory), int(match["line"])
 
@@ -134,7 +134,12 @@ def _on_disk(named: str, directory: Path) -> Path:
     """Return the path that is named; where there is none, the one with slashes for a Windows
     path's backslashes."""
     path = directory / on_this_machine(named)
-    return path if path.exists() else directory / on_this_machine(named.replace("\\", "/"))
+    return path if _exists(path) else directory / on_this_machine(named.replace("\\", "/"))
+
+
+def _exists(path: Path) -> bool:
+    """Return whether a file is there; none is whose name is too long."""
+    return os.path.exists(path)  # noqa: PTH110 - which `Path.exists` raises
 
 
 def _resolve_commit(lake: Lake, target: str, repository: Repository | None) -> str | None:
