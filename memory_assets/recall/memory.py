@@ -145,7 +145,7 @@ class Memory(Searchable):
     def _others(self) -> Others[Memory]:
         from memory_assets.recall.over import Others
 
-        return Others(self, Memory)
+        return Others(self)
 
     def _ask_sessions(
         self, request: TimelineRequest | SessionsRequest | ResumeRequest

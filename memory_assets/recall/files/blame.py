@@ -145,11 +145,11 @@ def _exists(path: Path) -> bool:
 def _resolve_commit(lake: Lake, target: str, repository: Repository | None) -> str | None:
     """Return the full SHA if git knows it, else the longest one that a session has, else None."""
     if repository is not None:
-        known = repository.resolve(target)
-        if len(known) > 1:
-            raise ConfigurationError(f"{target} means {len(known)} commits; give more digits")
-        if known:
-            return known[0]
+        commits = repository.resolve(target)
+        if len(commits) > 1:
+            raise ConfigurationError(f"{target} means {len(commits)} commits; give more digits")
+        if commits:
+            return commits[0]
     if not _SHA.fullmatch(target) or len(target) < _FEWEST_DIGITS:
         return None
     rows = _claims(lake, repository)
@@ -199,14 +199,14 @@ def _commits_with_sessions(
     for sha in order:
         rows = [row for row in claims if _same_commit(row["commit"], sha)]
         rows = [row for row in rows if row["verified"] or _unambiguous(row, sha, repository)]
-        known = repository.commit(sha) if repository is not None else None
-        if not rows and known is not None and repository is not None and live < _MOST_LIVE:
+        commit = repository.commit(sha) if repository is not None else None
+        if not rows and commit is not None and repository is not None and live < _MOST_LIVE:
             live += 1
-            rows = _attributed_now(memory, known, repository)
+            rows = _attributed_now(memory, commit, repository)
         sessions = [_attributed(memory.lake, row) for row in _uncontested_best(rows)]
         subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
         times = (row["committed_at"] for row in rows if row["committed_at"])
-        when = known.committed_at if known is not None else next(times, None)
+        when = commit.committed_at if commit is not None else next(times, None)
         yield {
             "commit": sha,
             "subject": subject,

@@ -94,7 +94,7 @@ def within_window(answer: Answer, begin: datetime) -> Answer:
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """The best hits of all requested kinds, best first, whether vectors were compared, the words
     of the query that were replaced, and where no hit is sure, those that occur nowhere."""
 
@@ -104,7 +104,7 @@ class Found:
     missing: tuple[str, ...]
 
 
-def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) -> Found:
+def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) -> Outcome:
     """Return what answers a request. Without `embedder`, hits are ranked by words alone.
 
     Raises:
@@ -116,11 +116,11 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
         pasted = {kind: _score_pasted_lines(request, kind, corpora) for kind in request.kinds}
         corrected: dict[str, str] = {}
         if all(shares is None for shares in pasted.values()):
-            known = Vocabulary(corpora, request.kinds, request.project)
-            if translated := in_english(request.query, known.knows):
+            vocabulary = Vocabulary(corpora, request.kinds, request.project)
+            if translated := in_english(request.query, vocabulary.knows):
                 query, corrected = translated
                 request = replace(request, query=query)
-            elif corrected := corrections(plain := in_one_form(request.query), known):
+            elif corrected := corrections(plain := in_one_form(request.query), vocabulary):
                 request = replace(request, query=with_corrections(plain, corrected))
         question = None if embedder is None else _Question(embedder)
         for kind in request.kinds:
@@ -131,7 +131,7 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
         hits = hits[: request.n]
         unsure = all(hit.weak for hit in hits)
         missing = missing_words(request.query, corpora.index) if unsure else ()
-    return Found(tuple(hits), compared, corrected, missing)
+    return Outcome(tuple(hits), compared, corrected, missing)
 
 
 class _Question:
@@ -430,8 +430,8 @@ def _other_passages(
         places = sorted(
             {*by_words.tolist(), *first, *range(max(0, passages - _LAST_PASSAGES), passages)}
         )
-        found = corpus.rows_at([start + place for place in places])
-        others = [passage for passage in found if passage is not None and passage.id != row.id]
+        stored = corpus.rows_at([start + place for place in places])
+        others = [passage for passage in stored if passage is not None and passage.id != row.id]
         lengths = _prompt_lengths(others, corpus.index)
         texts = [(other.text, lengths[other.id]) for other in others]
         texts_by_turn[at] = best_sentences(texts, query, only_calls=only_calls)

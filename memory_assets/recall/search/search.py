@@ -264,12 +264,12 @@ class Searcher:
         none, of the index's vectors; counted again when the catalogue has changed."""
         catalog = self._stores.catalog
         state = (*kinds, *state_of(catalog))
-        found = self._coverage_by_state.get(state)
-        if found is None:  # another thread may replace the dictionary at any time
+        coverage = self._coverage_by_state.get(state)
+        if coverage is None:  # another thread may replace the dictionary at any time
             index = None if self._keeps_collections or not self._corpora else self._corpora.index
-            found = coverages(catalog, kinds, index)
-            self._coverage_by_state = {state: found}
-        return found
+            coverage = coverages(catalog, kinds, index)
+            self._coverage_by_state = {state: coverage}
+        return coverage
 
 
 def _newest_hits(request: SearchRequest, corpora: Corpora) -> list[Hit]:
