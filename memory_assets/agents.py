@@ -66,6 +66,9 @@ class Agent:
         return any(fnmatchcase(name, pattern) for pattern, _ in self.other_files)
 
 
+HISTORY_FILE = "history.jsonl"
+"""The list of prompts beside the transcripts of Claude Code and Codex."""
+
 CLAUDE_CODE = Agent(
     "claude-code",
     "Claude Code",
@@ -75,7 +78,7 @@ CLAUDE_CODE = Agent(
     frozenset({"projects"}),
     (
         ("sessions-index.json", LIST),
-        ("history.jsonl", LIST),
+        (HISTORY_FILE, LIST),
         ("journal.jsonl", NOTES),
         ("*.meta.json", NOTES),
         ("memory/*", NOTES),
@@ -95,7 +98,7 @@ CODEX = Agent(
     frozenset({"sessions", "archived_sessions"}),
     (
         ("session_index.jsonl", LIST),
-        ("history.jsonl", LIST),
+        (HISTORY_FILE, LIST),
         ("state_*.sqlite*", LIST),
         ("logs_*.sqlite*", LOG),
         ("goals_*.sqlite*", NOTES),

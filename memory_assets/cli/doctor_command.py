@@ -154,13 +154,14 @@ def _key(settings: Settings) -> Finding:
 
 
 def _transcripts(settings: Settings) -> Finding:
-    from memory_assets.status.disk import remembered, roots_to_read
+    from memory_assets.status.disk import roots_to_read
+    from memory_assets.status.ledger_sources import LedgerSources
     from memory_assets.stores.catalog.catalog import catalog_of
     from memory_assets.transcripts import discover
 
     with closing(catalog_of(settings.data_dir)) as catalog:
         roots = roots_to_read(settings, catalog)
-        on_record = remembered(catalog.sources.rows())  # so that no file on record is opened
+        on_record = LedgerSources(catalog.sources.rows())  # so that no file on record is opened
     missing = {
         agent: gone
         for agent, paths in roots.items()

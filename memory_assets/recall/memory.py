@@ -99,7 +99,7 @@ class Memory(Searchable):
             start = f"{self.workspace_named(request.workspace).name}::"
             request = replace(request, id=start + request.id.removeprefix(start), workspace=None)
         try:
-            rows = self.show(request)
+            rows = self.show(request.id, request.around)
         except NotFound:
             if not request.records:
                 raise
@@ -145,7 +145,7 @@ class Memory(Searchable):
     def _others(self) -> Others[Memory]:
         from memory_assets.recall.over import Others
 
-        return Others(self, Memory)
+        return Others(self)
 
     def _ask_sessions(
         self, request: TimelineRequest | SessionsRequest | ResumeRequest
@@ -208,12 +208,11 @@ class Memory(Searchable):
         """Return sizes, counts, versions and what is held back. Does not open Chroma."""
         return status_of(self.settings)
 
-    def show(self, any_id: str | ShowRequest, around: int = 0) -> list[dict[str, Any]]:
+    def show(self, any_id: str, around: int = 0) -> list[dict[str, Any]]:
         """Return the rows of one id with their full text; see `recall.show.show`."""
         from memory_assets.recall.show import show
 
-        request = ShowRequest(any_id, around) if isinstance(any_id, str) else any_id
-        return show(self, request.id, request.around)
+        return show(self, any_id, around)
 
 
 def open_memory(settings: Settings | None = None) -> Memory:

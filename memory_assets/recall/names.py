@@ -63,11 +63,8 @@ def resolve_projects(catalog: Catalog, text: str, others: Iterable[str] = ()) ->
     existing = catalog.projects() | set(others)
     if text in existing:
         return [text]
-    meanings: set[str] = set()
-    if text.strip():
-        meanings = next(
-            filter(None, _candidate_projects(catalog, text.strip(), existing)), meanings
-        )
+    candidates = _candidate_projects(catalog, text.strip(), existing) if text.strip() else ()
+    meanings: set[str] = next(filter(None, candidates), set())
     # What agents wrote about a project is named as the project is, and is not meant by it.
     meanings -= {
         name for name in meanings if is_agent_memory(name) and project_in(name) in meanings
@@ -80,14 +77,12 @@ def resolve_projects(catalog: Catalog, text: str, others: Iterable[str] = ()) ->
         roots = catalog.sources.project_roots()
         spoken_names = {short_name(name, roots.get(name, "")) for name in existing}
         raise UnknownName(f"no project {text!r} in memory; known are: {comma_list(spoken_names)}")
-    namesakes = (
-        meanings
-        if len(meanings) == 1
-        else _projects_with_directory_name(catalog, text.strip(), meanings)
-    )
-    if not namesakes:
-        raise _ambiguous(catalog, text, meanings)
-    return sorted(namesakes)
+    if len(meanings) > 1:
+        namesakes = _projects_with_directory_name(catalog, text.strip(), meanings)
+        if not namesakes:
+            raise _ambiguous(catalog, text, meanings)
+        return sorted(namesakes)
+    return list(meanings)
 
 
 def _projects_with_directory_name(catalog: Catalog, text: str, candidates: set[str]) -> set[str]:
@@ -163,10 +158,8 @@ def projects_read_about(stores: Stores, text: str) -> list[str]:
 
 def _candidate_projects(catalog: Catalog, text: str, projects: set[str]) -> Iterator[set[str]]:
     """Yield the projects that a text can mean, the likeliest meaning first."""
-    roots, directories = (
-        _projects_by_root(catalog, projects),
-        _projects_by_directory(catalog, projects),
-    )
+    roots = _projects_by_root(catalog, projects)
+    directories = _projects_by_directory(catalog, projects)
     if "/" in text:  # a work tree is shown with its repository
         shown_names = {root: folded(short_name("", root)) for root in roots}
         yield {name for root in roots if shown_names[root] == folded(text) for name in roots[root]}
@@ -262,10 +255,8 @@ def worktrees_of(catalog: Catalog, projects: Iterable[str]) -> dict[str, list[st
     """Return for each project itself, and the projects of its repository's working trees if it is
     the repository's."""
     existing = catalog.projects()
-    directories, roots = (
-        _projects_by_directory(catalog, existing),
-        _projects_by_root(catalog, existing),
-    )
+    directories = _projects_by_directory(catalog, existing)
+    roots = _projects_by_root(catalog, existing)
     trees: dict[str, list[str]] = {}
     for project in projects:
         own_directories = {own_path for own_path, names in directories.items() if project in names}
@@ -480,8 +471,9 @@ def parse_id(text: str) -> MemoryId:
             return MemoryId(parts["session"], None if turn is None else int(turn), kind)
     if "::" in text or not text:
         raise ConfigurationError(
-            f"{text!r} is not an id; ids look like session::ID::turn::N, prompt::ID::N, "
-            "summary::ID, observation::ID::N, commit::ID::SHA, or a session's own ID"
+            f"{text!r} is not an id of a session or of what is in one; such ids look like "
+            "session::ID::turn::N, prompt::ID::N, summary::ID, observation::ID::N, "
+            "commit::ID::SHA, or a session's own ID"
         )
     return MemoryId(text, None, "session")
 

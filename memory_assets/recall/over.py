@@ -30,7 +30,6 @@ from memory_assets.recall.search.answer import (
 )
 from memory_assets.recall.searchable import Searchable
 from memory_assets.requests.search import SearchRequest
-from memory_assets.settings import Settings
 from memory_assets.stores.shard.replicas import Replica, is_below, notes_of, replicas_of
 from memory_assets.stores.tombstones import FILE_NAME as TOMBSTONES
 from memory_assets.stores.tombstones import Tombstones, travelling_name
@@ -50,8 +49,8 @@ T = TypeVar("T", bound=Searchable)
 class Others(Generic[T]):
     """The replicas on this machine as memories, each opened once, and with one model for all."""
 
-    def __init__(self, own: T, opened: Callable[[Settings], T]) -> None:
-        self._own, self._open = own, opened
+    def __init__(self, own: T) -> None:
+        self._own = own
         self._opened: dict[str, T] = {}
         self._replicas = lru_cache(maxsize=1)(lambda notes: replicas_of(own.data_dir))
 
@@ -154,9 +153,9 @@ class Others(Generic[T]):
         if not (request.hidden or request.session is not None):
             left_out |= {travelling_name(*session) for session in self._own.hidden.all()}
         if memory is self._own or not left_out:
-            return memory.found(request)
+            return memory.search_own(request)
         return keep_passing(
-            memory.found,
+            memory.search_own,
             request,
             lambda hit: travelling_name(*_session(memory, hit)) not in left_out,
         )
@@ -175,7 +174,7 @@ class Others(Generic[T]):
                 tenant=None,
                 shard=None,
             )
-            memory = self._open(settings)
+            memory = type(self._own)(settings)
             memory.embedder = self._embedder
             self._opened[replica.url] = memory
         return self._opened[replica.url]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from memory_assets.agent_memory.policy import NOTE
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.names import ResolvedId, resolve_session
-from memory_assets.recall.rows import one_line, rows_of
+from memory_assets.recall.rows import one_line
+from memory_assets.recall.sessions.session import session_title
 from memory_assets.recall.show import show
 from memory_assets.stores.agents.journal import has_journal
-from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets.stores.stores import Stores
 from memory_assets.stores.tombstones import is_unique
 
@@ -25,8 +25,7 @@ def usual_note(stores: Stores, named: ResolvedId) -> str:
         raise ConfigurationError(f"session {named.parts.session_id} is hidden; {again} first")
     if named.parts.turn_index is not None:
         return one_line(show(stores, named.place)[0]["passages"][0])
-    rows = rows_of(stores.lake, SESSION_SUMMARIES, named.project, named.parts.session_id, ["title"])
-    return (rows[0]["title"] if rows else "") or named.place
+    return session_title(stores.lake, named.project, named.parts.session_id) or named.place
 
 
 def pin_key(project: str, session_id: str) -> tuple[str, str]:

@@ -113,7 +113,7 @@ class Searchable(Stores):
             StoreError: what the mode asks for cannot be used.
         """
         request = query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
-        answer = self.found(request)
+        answer = self.search_own(request)
         return replace(answer, hits=tuple(self.with_later(answer.hits, request)))
 
     def with_later(self, hits: Sequence[Hit], request: SearchRequest) -> Sequence[Hit]:
@@ -132,9 +132,9 @@ class Searchable(Stores):
             for hit in self.searcher.with_later(hits, request.query)
         ]
 
-    def found(self, request: SearchRequest) -> Answer:
-        """Return what `search` does, without what came of the hits later. Hidden sessions have no
-        hit, unless they are asked for."""
+    def search_own(self, request: SearchRequest) -> Answer:
+        """Return the best hits of this memory, without what came of them later. Hidden sessions
+        have no hit, unless they are asked for."""
         hidden = self.hidden.all()
         if request.hidden or request.session is not None or not hidden:
             return self._search_with_hidden(request)

@@ -28,7 +28,7 @@ from memory_assets.pipeline.stages import STAGES
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
 from memory_assets.shards.pull import PullReport, compact_databases, pull_shard, update_replica
-from memory_assets.shards.push import PushReport, note_pulled, note_pushed, push
+from memory_assets.shards.push import note_pulled, note_pushed, push
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_COMMITS, TABLES, TURN_CHUNKS
 from memory_assets.stores.shard.objects import open_objects
@@ -113,7 +113,13 @@ def derive(work: Work) -> DeriveReport:
             directory.mkdir(parents=True, exist_ok=True)
             replica = replica_at(settings.data_dir, target.url)
             _bring_and_make(components, source, head, replica, report)
-            pushed = _push(components, target, head, "" if report.failed else mark)
+            pushed = push(
+                components,
+                target,
+                erase_traces=lambda names: 0,
+                forgotten=head.forgotten,
+                made_of="" if report.failed else mark,
+            )
             note_pushed(components, replica)
         report.generation = pushed.generation
         report.sent = pushed.bytes
@@ -166,16 +172,6 @@ def _bring_and_make(
     report.failed = "; ".join(_make(components, report))
     if deleted_any:
         compact_databases(components)
-
-
-def _push(components: Components, target: Shard, head: Head, mark: str) -> PushReport:
-    return push(
-        components,
-        target,
-        erase_traces=lambda names: 0,
-        forgotten=head.forgotten,
-        made_of=mark,
-    )
 
 
 def _chosen(manifest: Manifest, known: Collection[str]) -> tuple[Manifest, Collection[str]]:

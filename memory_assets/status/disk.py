@@ -14,16 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.agents import AGENTS
+from memory_assets.agents import AGENTS, HISTORY_FILE
 from memory_assets.errors import printable
 from memory_assets.paths import SAMPLE_DIR, Roots, is_gone, is_sample, split_locator
 from memory_assets.settings import Settings
 from memory_assets.status.excluded import NOTHING_EXCLUDED, Exclusions
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import SourceRow
 
 if TYPE_CHECKING:
-    from memory_assets.status.remembered import Remembered
     from memory_assets.transcripts import Source, Unlisted
 
 
@@ -129,7 +127,7 @@ _DEPTH = 8
 _LINE_AGENTS = frozenset(name for name, agent in AGENTS.items() if agent.of_lines)
 """Agents all of whose transcripts are files with these endings; the sessions of the others are
 listed by their readers."""
-_OTHER_NAMES = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
+_OTHER_NAMES = frozenset({HISTORY_FILE, "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 """Names of files that no reader accepts; the readers decide on all others."""
 
@@ -233,7 +231,7 @@ def look(
                 disk.pending[path] = projects[path], facts[1]
     if unknown or disk.pending or disk.troubled:
         for source, project in _transcripts(catalog, of_lines, data_dir, disk.unlisted):
-            is_excluded = _covers(excluded, source)
+            is_excluded = excluded.cover_source(source)
             for path in map(str, source.files):
                 if path in unknown:
                     del agents[path]
@@ -273,7 +271,7 @@ def _look_at_stores(
         facts = source.size, source.mtime_ns
         noted = known.get(path)
         containers.add(str(source.path))
-        if _covers(excluded, source):
+        if excluded.cover_source(source):
             disk.excluded += noted is None  # what is on record is counted with the files
             seen |= {path} if noted else set()
             continue
@@ -367,6 +365,7 @@ def _transcripts(
     cannot be read to `unlisted`. Files that the catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.status.found_sources import find_all
+    from memory_assets.status.ledger_sources import LedgerSources
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
 
     tombstones = data_dir / FILE_NAME
@@ -374,20 +373,7 @@ def _transcripts(
     if tombstones.exists():
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
     rows = catalog.sources.rows()
-    known = remembered(rows, catalog.sources.containers())
+    known = LedgerSources(rows, catalog.sources.containers())
     for source in find_all(rows, roots, known, unlisted.append):
         was_forgotten = (source.project, source.session_id) in forgotten
         yield source, None if was_forgotten else source.project
-
-
-def _covers(excluded: Exclusions, source: Source) -> bool:
-    """Return whether a source is never read."""
-    return excluded.cover(source.agent, source.project, source.directory, str(source.path))
-
-
-def remembered(rows: Iterable[SourceRow], tokens: Mapping[str, str] | None = None) -> Remembered:
-    """Return for discovery what the ledger has. `tokens`: of containers all of whose sessions are
-    in it, when they had this token."""
-    from memory_assets.status.remembered import Remembered
-
-    return Remembered(rows, tokens or {})

@@ -9,12 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import on_this_machine
 from memory_assets.project_names import folded, spelled
 from memory_assets.settings import Settings
 from memory_assets.stores.files.shared import replace_text
+
+if TYPE_CHECKING:
+    from memory_assets.transcripts import Source
 
 FILE_NAME = "excluded.txt"
 """Where in the data directory forgettings note what they exclude: a pattern a line."""
@@ -63,6 +67,10 @@ class Exclusions:
             for pattern in self.patterns
             for value in values
         )
+
+    def cover_source(self, source: Source) -> bool:
+        """Return whether a transcript on disk is of what they exclude."""
+        return self.cover(source.agent, source.project, source.directory, str(source.path))
 
 
 NOTHING_EXCLUDED = Exclusions()

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from memory_assets.agents import HISTORY_FILE
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.paths import NO_EMBEDDER, WHERE_ROOTS_ARE_SET, places_in_words
 from memory_assets.search_kinds import SEARCH_KINDS, sessions_waiting
@@ -40,9 +41,6 @@ VERSIONS_FILE = "versions.json"
 RETENTION_FILE = "retention.begun"
 """There while old sessions are let go of, or when that was interrupted
 (`pipeline/removal/retention.py`)."""
-
-HISTORY_FILE = "history.jsonl"
-"""Name of the sources that hold prompts and nothing else (`transcripts/claude/history.py`)."""
 
 _STRANGE = 2
 """So many files of no known kind are named."""

@@ -5,9 +5,9 @@ agent has its `Reader`s. Does not: redaction, turns, anything that writes. Nothi
 logs, and no error or report contains text of a transcript.
 """
 
+from memory_assets.agents import HISTORY_FILE
 from memory_assets.transcripts.account import Account, Balance
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, Unlisted, ignore
-from memory_assets.transcripts.claude.history import HISTORY_FILE
 from memory_assets.transcripts.content import (
     COMPRESSED,
     Content,

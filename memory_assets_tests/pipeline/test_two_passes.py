@@ -12,7 +12,7 @@ import pytest
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.redact import session_redaction
-from memory_assets.status.remembered import source_of
+from memory_assets.status.ledger_sources import source_of
 from memory_assets.stores.catalog.known_secrets import KnownSecrets
 from memory_assets.stores.lake.partition import Partition
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, TURN_CHUNKS

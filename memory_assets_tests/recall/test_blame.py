@@ -208,7 +208,7 @@ def test_what_no_session_committed_is_told_as_what_it_is(shop: Shop) -> None:
 def test_what_nobody_knows_is_not_found(shop: Shop) -> None:
     """Neither git nor the memory; nothing to blame is a mistake, as is a link of what either does
     not know."""
-    for target in ("nowhere.py", "deadbeefdead"):
+    for target in ("nowhere.py", "deadbeefdead", "x" * 300, f"{'x' * 300}:3"):
         with pytest.raises(NotFound):
             shop.blame(target)
     with pytest.raises(ConfigurationError):

@@ -158,12 +158,6 @@ def test_lines_announce_that_nothing_is_close(asked: Asked) -> None:
     assert not marked["hits"][0]["weak"] and marked["hits"][-1]["weak"]
 
 
-def test_no_turns_have_no_confidence(asked: Asked) -> None:
-    """Nothing is judged where nothing was found."""
-    answer = asked.memory.search("anything", until="2001-01-01")
-    assert answer.hits == () and not answer.weak
-
-
 def test_a_name_that_the_turn_lacks_counts_against_it(asked: Asked) -> None:
     """The same word in lower case is only one more word that is not there."""
     told = [

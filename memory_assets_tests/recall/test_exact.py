@@ -15,6 +15,7 @@ from memory_assets.stores.catalog.schema import HELD_BY_CHECK, Quarantined
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Call, Worked, shell
+from memory_assets_tests.sweep import sweep
 
 APP, SITE = "/srv/app", "/srv/site"
 TRACE = 'Traceback:\n  File "tide.py", line 7, in ebb\n    raise Low("no [water] (yet)")\n'
@@ -178,40 +179,9 @@ def test_a_printed_line_finds_its_turn(asked: Asked, line: str, mode: str) -> No
     assert float(first.why["pasted"]) > 0.5 and not first.weak
 
 
-def test_other_numbers_and_paths_find_the_same_line(asked: Asked) -> None:
-    """Of the terms nearly all are needed, not all."""
-    line = "fatal: The current branch feature/other has no upstream branch."
-    hits = asked.memory.search(line).hits
-    assert hits[0].turn_id == asked.memory.search(PRINTED[1]).hits[0].turn_id
-    assert 0.5 <= float(hits[0].why["pasted"]) < 1
-
-
-def test_a_name_of_code_is_found_in_any_case(asked: Asked) -> None:
-    """Though nobody speaks of it."""
-    assert "pasted" in asked.memory.search("DEADLOCKDETECTED").hits[0].why
-
-
-def test_a_line_among_others_is_found(asked: Asked) -> None:
-    """A stack trace is pasted with what stands above it."""
-    pasted = f"$ python backfill.py\nzorgle frabjous quux bandersnatch\n{PRINTED[0]}\n"
-    assert float(asked.memory.search(pasted).hits[0].why["pasted"]) == 1
-
-
-def test_prose_is_ranked_as_if_there_were_no_output(asked: Asked) -> None:
-    """Sharing words with an error line is not enough."""
-    for question in ("what was the deadlock in the backfill", "why has the branch no upstream?"):
-        assert not any("pasted" in hit.why for hit in asked.memory.search(question).hits)
-
-
 def test_words_of_a_pasted_line_are_no_typing_errors(asked: Asked) -> None:
     """They occur, if not in what is said."""
     assert asked.memory.search(f"zz {PRINTED[1]}").corrected == {}
-
-
-def test_search_by_meaning_alone_knows_no_lines(asked: Asked) -> None:
-    """Its scores are cosines."""
-    hits = asked.memory.search(PRINTED[1], mode="semantic").hits
-    assert not any("pasted" in hit.why for hit in hits)
 
 
 SAID = (
@@ -229,14 +199,36 @@ def test_a_line_that_was_said_finds_its_turn(asked: Asked, line: str, mode: str)
     assert float(first.why["pasted"]) > 0.9 and not first.weak
 
 
-def test_a_line_that_was_said_is_found_with_other_words_around_it(asked: Asked) -> None:
-    """Nearly all of its pairs of words are needed, not all."""
-    first = asked.memory.search(f"so why {SAID[0]}?").hits[0]
-    assert 0.65 <= float(first.why["pasted"]) < 1
-    assert first.turn_id == asked.memory.search(SAID[0]).hits[0].turn_id
+@sweep(
+    "pasted, line, least, most",
+    [
+        (f"$ python backfill.py\nzorgle frabjous bandersnatch\n{PRINTED[0]}\n", PRINTED[0], 1, 1),
+        (PRINTED[1].replace("fix/report-day-bounds", "feature/other"), PRINTED[1], 0.5, 0.99),
+        (f"so why {SAID[0]}?", SAID[0], 0.65, 0.99),
+    ],
+)
+def test_a_line_is_found_among_others_and_with_other_words(
+    asked: Asked, pasted: str, line: str, least: float, most: float
+) -> None:
+    """A trace is pasted with what stands above it, an error with another number or path: nearly all
+    of its terms are needed, not all."""
+    first = asked.memory.search(pasted).hits[0]
+    assert first.turn_id == asked.memory.search(line).hits[0].turn_id
+    assert least <= float(first.why["pasted"]) <= most
 
 
-def test_the_words_of_a_line_in_another_order_are_no_pasted_line(asked: Asked) -> None:
-    """They are ranked by words and meaning."""
-    words = " ".join(reversed(SAID[0].split()))
-    assert not any("pasted" in hit.why for hit in asked.memory.search(words).hits)
+@sweep(
+    "question, mode",
+    [
+        ("what was the deadlock in the backfill", "hybrid"),
+        ("why has the branch no upstream?", "hybrid"),
+        (" ".join(reversed(SAID[0].split())), "hybrid"),
+        (PRINTED[1], "semantic"),
+    ],
+)
+def test_what_is_no_pasted_line_is_ranked_as_if_there_were_none(
+    asked: Asked, question: str, mode: str
+) -> None:
+    """Prose that shares words with an error, the words of a line in another order; by meaning alone
+    scores are cosines."""
+    assert not any("pasted" in hit.why for hit in asked.memory.search(question, mode=mode).hits)

@@ -91,20 +91,6 @@ def test_words_that_nothing_holds_find_nothing_by_keyword(asked: Asked) -> None:
     assert asked.memory.search("xylophone quokka", mode="keyword").hits == ()
 
 
-def test_an_identifier_is_found_whole_and_by_its_parts(asked: Asked) -> None:
-    """A file's name, with or without its path, and the words in it."""
-    path = next(
-        path
-        for row in asked.rows("turn_chunks")
-        for path in row["files"]
-        if path.endswith(".py") and "/" in path
-    )
-    turns = {row["turn_id"] for row in asked.rows("turn_chunks") if path in row["files"]}
-    for query in (path, path.rpartition("/")[2]):
-        hits = asked.memory.search(query, mode="keyword", n=len(turns)).hits
-        assert {hit.turn_id for hit in hits} & turns
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_filters_return_all_that_passes_in_every_mode(asked: Asked, mode: str) -> None:
     """A session's turns, all of them and no other, however badly they fit (by words: those

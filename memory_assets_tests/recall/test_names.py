@@ -183,21 +183,22 @@ def test_a_query_that_is_an_id_lists_its_session(asked: Asked, query: str) -> No
     assert answer == asked.memory.search(session=REPORTS) and answer.hits and not answer.weak
 
 
-@pytest.mark.parametrize("query", ["ffffffff1", "20260329", "session::0::turn::0", "std::vector"])
-def test_a_query_that_is_no_id_in_memory_is_searched_for(asked: Asked, query: str) -> None:
-    """Be it an id of no session, the beginning of several, or code."""
-    answer = asked.memory.search(query)
-    assert answer.query == query and answer.filters == {}
-
-
-@pytest.mark.parametrize(
-    "given", [{"kinds": ("memory",)}, {"kinds": ("all",)}, {"project": "tidepool-web"}]
+@sweep(
+    "query, given",
+    [
+        *((query, {}) for query in ("ffffffff1", "20260329", "session::0::turn::0", "std::vector")),
+        ("3d0f6a52", {"kinds": ("memory",)}),
+        ("3d0f6a52", {"kinds": ("all",)}),
+        ("3d0f6a52", {"project": "tidepool-web"}),
+    ],
 )
-def test_an_id_is_searched_for_where_its_session_cannot_be(
-    asked: Asked, given: dict[str, Any]
+def test_a_query_that_is_no_id_of_what_is_searched_is_searched_for(
+    asked: Asked, query: str, given: dict[str, Any]
 ) -> None:
-    """Among what is no session, and in another project; a document may name it."""
-    assert asked.memory.search("3d0f6a52", **given).query == "3d0f6a52"
+    """Be it an id of no session, the beginning of several, or code; among what is no session, and
+    in another project: a document may name it."""
+    answer = asked.memory.search(query, **given)
+    assert answer.query == query and (given or answer.filters == {})
 
 
 BROKEN = "Exit code 1\nerror: the tide is out of reach"
@@ -265,13 +266,6 @@ def test_without_a_project_an_answer_is_of_none(memory: Memory) -> None:
     for each in asked:
         answer = memory.ask(each)
         assert answer["project"] is None and not list(project_notes(answer))
-
-
-def test_one_of_them_is_meant_by_more_of_its_path(memory: Memory) -> None:
-    """And a directory that ends so by its own name, which nobody else has."""
-    for text, session in (("ada/tide-sync", "2"), ("/srv/tide-sync", "1"), ("my-tide-sync", "3")):
-        answer = memory.ask(SessionsRequest(project=text))
-        assert _sessions(answer) == [session] and not list(project_notes(answer))
 
 
 def test_projects_that_only_end_alike_are_asked_back(memory: Memory) -> None:

@@ -20,7 +20,6 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.memory import Memory
 from memory_assets.requests.questions import GetRequest, ShowRequest
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.http_api import build_app
 from memory_assets.serving.pages.site import build_site
 from memory_assets.serving.tool_answers import answer_tool
 from memory_assets.settings import Settings, load_settings
@@ -267,14 +266,6 @@ def test_what_was_forgotten_here_is_found_in_no_other_memory(
     assert pages.get(f"/page/session/{session[1]}").status_code == 404
     other = memory.search("crane", over=("all",), n=1).hits[0]
     assert memory.ask(ShowRequest(other.id))["rows"]
-
-
-def test_http_searches_over_memories(team: Settings) -> None:
-    """`over` is a parameter of /search; an unknown name is not found."""
-    client = TestClient(build_app(team), base_url="http://127.0.0.1")
-    found = client.get("/search", params={"q": "tide clock on the pier", "over": "all"}).json()
-    assert found["hits"][0]["metadata"]["memory"] == "alice/laptop"
-    assert client.get("/search", params={"q": "x", "over": "nobody"}).status_code == 404
 
 
 def test_the_page_searches_over_memories(team: Settings) -> None:

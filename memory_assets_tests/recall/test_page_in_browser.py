@@ -458,20 +458,6 @@ def test_the_list_of_turns_is_at_the_turn_that_is_shown(shown: Shown) -> None:
     assert browser.wait_for(within)
 
 
-def test_the_token_is_given_in_a_form(shown: Shown) -> None:
-    """The page that was asked for follows; no script can read the cookie."""
-    token = "a-token-of-the-tests-alone"
-    browser = shown.browser
-    with served(build_site(shown.settings, token=token)) as url:
-        browser.open(f"{url}/page/projects")
-        browser.evaluate("document.querySelector('#token').focus()")
-        browser.press(*token, "Enter")
-        browser.wait_for("location.pathname === '/page/projects' && document.links.length > 5")
-        assert "memory_page" not in browser.evaluate("document.cookie")
-        browser.forget()
-    browser.call("Network.clearBrowserCookies")
-
-
 def test_open_leads_to_the_server_that_runs(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     """And starts none."""
     opened: list[str] = []

@@ -219,10 +219,11 @@ def test_stars_that_are_no_emphasis_stay(text: str) -> None:
         ("see [the **log**](a/log.md), then", "see the log (a/log.md), then"),
         (f"see [the log](https://a.example/{'x' * 20})", "see the log"),
         ("**[a.md](a.md)** `[a](b)` x[i](y) ![p](q)", "a.md [a](b) x[i](y) ![p](q)"),
+        ("```npm test -- --all```\n```sh\nls\n```", "npm test -- --all\nls"),
     ],
 )
 def test_a_link_is_its_text_on_a_terminal(text: str, shown: str) -> None:
-    """And its target if that is short; code and calls stay as they are."""
+    """And its target if that is short; code and calls stay as they are, without fences."""
     assert without_markdown(text) == shown
 
 
@@ -233,11 +234,6 @@ def test_a_long_question_is_cut_and_its_answer_shown() -> None:
     assert shown.startswith("How should the gates") and shown.endswith("… → By their place")
     assert len(shown) <= 100 and rendering.list_line(question).endswith("…")
     assert rendering.list_line("Which? → This") == "Which? → This"
-
-
-def test_code_between_fences_on_one_line_is_kept() -> None:
-    """A line of a fence and a language is left out."""
-    assert without_markdown("```npm test -- --all```\n```sh\nls\n```") == "npm test -- --all\nls"
 
 
 def test_a_path_breaks_between_its_words() -> None:
@@ -328,11 +324,3 @@ def test_a_cookie_ends_and_is_random() -> None:
     assert client.get("/").status_code == 200
     now[0] += 12 * 3600 + 1
     assert client.get("/").status_code == 401
-
-
-def test_words_are_marked_and_not_the_paths_they_stand_in() -> None:
-    """Nor quotes and full stops around them."""
-    text = str(prose.with_tags("see internal/gitproto/fetch.go: `fetch` failed.", "fetch failed"))
-    assert text == (
-        "see internal/gitproto/<mark>fetch</mark>.go: `<mark>fetch</mark>` <mark>failed</mark>."
-    )

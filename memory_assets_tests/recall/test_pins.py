@@ -18,7 +18,7 @@ from memory_assets.errors import BadArgument, ConfigurationError, NotFound, Stor
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.recall import Memory
 from memory_assets.recall.pins import pin_key, pins_by_session
-from memory_assets.recall.search.answer import Answer, Coverage, Hit, keep_passing
+from memory_assets.recall.search.answer import Answer, Coverage, Hit, joined_answer, keep_passing
 from memory_assets.recall.sessions.recent_work import recent_work
 from memory_assets.redacted_text import seal
 from memory_assets.requests.agent_memory import (
@@ -174,6 +174,20 @@ def test_other_hits_take_the_place_of_hidden_ones_whatever_number_is_asked_for()
     for number, left in ((10, 10), (60, 60), (MAX_HITS, MAX_HITS - 1)):
         answer = keep_passing(ask, SearchRequest("x", n=number), lambda hit: hit.id != "0")
         assert len(answer.hits) == left
+
+
+def test_what_an_answer_lacks_is_told_only_where_no_hit_is_sure() -> None:
+    """Of several projects of one name the first may have none that is, and another one."""
+    coverage = Coverage(1, 1, 1, 1, 0, "")
+    weak, sure = (
+        Hit(name, "", score, seal("x"), {}, weak=name == "weak")
+        for name, score in (("weak", 0.9), ("sure", 0.5))
+    )
+    unsure = Answer("x", "keyword", coverage, (weak,), machine=3, missing=("zebra",))
+    both = [unsure, Answer("x", "keyword", coverage, (sure,))]
+    for answers, n, told in ((both, 2, (0, [])), (both[::-1], 1, (3, ["zebra"]))):
+        joined = joined_answer(answers, n).to_dict()
+        assert (joined["machine"], joined["missing"]) == told
 
 
 def test_forgetting_a_session_removes_pin_and_hiding(own: Settings) -> None:

@@ -73,9 +73,9 @@ def add_session(
 
 def _asked(index: KeywordIndex, query: str, project: str | None = None) -> list[str]:
     corpus = Corpora(index).corpus("sessions")
-    scores = keyword_scores(corpus, index, query_terms(query), corpus.scope(project)).turns
+    scores = keyword_scores(corpus, query_terms(query), corpus.scope(project)).turns
     found = best(np.where(scores > 0, scores, -np.inf).astype(np.float32), 10)
-    rows = corpus.rows_at(index, np.searchsorted(corpus.turn, found).tolist())
+    rows = corpus.rows_at(np.searchsorted(corpus.turn, found).tolist())
     return [row.id.removeprefix("session::") for row in rows if row is not None]
 
 
@@ -117,7 +117,7 @@ def test_a_turn_of_one_passage_keeps_the_words_of_its_neighbours(index: KeywordI
     add_session(index, "a", ["the upload of videos", "a timeout", "thanks"])
     add_session(index, "b", ["the upload of videos", "a|timeout", "thanks"])
     corpus = _corpus(index)
-    scores = keyword_scores(corpus, index, query_terms("timeout of uploads"), corpus.scope(None))
+    scores = keyword_scores(corpus, query_terms("timeout of uploads"), corpus.scope(None))
     whole, several = scores.turns[[1, 4]]
     assert whole > several > scores.rows[corpus.turn == 4].max()
 
@@ -138,9 +138,9 @@ def test_names_that_are_everywhere_are_left_out_of_the_meaning(index: KeywordInd
     corpus = _corpus(index)
     everything = corpus.scope(None)
     asked = "What did Mara's cousin say to Bruno about sailing?"
-    worded = worded_for_meaning(asked, corpus, index, everything)
+    worded = worded_for_meaning(asked, corpus, everything)
     assert worded == "What did cousin say to Bruno about sailing?"
-    assert worded_for_meaning("Mara", corpus, index, everything) == "Mara"
+    assert worded_for_meaning("Mara", corpus, everything) == "Mara"
 
 
 def test_how_rare_a_word_is_is_judged_within_the_project(index: KeywordIndex) -> None:
@@ -152,7 +152,7 @@ def test_how_rare_a_word_is_is_judged_within_the_project(index: KeywordIndex) ->
     corpus = _corpus(index)
     scope = corpus.scope("-p")
     assert scope.stop - scope.start == 7
-    scores = keyword_scores(corpus, index, query_terms("deploy lamp"), scope).turns
+    scores = keyword_scores(corpus, query_terms("deploy lamp"), scope).turns
     assert scores[scope].max() > 0.9 or _asked(index, "deploy lamp", "-p")[0] == "p9::turn::0"
     assert corpus.scope("-nowhere") == slice(0, 0)
 
@@ -162,9 +162,9 @@ def test_the_rarest_words_that_occur_are_looked_for_in_each_turn(index: KeywordI
     add_session(index, "a", ["the lamp and the lens", "the lamp burns", "oil", "the lamp and oil"])
     corpus = Corpora(index).corpus("sessions")
     asked = query_terms("which lamp has a lens but no oil nor zanzibar")
-    scores = keyword_scores(corpus, index, asked, corpus.scope(None))
+    scores = keyword_scores(corpus, asked, corpus.scope(None))
     assert scores.rarest.tolist() == [0.5, 0, 0.5, 0.5]
-    nothing = keyword_scores(corpus, index, query_terms("zanzibar"), corpus.scope(None))
+    nothing = keyword_scores(corpus, query_terms("zanzibar"), corpus.scope(None))
     assert not nothing.rarest.any()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 import pytest
@@ -20,12 +20,10 @@ from memory_assets.requests.questions import (
     UsageRequest,
 )
 from memory_assets.requests.search import (
-    KINDS,
     Concept,
     CrossQueryRequest,
     ObservationType,
     SearchRequest,
-    parse_kinds,
 )
 from memory_assets.requests.times import days_named, parse_time, spoken_time
 from memory_assets.serving.schemas import tool_schema
@@ -121,12 +119,6 @@ def test_names_of_earlier_versions_are_accepted_and_in_no_schema(
             request_type.from_values("mcp", {**given, str(of.name_at("mcp")): given[alias]})
 
 
-@sweep("given", [{}, {"n": 1}, {"n": 200}, {"mode": "keyword"}, {"kinds": KINDS}, {"tool": "Bash"}])
-def test_a_request_at_the_limits_is_accepted(given: dict[str, Any]) -> None:
-    """The bounds themselves are allowed."""
-    assert SearchRequest(**{"query": "why", **given}).query == "why"
-
-
 def test_a_request_without_words_is_about_its_filters() -> None:
     """Any filter will do, and so will an order; observations need nothing at all."""
     for given in ({"file": "a.py"}, {"tool": "Bash"}, {"project": "x"}, {"agent": "pi"},
@@ -142,12 +134,6 @@ def test_the_types_and_concepts_that_can_be_asked_for_are_those_that_are_observe
     """A type that is added must be made known."""
     assert get_args(ObservationType) == OBSERVATION_TYPES
     assert get_args(Concept) == CONCEPTS
-
-
-def test_all_stands_for_every_kind() -> None:
-    """Any other name for itself."""
-    assert parse_kinds("all") == KINDS
-    assert parse_kinds("prompts") == ("prompts",)
 
 
 @pytest.fixture
@@ -204,12 +190,6 @@ def test_a_spoken_time_names_its_zone_and_is_understood(
     assert parse_time(spoken) == NOW
 
 
-def test_now_may_be_in_any_zone() -> None:
-    """Only the difference counts."""
-    there = NOW.astimezone(timezone(timedelta(hours=5)))
-    assert parse_time("1h", there) == parse_time("1h", NOW)
-
-
 @sweep("text", ["", "tomorrow", "7", "d", "7m", "0001-01-01T00:00+14:00", "-7d", "2026-13-01"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     """The error shows the forms that are understood."""
@@ -242,10 +222,10 @@ def test_every_id_leads_to_its_turn_or_session(
     assert parse_id(text) == MemoryId(session, turn, kind)
 
 
-@sweep("text", ["", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b", "commit::a"])
+@sweep("text", ["", "session::abc::turn::x", "prompt::abc", "turn::1", "memory::b", "commit::a"])
 def test_what_is_no_id_is_refused(text: str) -> None:
-    """The error shows what ids look like."""
-    with pytest.raises(ConfigurationError, match="ids look like session::ID::turn::N"):
+    """The error shows what ids look like; those of memories and documents are ids of no session."""
+    with pytest.raises(ConfigurationError, match=r"id of a session .* like session::ID::turn::N"):
         parse_id(text)
 
 

@@ -157,8 +157,9 @@ def test_several_files_are_listed_and_none_is_an_error(memory: Memory) -> None:
     """With their paths in full."""
     with pytest.raises(ConfigurationError, match=f"{APP}/notes.md, {SITE}/notes.md; give"):
         restore(memory, RestoreRequest("notes.md"), Path("/elsewhere"))
-    with pytest.raises(NotFound, match="no session wrote or read a file"):
-        _restore(memory, "nobody.md")
+    for nothing in ("nobody.md", "/", "..", "src/"):
+        with pytest.raises(NotFound, match="no session wrote or read a file"):
+            _restore(memory, nothing)
 
 
 def test_output_is_written_exactly_and_never_over_a_file_without_force(

@@ -9,13 +9,11 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent, TextResourceContents
 
@@ -371,51 +369,31 @@ def _runs(pid: str) -> bool:
     return bool(state.stdout.strip()) and not state.stdout.startswith(b"Z")
 
 
-def _with_client(target: Any, then: Callable[[Client], Awaitable[Any]]) -> Any:
-    async def run() -> Any:
-        async with Client(target) as client:
-            return await then(client)
-
-    return asyncio.run(run())
-
-
-def test_the_sdks_client_is_served_over_stdio(asked: Asked) -> None:
-    """A process of its own, as an agent starts it."""
-    program, arguments = _memory_command("mcp")
-    target = stdio_client(
-        StdioServerParameters(command=program, args=arguments, env=_environment(asked.settings))
-    )
-
-    async def then(client: Client) -> Any:
-        listed = await client.list_tools()
-        found = await client.call_tool("recall", {"query": "what blocked the migration", "n": 3})
-        return listed.tools, found
-
-    listed, found = _with_client(target, then)
-    assert tuple(tool.name for tool in listed) == NAMES
-    agents = listed[0].input_schema["properties"]["agent"]
-    assert agents == {"enum": ["claude-code", "codex", "pi"]}, "those on record"
-    assert any("c27e5d90" in hit["id"] for hit in found.structured_content["hits"])
-
-
 def test_the_sdks_client_is_served_over_http(asked: Asked) -> None:
-    """On loopback, at /mcp; the address is told on standard error; SIGTERM ends it."""
+    """On loopback, at /mcp; the address is told on standard error; SIGTERM ends it. The agents to
+    choose from are those on record."""
     program, arguments = _memory_command("mcp", "--http", "--port", "0")
     with subprocess.Popen(
         [program, *arguments], stderr=subprocess.PIPE, text=True, env=_environment(asked.settings)
     ) as process:
         assert process.stderr
         url = process.stderr.readline().split()[-1]
+
+        async def run() -> Any:
+            async with Client(streamable_http_client(url)) as client:
+                return await client.list_tools(), await client.call_tool(
+                    "timeline", {"anchor": TURN}
+                )
+
         try:
-
-            async def then(client: Client) -> Any:
-                return await client.call_tool("timeline", {"anchor": TURN, "before": 1, "after": 1})
-
-            found = _with_client(streamable_http_client(url), then)
+            listed, found = asyncio.run(run())
         finally:
             process.terminate()
         assert process.wait(timeout=120) == 0
     assert url.startswith("http://127.0.0.1:") and url.endswith("/mcp")
+    assert tuple(tool.name for tool in listed.tools) == NAMES
+    agents = listed.tools[0].input_schema["properties"]["agent"]
+    assert agents == {"enum": ["claude-code", "codex", "pi"]}
     assert found.structured_content["anchor"]["id"] == TURN
 
 

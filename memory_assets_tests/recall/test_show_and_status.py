@@ -94,35 +94,6 @@ def test_a_summary_or_a_session_shows_the_summary(asked: Asked) -> None:
     assert asked.memory.show(f"summary::{REPORTS}") == [row] == asked.memory.show(REPORTS)
 
 
-@pytest.mark.parametrize(
-    "any_id", ["session::nobody::turn::0", "nobody", "summary::nobody", f"prompt::{REPORTS}::99"]
-)
-def test_an_id_of_nothing_is_not_found(asked: Asked, any_id: str) -> None:
-    """Unknown session or turn."""
-    with pytest.raises(NotFound):
-        asked.memory.show(any_id)
-
-
-@pytest.mark.parametrize(
-    ("kinds", "tables"),
-    [
-        (("sessions",), ["turn_chunks"]),
-        (("prompts", "summaries"), ["user_prompts", "session_summaries"]),
-    ],
-)
-def test_coverage_of_a_finished_memory_is_complete(
-    asked: Asked, kinds: tuple[str, ...], tables: list[str]
-) -> None:
-    """Every row of the tables asked for is in the collections."""
-    covered = coverages(asked.memory.catalog, kinds)[1]
-    assert covered.complete
-    assert covered.rows == covered.indexed == sum(len(asked.rows(table)) for table in tables)
-    assert covered.sessions == 11
-    assert covered.turns == 32
-    assert covered.quarantined == 0
-    assert covered.as_of.startswith("20")
-
-
 def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Memory]) -> None:
     """A session's words are not in the keyword index yet: the answer says so, and comes."""
     memory = copied()
@@ -139,17 +110,6 @@ def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Mem
     assert answer.coverage.rows - answer.coverage.indexed == product.rows
     assert answer.to_dict()["coverage"]["complete"] is False
     assert coverages(memory.catalog, ("prompts",))[1].complete
-
-
-def test_coverage_counts_sessions_held_back(copied: Callable[..., Memory]) -> None:
-    """They are on record as held back, not as forgotten."""
-    memory = copied()
-    memory.catalog.quarantine.hold(Quarantined("p", "s", "redacted_records", "h", "ValueError"))
-    assert coverages(memory.catalog, ("sessions",))[1].quarantined == 1
-    current = memory.status()
-    assert current["quarantined"][0]["reason"] == "ValueError"
-    told = [line for well, line in in_words(current["coverage"]) if not well]
-    assert told[0] == "Not everything was taken in: 1 held back, for the reasons given."
 
 
 _TIDEPOOL = "-Users-jonas-work-tidepool-web"

@@ -18,7 +18,7 @@ from memory_assets.redacted_text import seal
 from memory_assets.session_analysis import session_turns
 from memory_assets.session_analysis.files import touched_files
 from memory_assets.status.found_sources import find_all
-from memory_assets.status.remembered import Remembered
+from memory_assets.status.ledger_sources import LedgerSources
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts import Source, Unlisted, discover
 from memory_assets_tests.redacted_sessions import Script
@@ -48,7 +48,7 @@ class Disk:
         """All sources, without taking them in."""
         self.notes.clear()
         roots: Roots = {"claude-code": (self.claude,), "codex": (self.codex,)}
-        known = Remembered(self.rows, {})
+        known = LedgerSources(self.rows)
         return find_all(self.rows, roots, known, self.notes.append)
 
     def take_in(self) -> dict[str, str]:
@@ -90,6 +90,8 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         ("/home/alice/app", "/home/alice-app"),
         ("/home/alice/app", "/home/bob/app"),
         ("/opt/été", "/opt/ête"),
+        ("/home/ola/Tools/api", "/home/ola/tools/API"),
+        ("//nas01/share/Plans", "//nas02/share/Plans"),
     ],
 )
 def test_two_directories_are_two_projects(disk: Disk, one: str, other: str) -> None:
@@ -118,6 +120,10 @@ def test_two_directories_are_two_projects(disk: Disk, one: str, other: str) -> N
         ("/Users/mira/dune", "/home/mira/dune"),
         ("/srv/dune", "/srv//dune/"),
         ("/srv/dune", "/srv/desert/../dune"),
+        ("\\\\nas01\\share\\Plans", "//nas01/share/Plans"),
+        ("\\\\nas01\\share\\Plans", "\\\\?\\UNC\\nas01\\share\\Plans"),
+        ("E:\\data\\Well", "//?/e:/data/well"),
+        ("E:\\data\\Well", "\\\\.\\E:\\data\\Well"),
     ],
 )
 def test_one_directory_in_two_spellings_is_one_project(disk: Disk, one: str, other: str) -> None:
@@ -295,14 +301,14 @@ def test_a_session_is_of_one_agent(tmp_path: Path) -> None:
         store.say("Why?", "Because.")
     notes: list[Unlisted] = []
     roots: Roots = {agent: (store.root,) for agent, store in stores.items()}
-    [kilo] = find_all([], roots, Remembered([], {}), notes.append)
+    [kilo] = find_all([], roots, LedgerSources([]), notes.append)
     assert (kilo.agent, [note.agent for note in notes]) == ("kilo", ["cline"])
     assert "another agent has the same id" in notes[0].reason
     row = SourceRow(
         *("cline", kilo.project, kilo.session_id, "", str(stores["cline"].path)),
         *(1, 1, "", "", None),
     )
-    [cline] = find_all([row], roots, Remembered([], {}), notes.append)
+    [cline] = find_all([row], roots, LedgerSources([]), notes.append)
     assert (cline.agent, notes[-1].agent) == ("cline", "kilo")
 
 
@@ -317,14 +323,14 @@ def test_a_session_moved_to_an_agent_that_writes_alike_stays_the_one_on_record(
     write_lines(path, [header | {"timestamp": "2026-06-01T08:00:00Z"}])
     notes: list[Unlisted] = []
     roots: Roots = {"pi": (pi,), "openclaw": (openclaw,)}
-    [before] = find_all([], roots, Remembered([], {}), notes.append)
+    [before] = find_all([], roots, LedgerSources([]), notes.append)
     ids = ("pi", before.project, ONE, "", str(path))
     row = SourceRow(*ids, before.size, before.mtime_ns, "", "", None)
     moved.parent.mkdir(parents=True)
     shutil.copy(path, moved)
-    [both] = find_all([row], roots, Remembered([row], {}), notes.append)
+    [both] = find_all([row], roots, LedgerSources([row]), notes.append)
     path.unlink()
-    [after] = find_all([row], roots, Remembered([row], {}), notes.append)
+    [after] = find_all([row], roots, LedgerSources([row]), notes.append)
     assert set(both.files) == {path, moved}
     assert (after.agent, after.project, after.path) == ("pi", before.project, moved)
     assert notes == []
@@ -332,43 +338,6 @@ def test_a_session_moved_to_an_agent_that_writes_alike_stays_the_one_on_record(
 
 FIRST, SECOND = (f"5b5b5b5b-0000-4000-8000-00000000000{number}" for number in (1, 2))
 THREAD = "019e7777-0000-7000-8000-0000000000a1"
-
-
-@pytest.mark.parametrize(
-    "spellings",
-    [
-        (
-            "/home/ola/Pr\u00fcfst\u00e4nde",
-            "/home/ola/Pru\u0308fsta\u0308nde/",
-            "/Users/ola/Prüfstände",
-        ),
-        ("D:\\src\\Mill", "d:/src/Mill", "D:\\src\\mill\\", "/mnt/d/src/Mill"),
-        ("\\\\nas01\\share\\Plans", "//nas01/share/Plans", "\\\\?\\UNC\\nas01\\share\\Plans"),
-        ("E:\\data\\Well", "\\\\?\\E:\\data\\Well", "//?/e:/data/well", "\\\\.\\E:\\data\\Well"),
-    ],
-    ids=["accents and home", "drive", "server", "in full"],
-)
-def test_spellings_of_a_directory_are_one(spellings: tuple[str, ...]) -> None:
-    """Whoever wrote them; and one that is spelled already stays."""
-    (one,) = {spelled(directory) for directory in spellings}
-    assert spelled(one) == one
-
-
-@pytest.mark.parametrize(
-    "directories",
-    [
-        ("/home/ola/a.b", "/home/ola/a-b", "/home/ola/a_b"),
-        ("/srv/дом", "/srv/лес", "/srv/сад"),
-        ("/home/ola/Tools/api", "/home/ola/tools/api", "/home/ola/tools/API"),
-        ("//nas01/share/Plans", "//nas02/share/Plans", "/nas01/share/Plans"),
-    ],
-    ids=["marks", "letters", "case", "servers"],
-)
-def test_directories_of_one_slug_are_several(directories: tuple[str, ...]) -> None:
-    """With names that do not look alike."""
-    names = ProjectNames()
-    given = {folded(names.name(spelled(path), "-x-of-all", path)) for path in directories}
-    assert len(given) == len(directories)
 
 
 @sweep(

@@ -112,16 +112,6 @@ def test_a_memory_that_is_not_there_has_a_status_of_nothing(
     assert {path.name for path in tmp_path.iterdir()} <= {"home"}
 
 
-def test_a_chroma_that_was_set_aside_is_named(sample_settings: Settings) -> None:
-    """Where the damaged files lie, until somebody deletes them."""
-    Components(sample_settings).catalog.close()
-    assert status(sample_settings)["chroma"]["set_aside"] == []
-    damaged = sample_settings.data_dir / "chroma"
-    damaged.mkdir(parents=True)
-    target = set_aside(damaged, "its index ends too early")
-    assert status(sample_settings)["chroma"]["set_aside"] == [str(target)]
-
-
 @pytest.mark.parametrize(
     ("note", "says"),
     [
@@ -146,38 +136,33 @@ def test_a_directory_that_was_set_aside_is_deletable_only_if_nothing_is_only_the
     assert ("can be deleted" in line) == (says == "can be deleted")
 
 
-def _of(*, chunks: int, indexed: int, keywords: int, vectors: bool) -> dict[str, dict[str, Any]]:
+FOUND = "Everything on record can be found"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "indexed", "vectors", "said"),
+    [
+        (3, 3, True, f"{FOUND}."),
+        (3, 0, False, f"{FOUND} by its words; no vectors are made"),
+        (3, 0, True, "sessions: 3 of 3 rows can be found by their words, 0 by their meaning; run"),
+        (2, 3, True, "sessions: 2 of 3 rows can be found by their words, 3 by their meaning; run"),
+        (2, 3, False, "sessions: 2 of 3 rows can be found by their words; run `memory ingest`"),
+    ],
+)
+def test_what_can_be_found_is_said_by_words_and_by_meaning(
+    keywords: int, indexed: int, vectors: bool, said: str
+) -> None:
+    """Where no vectors are made, words are all that there is to do; what is in Chroma only is not
+    found by its words."""
     kind = SEARCH_KINDS["sessions"]
-    rows = {kind.table: chunks, kind.asset: indexed, kind.keywords: keywords}
-    stages = {name: {"rows": count} for name, count in rows.items()}
-    return coverage(stages, quarantined=0, vectors=vectors)
-
-
-def test_rows_without_vectors_can_be_found_by_words() -> None:
-    """Where none are made that is all there is to do; where they are, it is half of it."""
-    without = _of(chunks=32, indexed=0, keywords=32, vectors=False)
-    assert without["sessions"]["complete"]
-    ((well, line),) = in_words(without)
-    assert well and "by its words; no vectors are made" in line
-    ((well, line),) = in_words(_of(chunks=32, indexed=0, keywords=32, vectors=True))
-    assert not well
-    assert line.startswith("sessions: 32 of 32 rows can be found by their words, 0 by their mean")
-
-
-def test_rows_without_words_are_missing_with_or_without_vectors() -> None:
-    """What is in Chroma only is not found by its words."""
-    assert not _of(chunks=3, indexed=3, keywords=2, vectors=True)["sessions"]["complete"]
-    ((well, line),) = in_words(_of(chunks=3, indexed=3, keywords=2, vectors=False))
-    assert (well, line) == (
-        False,
-        "sessions: 2 of 3 rows can be found by their words; run `memory ingest`",
+    rows = {kind.table: 3, kind.asset: indexed, kind.keywords: keywords}
+    covered = coverage(
+        {name: {"rows": count} for name, count in rows.items()}, quarantined=0, vectors=vectors
     )
-
-
-def test_all_of_it_is_told_in_one_line() -> None:
-    """By words and by meaning."""
-    told = list(in_words(_of(chunks=3, indexed=3, keywords=3, vectors=True)))
-    assert told == [(True, "Everything on record can be found.")]
+    is_whole = said.startswith(FOUND)
+    assert covered["sessions"]["complete"] is is_whole
+    ((well, line),) = in_words(covered)
+    assert well is is_whole and line.startswith(said)
 
 
 MILL, HARP = "/home/mira/mill", "/home/mira/harp"

@@ -42,7 +42,7 @@ from memory_assets.pipeline.stage.redact_composed import (
 )
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
-from memory_assets.status.remembered import source_of
+from memory_assets.status.ledger_sources import source_of
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.schema import Product, SourceRow

@@ -17,10 +17,10 @@ from memory_assets.errors import ConfigurationError, StoreError, TranscriptError
 from memory_assets.paths import WHERE_ROOTS_ARE_SET, Roots, home_variables, is_gone
 from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.status.disk import remembered, roots_to_read
+from memory_assets.status.disk import roots_to_read
 from memory_assets.status.excluded import Exclusions
 from memory_assets.status.found_sources import find_all
-from memory_assets.status.remembered import Remembered
+from memory_assets.status.ledger_sources import LedgerSources
 from memory_assets.status.words import counted
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.records import RECORD_DTYPE
@@ -101,7 +101,7 @@ def look_for_sources(
     transcripts = TranscriptsOnDisk()
     left_out: set[tuple[str, str]] = set()
     sources = components.catalog.sources
-    known = remembered(sources.rows(), sources.containers())
+    known = LedgerSources(sources.rows(), sources.containers())
     notes = (transcripts.unlisted.append, transcripts.excluded.append)
     walked = list(transcripts_on_disk(components, *notes, known, agents))
     _note_unchanged(components.catalog, known, walked)
@@ -115,7 +115,7 @@ def look_for_sources(
     return transcripts
 
 
-def _note_unchanged(catalog: Catalog, known: Remembered, walked: Sequence[Source]) -> None:
+def _note_unchanged(catalog: Catalog, known: LedgerSources, walked: Sequence[Source]) -> None:
     """Note the containers (databases) that agree with the ledger: until their token changes, the
     next walks need not list their sessions."""
     members: dict[str, list[Source]] = {path: [] for path in known.seen}
@@ -142,7 +142,7 @@ def transcripts_on_disk(
     components: Components,
     note: Note = ignore,
     note_excluded: Callable[[Source], None] = lambda source: None,
-    known: Remembered | None = None,
+    known: LedgerSources | None = None,
     agents: Container[str] | None = None,
 ) -> Iterator[Source]:
     """Yield every transcript on disk of these agents or all, including those of forgotten sessions.
@@ -151,7 +151,7 @@ def transcripts_on_disk(
     excluded = Exclusions.of(components.settings)
     sources = components.catalog.sources
     rows = sources.rows()
-    known = known or remembered(rows, sources.containers())
+    known = known or LedgerSources(rows, sources.containers())
     roots = roots_to_read(components.settings, components.catalog)
     if agents is not None:
         roots = {agent: paths for agent, paths in roots.items() if agent in agents}
@@ -165,7 +165,7 @@ def transcripts_on_disk(
         one.session_id for one in listed if one.agent_id is None and one.path.name != HISTORY_FILE
     }
     for source in listed:
-        if excluded.cover(source.agent, source.project, source.directory, str(source.path)):
+        if excluded.cover_source(source):
             note_excluded(source)
             continue
         if source.path.name != HISTORY_FILE:

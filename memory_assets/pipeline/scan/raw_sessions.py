@@ -23,7 +23,7 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.pipeline.stage.session_cache import FileRecords
 from memory_assets.project_names import stands_in
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.status.remembered import source_of
+from memory_assets.status.ledger_sources import source_of
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE

@@ -32,7 +32,7 @@ from memory_assets.recall.names import MemoryId, resolve_id
 from memory_assets.recall.rows import not_in_memory, rows_of, stored_vectors
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
-from memory_assets.status.remembered import source_of
+from memory_assets.status.ledger_sources import source_of
 from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow

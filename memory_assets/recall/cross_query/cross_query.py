@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,39 @@ _ALSO_COMMON = (
 _COMMON = WEAK_WORDS.union(_ALSO_COMMON.split())
 
 
+@dataclass
+class _Session:
+    """A session, with the reasons why it is listed: it "retrieved" a document, "touched" its file,
+    or is "similar"."""
+
+    session_id: str
+    title: str
+    project: str
+    agent: str
+    score: float | None
+    why: list[str]
+    turns: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Overlap:
+    """A document and the turn of a session that retrieved it, touched its file (the path), or is
+    most similar to it."""
+
+    document: str
+    session_id: str
+    turn_id: str
+    similarity: float
+    shared_terms: tuple[str, ...]
+    touched: str | None
+    retrieved: bool
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """What comes first has the highest."""
+        return self.retrieved, bool(self.touched), self.similarity
+
+
 def cross_query(
     memory: Searchable, query: str | CrossQueryRequest = "", **arguments: Any
 ) -> dict[str, Any]:
@@ -87,10 +120,11 @@ def cross_query(
     )
     similar = answer.hits if session_query else ()
     sessions = _sessions(similar, touched, used_by, request.n, session_query)
-    titles = memory.titles((session["project"], session["session_id"]) for session in sessions)
+    titles = memory.titles((session.project, session.session_id) for session in sessions)
     for session in sessions:
-        session["title"] = titles.get(session["session_id"], "")
-    turns = {turn["id"] for session in sessions for turn in session["turns"]}
+        session.title = titles.get(session.session_id, "")
+    turns = {turn["id"] for session in sessions for turn in session.turns}
+    overlap = _overlap(memory, other, documents, similar, touched, used_by, turns)
     return {
         "query": request.query,
         "corpus_query": request.corpus_query,
@@ -98,8 +132,8 @@ def cross_query(
         "filters": dict(answer.filters),
         "collection": {"name": other.name, **asdict(other.space)},
         "documents": [_document(*pair, corpus_query) for pair in scored],
-        "sessions": sessions,
-        "overlap": _overlap(memory, other, documents, similar, touched, used_by, turns),
+        "sessions": list(map(asdict, sessions)),
+        "overlap": list(map(asdict, overlap)),
         "coverage": answer.to_dict()["coverage"],
         "degraded": answer.degraded,
     }
@@ -144,9 +178,8 @@ def _sessions(
     used_by: Sequence[_RetrievedBy],
     n: int,
     query: str,
-) -> list[dict[str, Any]]:
-    """Return the sessions with the reasons why each is listed (it "retrieved" a document, "touched"
-    its file, or is "similar"), and its turns."""
+) -> list[_Session]:
+    """Return the sessions with their turns; their titles are still empty."""
     by_session: dict[str, list[tuple[str, Hit]]] = {}
     for why, hit in (
         *(("retrieved", hit) for _, hit in used_by),
@@ -154,27 +187,27 @@ def _sessions(
         *(("similar", hit) for hit in hits),
     ):
         by_session.setdefault(str(hit.metadata["session_id"]), []).append((why, hit))
-    sessions: list[dict[str, Any]] = []
+    sessions = []
     for session_id, reasons in by_session.items():
         scores = [hit.score for why, hit in reasons if why == "similar"]
         turns = {hit.turn_id: hit for _, hit in reasons}
         sessions.append(
-            {
-                "session_id": session_id,
-                "title": "",
-                "project": str(reasons[0][1].metadata["project"]),
-                "agent": str(reasons[0][1].metadata["agent"]),
-                "score": round(max(scores), 4) if scores else None,
-                "why": list(dict.fromkeys(why for why, _ in reasons)),
-                "turns": [_turn(hit, query) for hit in turns.values()],
-            }
+            _Session(
+                session_id,
+                title="",
+                project=str(reasons[0][1].metadata["project"]),
+                agent=str(reasons[0][1].metadata["agent"]),
+                score=round(max(scores), 4) if scores else None,
+                why=list(dict.fromkeys(why for why, _ in reasons)),
+                turns=[_turn(hit, query) for hit in turns.values()],
+            )
         )
     sessions.sort(
         key=lambda session: (
-            "retrieved" not in session["why"],
-            -len(session["why"]),
-            -(session["score"] or 0.0),
-            session["session_id"],
+            "retrieved" not in session.why,
+            -len(session.why),
+            -(session.score or 0.0),
+            session.session_id,
         )
     )
     return sessions[:n]
@@ -197,10 +230,9 @@ def _overlap(
     touched: Mapping[str, Sequence[Hit]],
     used_by: Sequence[_RetrievedBy],
     turns: set[str],
-) -> list[dict[str, Any]]:
-    """Return, for each document and session, the most similar turn (cosine), most similar first,
-    the words that both contain, the document's path if the turn touched that file, and whether the
-    turn retrieved the document. A turn that did either comes before one that is more similar."""
+) -> list[_Overlap]:
+    """Return, for each document and session, the most similar turn (cosine), most similar first. A
+    turn that retrieved the document, or touched its file, comes before one that is more similar."""
     retrieving = {(document_id, hit.turn_id) for document_id, hit in used_by}
     further = (
         *(hit for _, hit in used_by),
@@ -215,7 +247,7 @@ def _overlap(
     if not passages or not documents:
         return []
     ours = np.stack([vectors[hit.id][1] for hit in passages])
-    best: dict[tuple[str, str], dict[str, Any]] = {}
+    best: dict[tuple[str, str], _Overlap] = {}
     for document in documents:
         path = source.path(document)
         touching = {hit.turn_id for hit in touched.get(path or "", ())}
@@ -226,24 +258,18 @@ def _overlap(
                 continue
             session = str(hit.metadata["session_id"])
             previous = best.get((document.id, session))
-            if previous is None or (retrieved, bool(touches), similarity) > (
-                previous["retrieved"],
-                bool(previous["touched"]),
-                previous["similarity"],
-            ):
-                best[document.id, session] = {
-                    "document": document.id,
-                    "session_id": session,
-                    "turn_id": hit.turn_id,
-                    "similarity": round(float(similarity), 4),
-                    "shared_terms": shared_terms(document.text, str(hit.text)),
-                    "touched": touches,
-                    "retrieved": retrieved,
-                }
-    return sorted(
-        best.values(),
-        key=lambda pair: (not pair["retrieved"], not pair["touched"], -pair["similarity"]),
-    )
+            rank = retrieved, bool(touches), float(similarity)
+            if previous is None or rank > previous.rank:
+                best[document.id, session] = _Overlap(
+                    document.id,
+                    session,
+                    hit.turn_id,
+                    round(float(similarity), 4),
+                    shared_terms(document.text, str(hit.text)),
+                    touches,
+                    retrieved,
+                )
+    return sorted(best.values(), key=lambda pair: pair.rank, reverse=True)
 
 
 def shared_terms(left: str, right: str) -> tuple[str, ...]:

@@ -80,20 +80,23 @@ def blame(memory: Stores, target: str, directory: Path) -> dict[str, Any]:
     if not target:
         raise ConfigurationError("give a file, FILE:LINE or a commit to blame")
     path, line = _path_and_line(target, directory)
-    if path.exists():
+    if _exists(path):
         return _blame_file(memory, target, path, line)
     repository = Repository.at(directory)
     if line is None:
         commit = _resolve_commit(memory.lake, target, repository)
         if commit is not None:
-            return _blame_commit(memory, target, commit, repository)
+            (blamed,) = _commits_with_sessions(memory, {commit: []}, repository)
+            unproven = ["no session is proven to stand behind this commit"]
+            notes = [] if blamed["sessions"] else unproven
+            return _blame_as_json(target, "commit", repository, [blamed], [], notes)
         if _SHA.fullmatch(target):
             raise NotFound(f"no commit {target} in memory or in the repository of this directory")
     inside = target if line is None else target.rpartition(":")[0]
     full = None if is_absolute(inside) else _full_path(memory.lake, inside, repository)
     if full is not None:
         target, path = full if line is None else f"{full}:{line}", _on_disk(full, directory)
-        if repository is not None and not path.exists():
+        if repository is not None and not _exists(path):
             path = repository.root / full
     return _blame_file(memory, target, path, line)
 
@@ -122,7 +125,7 @@ def _full_path(lake: Lake, name: str, repository: Repository | None) -> str | No
 def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:
     whole = _on_disk(target, directory)
     match = _LINE.fullmatch(target)
-    if whole.exists() or match is None:
+    if _exists(whole) or match is None:
         return whole, None
     return _on_disk(match["path"], directory), int(match["line"])
 
@@ -131,17 +134,22 @@ def _on_disk(named: str, directory: Path) -> Path:
     """Return the path that is named; where there is none, the one with slashes for a Windows
     path's backslashes."""
     path = directory / on_this_machine(named)
-    return path if path.exists() else directory / on_this_machine(named.replace("\\", "/"))
+    return path if _exists(path) else directory / on_this_machine(named.replace("\\", "/"))
+
+
+def _exists(path: Path) -> bool:
+    """Return whether a file is there; none is whose name is too long."""
+    return os.path.exists(path)  # noqa: PTH110 - which `Path.exists` raises
 
 
 def _resolve_commit(lake: Lake, target: str, repository: Repository | None) -> str | None:
     """Return the full SHA if git knows it, else the longest one that a session has, else None."""
     if repository is not None:
-        known = repository.resolve(target)
-        if len(known) > 1:
-            raise ConfigurationError(f"{target} means {len(known)} commits; give more digits")
-        if known:
-            return known[0]
+        commits = repository.resolve(target)
+        if len(commits) > 1:
+            raise ConfigurationError(f"{target} means {len(commits)} commits; give more digits")
+        if commits:
+            return commits[0]
     if not _SHA.fullmatch(target) or len(target) < _FEWEST_DIGITS:
         return None
     rows = _claims(lake, repository)
@@ -150,14 +158,6 @@ def _resolve_commit(lake: Lake, target: str, repository: Repository | None) -> s
     if longest is not None and not all(_same_commit(sha, longest) for sha in claimed):
         raise ConfigurationError(f"{target} means {len(claimed)} commits; give more digits")
     return longest
-
-
-def _blame_commit(
-    memory: Stores, target: str, commit: str, repository: Repository | None
-) -> dict[str, Any]:
-    blamed = list(_commits_with_sessions(memory, {commit: []}, repository))
-    notes = [] if blamed[0]["sessions"] else ["no session is proven to stand behind this commit"]
-    return _blame_as_json(target, "commit", repository, blamed, [], notes)
 
 
 def _blame_file(memory: Stores, target: str, path: Path, line: int | None) -> dict[str, Any]:
@@ -199,14 +199,14 @@ def _commits_with_sessions(
     for sha in order:
         rows = [row for row in claims if _same_commit(row["commit"], sha)]
         rows = [row for row in rows if row["verified"] or _unambiguous(row, sha, repository)]
-        known = repository.commit(sha) if repository is not None else None
-        if not rows and known is not None and repository is not None and live < _MOST_LIVE:
+        commit = repository.commit(sha) if repository is not None else None
+        if not rows and commit is not None and repository is not None and live < _MOST_LIVE:
             live += 1
-            rows = _attributed_now(memory, known, repository)
+            rows = _attributed_now(memory, commit, repository)
         sessions = [_attributed(memory.lake, row) for row in _uncontested_best(rows)]
         subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
         times = (row["committed_at"] for row in rows if row["committed_at"])
-        when = known.committed_at if known is not None else next(times, None)
+        when = commit.committed_at if commit is not None else next(times, None)
         yield {
             "commit": sha,
             "subject": subject,

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.chunking import file_matches
@@ -88,9 +89,11 @@ def _events_by_file(memory: Stores, name: str) -> dict[str, list[FileEvent]]:
     spellings: dict[str, str] = {}
     last = re.split(r"[/\\]", name)[-1]
     by_file: dict[str, list[FileEvent]] = {}
-    for project in memory.lake.projects(REDACTED_RECORDS):
-        rows = memory.lake.read_partition(REDACTED_RECORDS, project, ["session_id", "text"])
-        named = rows.filter(pc.match_substring(rows["text"], last))
+    for project in memory.lake.projects(REDACTED_RECORDS) if last.strip(".") else ():
+        columns = ["session_id", "kind", "text"]
+        rows = memory.lake.read_partition(REDACTED_RECORDS, project, columns)
+        is_call = pc.equal(rows["kind"], pa.scalar("tool_use"))
+        named = rows.filter(pc.and_(is_call, pc.match_substring(rows["text"], last)))
         for session_id in pc.unique(named["session_id"]).to_pylist():
             records = memory.lake.read_rows(REDACTED_RECORDS, project, str(session_id))
             in_session = {as_compared(file): file for file in sorted(named_files(records, name))}

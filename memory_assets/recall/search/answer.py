@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 RAW_SESSIONS, REDACTED_RECORDS = "raw_sessions", "redacted_records"
 """Stages of which all that is searched is made."""
 MOST_HELD_BACK = 20
+ORIGIN = ("project", "project_root", "agent", "session_id", "timestamp")
+"""The arguments of `hit_metadata`, as columns of the tables that can be searched."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,9 @@ class Answer:
         return bool(self.hits) and all(hit.weak for hit in self.hits)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON of an answer (docs/contracts.md)."""
+        """Return the JSON of an answer (docs/contracts.md): what it lacks only where no hit is
+        sure, which may be one of another project, or of what agents wrote just now."""
+        is_unsure = all(hit.weak for hit in self.hits)
         return {
             "query": self.query,
             "mode": self.mode,
@@ -118,10 +122,10 @@ class Answer:
             "degraded": self.degraded,
             "reason": self.reason,
             "older": self.older,
-            "machine": self.machine,
+            "machine": self.machine if is_unsure else 0,
             "weak": self.weak,
             "corrected": dict(self.corrected),
-            "missing": list(self.missing),
+            "missing": list(self.missing) if is_unsure else [],
             "hits": [
                 {
                     "id": hit.id,
@@ -138,6 +142,20 @@ class Answer:
                 for hit in self.hits
             ],
         }
+
+
+def hit_metadata(
+    project: str, root: str, agent: str, session_id: str, time: datetime | None
+) -> dict[str, Any]:
+    """Return the metadata of hits of all kinds: where a row of the lake is from, and its time."""
+    return {
+        "project": project,
+        "project_root": str(root),
+        "agent": agent,
+        "session_id": session_id,
+        "timestamp": time.isoformat() if time else "",
+        "ts_epoch": time.timestamp() if time else 0.0,
+    }
 
 
 def joined_answer(answers: Sequence[Answer], most: int) -> Answer:
@@ -158,6 +176,7 @@ def joined_answer(answers: Sequence[Answer], most: int) -> Answer:
         hits=tuple(hits[:most]),
         older=sum(answer.older for answer in answers),
         machine=sum(answer.machine for answer in answers),
+        missing=next((answer.missing for answer in answers if answer.missing), ()),
     )
 
 

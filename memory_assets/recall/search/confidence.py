@@ -17,7 +17,6 @@ import numpy as np
 from memory_assets.keywords import content_words, named_words, text_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.recall.search.ranking import KeywordScores
-from memory_assets.stores.keyword_index.index import KeywordIndex
 
 SHOWN_DIGITS = 2
 """Of a probability; two that are shown as equal count as equal."""
@@ -91,7 +90,6 @@ class Evidence:
 
     question: str
     corpus: Corpus
-    index: KeywordIndex
     field: Sequence[int]
     scores: Floats
     words: KeywordScores
@@ -150,7 +148,7 @@ class Evidence:
         last = turn + 1 if turn < len(linked) and linked[turn] else turn
         start, stop = self.corpus.turn.searchsorted([first, last + 1])
         for term in text_terms(word):
-            rows, _ = self.corpus.postings(self.index, term)
+            rows, _ = self.corpus.postings(term)
             if np.any((rows >= start) & (rows < stop)):
                 return True
         return False

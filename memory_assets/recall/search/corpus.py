@@ -43,6 +43,7 @@ class Corpus:
     if unknown), `passages` (rows); `linked[i]` is True if turns i and i + 1 are neighbours in one
     session. Array by row: `turn`."""
 
+    index: KeywordIndex
     generation: int
     blocks: Sequence[Block]
     bases: Integers
@@ -84,14 +85,14 @@ class Corpus:
             return 0
         return int(self.episode[scope.stop - 1] - self.episode[scope.start]) + 1
 
-    def postings(self, index: KeywordIndex, term: str) -> Postings:
+    def postings(self, term: str) -> Postings:
         """Return the rows that contain a term, and how often."""
         if term not in self.cached_postings:
             if len(self.cached_postings) >= _CACHED_TERMS:
                 self.cached_postings.clear()
             places = [
                 (self.base_of[block], blob)
-                for block, blob in index.postings(term)
+                for block, blob in self.index.postings(term)
                 if block in self.base_of
             ]
             self.cached_postings[term] = unpack_postings(
@@ -99,10 +100,10 @@ class Corpus:
             )
         return self.cached_postings[term]
 
-    def rows_at(self, index: KeywordIndex, positions: Sequence[int]) -> list[IndexedRow | None]:
+    def rows_at(self, positions: Sequence[int]) -> list[IndexedRow | None]:
         """Return the stored texts and metadata of rows, with None for a row that was deleted."""
         within = np.searchsorted(self.bases, positions, side="right") - 1
-        return index.rows(
+        return self.index.rows(
             [
                 (self.blocks[at].block, position - int(self.bases[at]))
                 for at, position in zip(within.tolist(), positions, strict=True)
@@ -120,10 +121,9 @@ class Corpora:
 
     def corpus(self, kind: str) -> Corpus:
         """Return the present rows of a kind; to be called within `index.reading()`."""
-        generation = self.index.generation
         corpus = self._corpora.get(kind)
-        if corpus is None or corpus.generation != generation:
-            corpus = self._corpora[kind] = build_corpus(self.index.blocks(kind), generation)
+        if corpus is None or corpus.generation != self.index.generation:
+            corpus = self._corpora[kind] = _read_corpus(self.index, kind)
         return corpus
 
     def vectors(self, kind: str, embedder_id: str) -> Floats | None:
@@ -163,8 +163,9 @@ class Corpora:
         return matrix
 
 
-def build_corpus(blocks: Sequence[Block], generation: int) -> Corpus:
-    """Return the corpus of these blocks, which are in order of their sessions."""
+def _read_corpus(index: KeywordIndex, kind: str) -> Corpus:
+    """Return the corpus of a kind's blocks, which are in order of their sessions."""
+    blocks = index.blocks(kind)
     joined = np.frombuffer(b"".join(block.columns for block in blocks), dtype=COLUMNS)
     sizes = np.array([len(block.columns) // COLUMNS.itemsize for block in blocks], dtype=np.int64)
     bases = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(blocks) else sizes
@@ -183,7 +184,8 @@ def build_corpus(blocks: Sequence[Block], generation: int) -> Corpus:
     passages = np.bincount(turn, minlength=turns)
     symbols = np.bincount(turn, joined["symbols"], turns) / np.maximum(passages, 1)
     return Corpus(
-        generation=generation,
+        index=index,
+        generation=index.generation,
         blocks=blocks,
         bases=bases.astype(np.int64),
         sessions=sessions,

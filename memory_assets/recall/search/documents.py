@@ -21,7 +21,7 @@ from memory_assets.keywords import query_terms, text_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.recall.search.ranking import best
 from memory_assets.stores.keyword_index.blocks import facet_mark, mark_term
-from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
+from memory_assets.stores.keyword_index.index import IndexedRow
 
 POOL = 30
 """Chunks at the top whose headings and texts are looked at."""
@@ -44,13 +44,13 @@ _WORDS = {
 }
 
 
-def type_scores(corpus: Corpus, index: KeywordIndex, query: str) -> Floats:
+def type_scores(corpus: Corpus, query: str) -> Floats:
     """Return 1 for each chunk of a file of a type that a query names, else 0."""
     asked = query_terms(query).keys()
     scores = np.zeros(corpus.turns, dtype=np.float32)
     for name, terms in _type_terms().items():
         if terms & asked:
-            rows, _ = corpus.postings(index, mark_term(facet_mark("file_type", name)))
+            rows, _ = corpus.postings(mark_term(facet_mark("file_type", name)))
             scores[corpus.turn[rows]] = 1
     return scores
 
@@ -73,14 +73,12 @@ def heading_scores(rows: Sequence[IndexedRow | None], rarities: Mapping[str, flo
     return scores
 
 
-def nearest_code(
-    corpus: Corpus, index: KeywordIndex, meaning: Floats
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def nearest_code(corpus: Corpus, meaning: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the `NEAREST_CODE` chunks of code with the highest scores by meaning, best first."""
     nearest = np.full(corpus.turns, -np.inf, dtype=np.float32)
     for name, kind in KIND_OF.items():
         if kind == "code":
-            rows, _ = corpus.postings(index, mark_term(facet_mark("file_type", name)))
+            rows, _ = corpus.postings(mark_term(facet_mark("file_type", name)))
             turns = corpus.turn[rows]
             nearest[turns] = meaning[turns]
     return best(nearest, NEAREST_CODE)
@@ -193,13 +191,13 @@ def asked_relation(query: str, rarities: Mapping[str, float]) -> Relation | None
 
 
 def may_state(
-    relation: Relation, corpus: Corpus, index: KeywordIndex, scores: Floats
+    relation: Relation, corpus: Corpus, scores: Floats
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the chunks that have a word of the relation and most of the names, the best by these
     and by `scores` first; -inf of `scores` leaves one out."""
     has_relation = np.zeros(corpus.turns, dtype=np.bool_)
     for word in relation.words:
-        rows, _ = corpus.postings(index, word)
+        rows, _ = corpus.postings(word)
         has_relation[corpus.turn[rows]] = True
     shares = np.zeros(corpus.turns, dtype=np.float32)
     for name, rarity in relation.names.items():
@@ -207,7 +205,7 @@ def may_state(
         spellings = {name, *map(name.zfill, widths)}
         has_name = np.zeros(corpus.turns, dtype=np.bool_)
         for spelling in spellings:
-            rows, _ = corpus.postings(index, spelling)
+            rows, _ = corpus.postings(spelling)
             has_name[corpus.turn[rows]] = True
         shares += np.float32(rarity) * has_name
     return best(np.where(has_relation & (shares > 0), scores + shares, -np.inf), _MOST_CHUNKS)

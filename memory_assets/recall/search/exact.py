@@ -19,7 +19,15 @@ import pyarrow.compute as pc
 from memory_assets.chunking import is_recalled
 from memory_assets.errors import NotFound, RedactionFailed, RedactionUnavailable
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.search.answer import Answer, Hit, coverages, with_held_back
+from memory_assets.recall.rows import UNTIMED
+from memory_assets.recall.search.answer import (
+    ORIGIN,
+    Answer,
+    Hit,
+    coverages,
+    hit_metadata,
+    with_held_back,
+)
 from memory_assets.recall.sessions.records import session_turns
 from memory_assets.redacted_text import RedactedText
 from memory_assets.requests.search import EXACT_KINDS, SearchRequest
@@ -222,20 +230,22 @@ def _turn_hits(
         for record in rows_from_arrow(REDACTED_RECORDS, rows)
         if not is_recalled(record)
     ]
-    records.sort(key=lambda record: _epoch_seconds(record.timestamp), reverse=True)
-    turns = _TurnIds(memory)
+    records.sort(key=lambda record: record.timestamp or UNTIMED, reverse=True)
+    turn_ids: dict[tuple[str, str], dict[tuple[str | None, int], str]] = {}
     by_turn: dict[str, list[RedactedRecord]] = {}
     for record in records:
-        is_full = len(by_turn) == request.n
-        turn_id = turns.turn_id(record, known=is_full)
+        session, is_full = (record.project, record.session_id), len(by_turn) == request.n
+        if session not in turn_ids and not is_full:
+            turn_ids[session] = _turn_ids(memory, *session)
+        of_session = turn_ids.get(session, {})
+        turn_id = of_session.get((record.agent_id, record.seq)) or f"session::{record.session_id}"
         if turn_id in by_turn or not is_full:
             by_turn.setdefault(turn_id, []).append(record)
     for turn_id, matching in by_turn.items():
         newest = matching[0]
         text, line = _matching_line(newest.text, pattern)
         metadata = {
-            **_origin(newest.project, newest.project_root, newest.agent, newest.session_id),
-            **_time_metadata(newest.timestamp),
+            **hit_metadata(*(getattr(newest, name) for name in ORIGIN)),
             "role": newest.role,
             "record": newest.kind,
             "tool": str(newest.tool_name),
@@ -245,26 +255,16 @@ def _turn_hits(
         yield Hit(turn_id, turn_id, 0.0, text, metadata, {"records": len(matching)})
 
 
-class _TurnIds:
-    """Looks up the turns of records, and reads each session once."""
-
-    def __init__(self, memory: Stores) -> None:
-        self._memory = memory
-        self._of_session: dict[tuple[str, str], dict[tuple[str | None, int], str]] = {}
-
-    def turn_id(self, record: RedactedRecord, *, known: bool) -> str:
-        """Return the id of a record's turn, or its session's if it belongs to no turn. `known`: use
-        only sessions that were read already."""
-        session = record.project, record.session_id
-        if not known and session not in self._of_session:
-            with suppress(NotFound):  # it was forgotten meanwhile
-                self._of_session[session] = {
-                    (record.agent_id, record.seq): turn.id
-                    for turn in session_turns(self._memory, *session, recalled=True)
-                    for record in turn.records
-                }
-        turns = self._of_session.get(session, {})
-        return turns.get((record.agent_id, record.seq)) or f"session::{record.session_id}"
+def _turn_ids(memory: Stores, project: str, session_id: str) -> dict[tuple[str | None, int], str]:
+    """Return the ids of the turns of a session's records, by agent and place; none if it was
+    forgotten meanwhile."""
+    with suppress(NotFound):
+        return {
+            (record.agent_id, record.seq): turn.id
+            for turn in session_turns(memory, project, session_id, recalled=True)
+            for record in turn.records
+        }
+    return {}
 
 
 def _row_hits(kind: SearchKind, pattern: _Pattern, rows: pa.Table) -> Iterator[Hit]:
@@ -273,8 +273,7 @@ def _row_hits(kind: SearchKind, pattern: _Pattern, rows: pa.Table) -> Iterator[H
     for row, text in zip(rows.to_pylist(), texts, strict=True):
         excerpt, line = _matching_line(text, pattern)
         metadata = {
-            **_origin(row["project"], row["project_root"], row["agent"], row["session_id"]),
-            **_time_metadata(row["timestamp"]),
+            **hit_metadata(*(row[name] for name in ORIGIN)),
             **{
                 name: ", ".join(map(str, value)) if isinstance(value, list) else value
                 for name, columns in kind.metadata.items()
@@ -286,23 +285,6 @@ def _row_hits(kind: SearchKind, pattern: _Pattern, rows: pa.Table) -> Iterator[H
             metadata["line_start"] = metadata["line_end"] = row["line_start"] + line - 1
         row_id = str(row.get("chunk_id") or row["id"])
         yield Hit(row_id, row_id, 0.0, excerpt, metadata, {"records": 1})
-
-
-def _origin(project: str, root: str, agent: str, session_id: str) -> dict[str, Any]:
-    return {
-        "project": project,
-        "project_root": str(root),
-        "agent": agent,
-        "session_id": session_id,
-    }
-
-
-def _time_metadata(time: datetime | None) -> dict[str, Any]:
-    return {"timestamp": time.isoformat() if time else "", "ts_epoch": _epoch_seconds(time)}
-
-
-def _epoch_seconds(time: datetime | None) -> float:
-    return time.timestamp() if time else 0.0
 
 
 def _matching_line(text: RedactedText, pattern: _Pattern) -> tuple[RedactedText, int]:

@@ -125,9 +125,7 @@ class _Query:
         )
 
 
-@lru_cache(maxsize=16)
-def _query(text: str) -> _Query:
-    return _Query(text)
+_query = lru_cache(maxsize=16)(_Query)
 
 
 def excerpt(text: str, query: str, most: int, prompt_length: int = 0, beside: str = "") -> str:

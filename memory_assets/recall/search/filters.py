@@ -19,7 +19,7 @@ from memory_assets.stores.keyword_index.blocks import (
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
 
-def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> Mask | None:
+def allowed_turns(corpus: Corpus, request: SearchRequest) -> Mask | None:
     """Return a mask of the turns that pass all filters; None without filters."""
     masks: list[Mask] = []
     if wanted := request.of_session.items():
@@ -33,24 +33,24 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
         before = corpus.ts_epoch < request.until.timestamp()
         masks.append(before & (corpus.ts_epoch > 0))  # 0 stands for a time that is not known
     if request.tool:
-        masks.append(_turns_with_any(corpus, index, [mark_term(tool_mark(request.tool))]))
+        masks.append(_turns_with_any(corpus, [mark_term(tool_mark(request.tool))]))
     if request.file:
-        masks.append(_turns_with_any(corpus, index, _file_terms(index, request.file)))
+        masks.append(_turns_with_any(corpus, _file_terms(corpus.index, request.file)))
     if not request.machine and request.session is None:
-        asked_by_programs = _turns_with_any(corpus, index, [mark_term(BY_PROGRAM)])
+        asked_by_programs = _turns_with_any(corpus, [mark_term(BY_PROGRAM)])
         if asked_by_programs.any():
             masks.append(~asked_by_programs)
     for name, value in request.of_documents.items():
-        masks.append(_turns_with_any(corpus, index, _facet_terms(index, name, value)))
+        masks.append(_turns_with_any(corpus, _facet_terms(corpus.index, name, value)))
     return np.logical_and.reduce(masks) if masks else None
 
 
-def left_out(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> int:
+def left_out(corpus: Corpus, request: SearchRequest) -> int:
     """Return the number of turns that pass all filters, but were started by a program."""
     if request.machine or request.session is not None:
         return 0
-    allowed = allowed_turns(corpus, index, replace(request, machine=True))
-    asked_by_programs = _turns_with_any(corpus, index, [mark_term(BY_PROGRAM)])
+    allowed = allowed_turns(corpus, replace(request, machine=True))
+    asked_by_programs = _turns_with_any(corpus, [mark_term(BY_PROGRAM)])
     return int((asked_by_programs if allowed is None else asked_by_programs & allowed).sum())
 
 
@@ -93,9 +93,9 @@ def files_beginning(index: KeywordIndex, name: str) -> list[str]:
     )
 
 
-def _turns_with_any(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:
+def _turns_with_any(corpus: Corpus, terms: list[str]) -> Mask:
     mask = np.zeros(corpus.turns, dtype=np.bool_)
     for term in terms:
-        where, _ = corpus.postings(index, term)
+        where, _ = corpus.postings(term)
         mask[corpus.turn[where]] = True
     return mask

@@ -94,7 +94,7 @@ def within_window(answer: Answer, begin: datetime) -> Answer:
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """The best hits of all requested kinds, best first, whether vectors were compared, the words
     of the query that were replaced, and where no hit is sure, those that occur nowhere."""
 
@@ -104,7 +104,7 @@ class Found:
     missing: tuple[str, ...]
 
 
-def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) -> Found:
+def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) -> Outcome:
     """Return what answers a request. Without `embedder`, hits are ranked by words alone.
 
     Raises:
@@ -116,11 +116,11 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
         pasted = {kind: _score_pasted_lines(request, kind, corpora) for kind in request.kinds}
         corrected: dict[str, str] = {}
         if all(shares is None for shares in pasted.values()):
-            known = Vocabulary(corpora, request.kinds, request.project)
-            if translated := in_english(request.query, known.knows):
+            vocabulary = Vocabulary(corpora, request.kinds, request.project)
+            if translated := in_english(request.query, vocabulary.knows):
                 query, corrected = translated
                 request = replace(request, query=query)
-            elif corrected := corrections(plain := in_one_form(request.query), known):
+            elif corrected := corrections(plain := in_one_form(request.query), vocabulary):
                 request = replace(request, query=with_corrections(plain, corrected))
         question = None if embedder is None else _Question(embedder)
         for kind in request.kinds:
@@ -131,7 +131,7 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
         hits = hits[: request.n]
         unsure = all(hit.weak for hit in hits)
         missing = missing_words(request.query, corpora.index) if unsure else ()
-    return Found(tuple(hits), compared, corrected, missing)
+    return Outcome(tuple(hits), compared, corrected, missing)
 
 
 class _Question:
@@ -148,7 +148,7 @@ def _score_pasted_lines(request: SearchRequest, kind: str, corpora: Corpora) -> 
         return None
     corpus = corpora.corpus(kind)
     scope, in_words = corpus.scope(request.project), kind != "workspace"
-    return pasted_shares(corpus, corpora.index, request.query, scope, in_words=in_words)
+    return pasted_shares(corpus, request.query, scope, in_words=in_words)
 
 
 def _find_kind(
@@ -161,18 +161,18 @@ def _find_kind(
     corpus = corpora.corpus(kind)
     if not corpus.turns:
         return [], True
-    allowed = allowed_turns(corpus, corpora.index, request)
+    allowed = allowed_turns(corpus, request)
     vectors = corpora.vectors(kind, question.embedder_id) if question is not None else None
     scope = corpus.scope(request.project)
-    words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
+    words = keyword_scores(corpus, query_terms(request.query), scope)
     model_knows = question is None or question.knows(request.query)
     if question is None or vectors is None or not (model_knows or request.mode == "semantic"):
-        ranking = judged_by = _rank_by_words(words, pasted)
+        ranking = judged_by = _rank_by_words(corpus, words, pasted)
         cosines = None
     else:
         wording = request.query
         if request.mode == "hybrid":
-            wording = worded_for_meaning(wording, corpus, corpora.index, scope)
+            wording = worded_for_meaning(wording, corpus, scope)
         cosines = _cosines(corpus, vectors, question.vector(wording), allowed)
         ranking = judged_by = _rank_by_both(corpus, words, cosines, allowed, pasted)
         if request.mode == "semantic":
@@ -181,8 +181,8 @@ def _find_kind(
     if kind == "workspace":
         before = ranking
         if request.mode == "hybrid" and vectors is not None:
-            ranking = _demote_hubs(ranking, corpus, corpora.index, vectors, allowed)
-        ranking, copies = _rank_documents(request, ranking, words, corpus, corpora.index, allowed)
+            ranking = _demote_hubs(ranking, vectors, allowed)
+        ranking, copies = _rank_documents(request, ranking, words, allowed)
         judged_by = ranking if judged_by is before else judged_by
     scores = _mask_scores(allowed, ranking.scores)
     nearest = best(scores, max(request.n, FIELD)).tolist()
@@ -197,7 +197,7 @@ def _find_kind(
             nearest = best(_mask_scores(allowed, judged_by.scores), FIELD).tolist()
         meaning = None if judged_by.meaning is None else _mask_scores(allowed, judged_by.meaning)
         evidence = Evidence(
-            request.query, corpus, corpora.index, nearest, judged_by.scores, words, cosines, meaning
+            request.query, corpus, nearest, judged_by.scores, words, cosines, meaning
         )
         can_judge = model_knows or cosines is None
         judged = confidences(turns, evidence, request.least) if can_judge else not_judged(turns)
@@ -205,7 +205,7 @@ def _find_kind(
         verdicts = _sure_if_pasted(turns, judged, pasted)
     # By meaning alone a turn is shown by its nearest passage, documents by their chunks.
     excerpt_query = "" if request.mode == "semantic" or copies else request.query
-    hits = _hits(turns, verdicts, ranking, corpus, corpora, copies, excerpt_query)
+    hits = _hits(turns, verdicts, ranking, copies, excerpt_query)
     hits = [_sure_if_literal(hit, request.query, verdicts) for hit in hits]
     if ranking.meaning is None and pasted is None and len(request.kinds) > 1:
         # A kind with one of the question's words is not the equal of one with all of them.
@@ -238,9 +238,11 @@ def _mask_scores(allowed: Mask | None, scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Ranking:
-    """Scores by turn and by row, and the parts of each turn's score: by words, by meaning (None
-    where the mode does not use it), and what else counts, by the name that a hit shows it under."""
+    """Scores of a corpus by turn and by row, and the parts of each turn's score: by words, by
+    meaning (None where the mode does not use it), and what else counts, by the name that a hit
+    shows it under."""
 
+    corpus: Corpus
     scores: Floats
     rows: Floats
     words: Floats
@@ -256,21 +258,34 @@ class _Ranking:
         parts |= {name: float(part[turn]) for name, part in self.also.items() if part[turn]}
         return {name: round(part, 4) for name, part in parts.items()}
 
+    def plus(self, **parts: Floats) -> _Ranking:
+        """Return the ranking with these parts added to its scores."""
+        scores = sum(parts.values(), self.scores)
+        return replace(self, scores=scores, also={**self.also, **parts})
+
+    def best_rows(self, turns: Sequence[int]) -> list[int]:
+        """Return the row of the best passage of each turn."""
+        starts: list[int] = np.searchsorted(self.corpus.turn, turns).tolist()
+        return [
+            start + int(np.argmax(self.rows[start : start + int(self.corpus.passages[turn])]))
+            for turn, start in zip(turns, starts, strict=True)
+        ]
+
 
 def _pasted_scores(pasted: Floats | None) -> dict[str, Floats]:
     return {} if pasted is None else {"pasted": pasted}
 
 
-def _rank_by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
+def _rank_by_words(corpus: Corpus, words: KeywordScores, pasted: Floats | None) -> _Ranking:
     scores = pasted_lines_first(np.where(words.turns > 0, words.turns, -np.inf), pasted)
     also = _pasted_scores(pasted)
-    return _Ranking(scores.astype(np.float32), words.rows, words.turns, also=also)
+    return _Ranking(corpus, scores.astype(np.float32), words.rows, words.turns, also=also)
 
 
 def _rank_by_meaning(corpus: Corpus, words: KeywordScores, cosines: Floats) -> _Ranking:
     nearest = np.full(corpus.turns, -1.0, dtype=np.float32)
     np.maximum.at(nearest, corpus.turn, cosines)
-    return _Ranking(nearest, cosines, words.turns, nearest, 1.0)
+    return _Ranking(corpus, nearest, cosines, words.turns, nearest, 1.0)
 
 
 def _rank_by_both(
@@ -283,6 +298,7 @@ def _rank_by_both(
     meaning = meaning_scores(corpus, cosines)
     weight = meaning_weight(corpus, meaning, allowed)
     return _Ranking(
+        corpus,
         pasted_lines_first(weight * meaning + (1 - weight) * words.turns, pasted),
         weight * cosines + (1 - weight) * words.rows,
         words.turns,
@@ -292,55 +308,46 @@ def _rank_by_both(
     )
 
 
-def _demote_hubs(
-    ranking: _Ranking, corpus: Corpus, index: KeywordIndex, vectors: Floats, allowed: Mask | None
-) -> _Ranking:
+def _demote_hubs(ranking: _Ranking, vectors: Floats, allowed: Mask | None) -> _Ranking:
     """Return a ranking that lowers code which is similar to much other code near the question, and
     raises code which is similar to little of it."""
     if ranking.meaning is None or ranking.weight is None:
         return ranking
-    turns = nearest_code(corpus, index, _mask_scores(allowed, ranking.meaning))
-    relative = hubness(vectors[_best_rows(turns.tolist(), ranking, corpus)])
-    of_hubs = np.zeros(corpus.turns, dtype=np.float32)
+    turns = nearest_code(ranking.corpus, _mask_scores(allowed, ranking.meaning))
+    relative = hubness(vectors[ranking.best_rows(turns.tolist())])
+    of_hubs = np.zeros(ranking.corpus.turns, dtype=np.float32)
     of_hubs[turns] = -_HUB_WEIGHT * ranking.weight * relative
-    return _add_scores(ranking, hubness=of_hubs)
-
-
-def _add_scores(ranking: _Ranking, **parts: Floats) -> _Ranking:
-    """Return a ranking with these parts added to its scores."""
-    scores = sum(parts.values(), ranking.scores)
-    return replace(ranking, scores=scores, also={**ranking.also, **parts})
+    return ranking.plus(hubness=of_hubs)
 
 
 def _rank_documents(
     request: SearchRequest,
     ranking: _Ranking,
     words: KeywordScores,
-    corpus: Corpus,
-    index: KeywordIndex,
     allowed: Mask | None,
 ) -> tuple[_Ranking, dict[int, list[str]]]:
     """Return a ranking of documents, unless by meaning alone also by type, heading and path; and
     the best chunks, best first, with the ids of their copies."""
+    corpus = ranking.corpus
     if request.mode != "semantic":
         share = _DOCUMENT_WEIGHT if ranking.meaning is not None else _DOCUMENT_WEIGHT_BY_WORDS
-        of_types = share * type_scores(corpus, index, request.query)
+        of_types = share * type_scores(corpus, request.query)
         scores = ranking.scores if ranking.meaning is not None else (1 - share) * ranking.scores
-        ranking = _add_scores(replace(ranking, scores=scores), type=of_types)
+        ranking = replace(ranking, scores=scores).plus(type=of_types)
     among = _mask_scores(allowed, ranking.scores)
     turns = best(among, max(POOL, 3 * request.n))
     relation = asked_relation(request.query, words.rarities) if request.mode != "semantic" else None
     if relation is not None:
-        also = may_state(relation, corpus, index, among)
+        also = may_state(relation, corpus, among)
         turns = np.concatenate([turns, also[~np.isin(also, turns)]])
-    rows = corpus.rows_at(index, _best_rows(turns.tolist(), ranking, corpus))
+    rows = corpus.rows_at(ranking.best_rows(turns.tolist()))
     if request.mode != "semantic":
         of_headings = np.zeros(corpus.turns, dtype=np.float32)
         of_headings[turns] = share * heading_scores(rows, words.rarities)
         of_relations = np.zeros(corpus.turns, dtype=np.float32)
         if relation is not None:
             of_relations[turns] = _RELATION_WEIGHT * relation_scores(rows, relation)
-        ranking = _add_scores(ranking, heading=of_headings, relation=of_relations)
+        ranking = ranking.plus(heading=of_headings, relation=of_relations)
         order = np.argsort(-ranking.scores[turns], kind="stable")
         turns, rows = turns[order], [rows[at] for at in order]
     return ranking, {
@@ -373,18 +380,16 @@ def _hits(
     turns: Sequence[int],
     verdicts: Sequence[Confidence | None],
     ranking: _Ranking,
-    corpus: Corpus,
-    corpora: Corpora,
     copies: Mapping[int, Sequence[str]],
     query: str,
 ) -> list[Hit]:
     """Return the turns as hits, each shown by the passage that answers best."""
     hits = []
-    rows = corpus.rows_at(corpora.index, _best_rows(turns, ranking, corpus))
+    rows = ranking.corpus.rows_at(ranking.best_rows(turns))
     others = [""] * len(rows)
     if query.strip():
-        others = _other_passages(turns, rows, ranking, corpus, corpora.index, query)
-    prompts = _prompt_lengths(rows, corpora.index)
+        others = _other_passages(turns, rows, ranking, query)
+    prompts = _prompt_lengths(rows, ranking.corpus.index)
     for turn, row, other, confidence in zip(turns, rows, others, verdicts, strict=True):
         if row is None:
             continue
@@ -406,12 +411,11 @@ def _other_passages(
     turns: Sequence[int],
     rows: Sequence[IndexedRow | None],
     ranking: _Ranking,
-    corpus: Corpus,
-    index: KeywordIndex,
     query: str,
 ) -> list[str]:
     """Return for each turn the sentences of its other passages that answer a question; only for the
     first turns, and not for documents, where it was not measured."""
+    corpus = ranking.corpus
     texts_by_turn = [""] * len(rows)
     for at, (turn, row) in enumerate(zip(turns, rows, strict=True)):
         passages = int(corpus.passages[turn])
@@ -426,9 +430,9 @@ def _other_passages(
         places = sorted(
             {*by_words.tolist(), *first, *range(max(0, passages - _LAST_PASSAGES), passages)}
         )
-        found = corpus.rows_at(index, [start + place for place in places])
-        others = [passage for passage in found if passage is not None and passage.id != row.id]
-        lengths = _prompt_lengths(others, index)
+        stored = corpus.rows_at([start + place for place in places])
+        others = [passage for passage in stored if passage is not None and passage.id != row.id]
+        lengths = _prompt_lengths(others, corpus.index)
         texts = [(other.text, lengths[other.id]) for other in others]
         texts_by_turn[at] = best_sentences(texts, query, only_calls=only_calls)
     return texts_by_turn
@@ -438,15 +442,6 @@ def _sure_if_literal(hit: Hit, query: str, verdicts: Sequence[Confidence | None]
     if not (hit.weak and verdicts[0] and holds_literally(query, hit.text)):
         return hit
     return replace(hit, weak=False, why={**hit.why, "answers": verdicts[0].enough})
-
-
-def _best_rows(turns: Sequence[int], ranking: _Ranking, corpus: Corpus) -> list[int]:
-    """Return the row of the best passage of each turn."""
-    starts: list[int] = np.searchsorted(corpus.turn, turns).tolist()
-    return [
-        start + int(np.argmax(ranking.rows[start : start + int(corpus.passages[turn])]))
-        for turn, start in zip(turns, starts, strict=True)
-    ]
 
 
 def hit_ids(row: IndexedRow) -> tuple[str, str]:

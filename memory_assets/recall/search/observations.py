@@ -12,7 +12,7 @@ from memory_assets.chunking import touched_by
 from memory_assets.errors import NotFound
 from memory_assets.models import Observation
 from memory_assets.recall.rows import UNTIMED, stored_vectors
-from memory_assets.recall.search.answer import Answer, Hit, coverages
+from memory_assets.recall.search.answer import ORIGIN, Answer, Hit, coverages, hit_metadata
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
 
@@ -126,11 +126,6 @@ def _hit(observation: Observation, score: float) -> Hit:
             "title": str(observation.title),
             "concepts": ", ".join(observation.concepts),
             "files": ", ".join(observation.files_modified or observation.files_read),
-            "project": observation.project,
-            "project_root": str(observation.project_root),
-            "agent": observation.agent,
-            "session_id": observation.session_id,
-            "timestamp": observation.timestamp.isoformat() if observation.timestamp else "",
-            "ts_epoch": observation.timestamp.timestamp() if observation.timestamp else 0.0,
+            **hit_metadata(*(getattr(observation, name) for name in ORIGIN)),
         },
     )

@@ -18,7 +18,6 @@ import numpy as np
 from memory_assets.keywords import content_words, identifier_terms, pasted_terms, query_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.recall.search.ranking import best
-from memory_assets.stores.keyword_index.index import KeywordIndex
 
 _NEARLY_ALL = 0.5
 """Share of a line's terms, weighted by rarity, from which on it is the same line with another
@@ -34,9 +33,7 @@ _WORTH = 0.9
 """Share of the score that a pasted line decides; the rest orders the turns that have it."""
 
 
-def pasted_shares(
-    corpus: Corpus, index: KeywordIndex, query: str, scope: slice, *, in_words: bool
-) -> Floats | None:
+def pasted_shares(corpus: Corpus, query: str, scope: slice, *, in_words: bool) -> Floats | None:
     """Return by turn the largest share of a line of the query that it contains in output, code or
     prose, 0 where that is too little; None if all are 0. The rarity of a term is that in `scope`.
     `in_words`: prose counts, too; not for documents, where a short question is as good as the
@@ -45,10 +42,10 @@ def pasted_shares(
     for line in query.splitlines():
         pairs, names = pasted_terms(line), identifier_terms(line)
         if names or len(pairs) >= _FEWEST_PAIRS:
-            np.maximum(shares, _share_of_terms(corpus, index, pairs | names, scope), out=shares)
+            np.maximum(shares, _share_of_terms(corpus, pairs | names, scope), out=shares)
     shares[shares < _NEARLY_ALL] = 0
     for line in query.splitlines() if in_words else ():
-        for row, share in _rows_with_line(corpus, index, line, scope):
+        for row, share in _rows_with_line(corpus, line, scope):
             turn = corpus.turn[row]
             shares[turn] = max(shares[turn], share)
     return shares if shares.any() else None
@@ -88,15 +85,15 @@ def _literal_lines(query: str) -> list[tuple[set[str], set[str], set[str]]]:
     return lines
 
 
-def _share_of_terms(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope: slice) -> Floats:
+def _share_of_terms(corpus: Corpus, terms: Set[str], scope: slice) -> Floats:
     shares = np.zeros(corpus.turns, dtype=np.float32)
-    occurring = sorted(index.occurring(terms))
+    occurring = sorted(corpus.index.occurring(terms))
     if len(occurring) < _NEARLY_ALL * len(terms):  # the others are as rare as can be
         return shares
     turn_count = scope.stop - scope.start
     total_rarity = (len(terms) - len(occurring)) * _rarity(0, turn_count)
     for term in occurring:
-        where, _ = corpus.postings(index, term)
+        where, _ = corpus.postings(term)
         turns = np.unique(corpus.turn[where])
         holding = int(np.count_nonzero((turns >= scope.start) & (turns < scope.stop)))
         rarity = _rarity(holding, turn_count)
@@ -105,9 +102,7 @@ def _share_of_terms(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope:
     return shares / max(total_rarity, 1e-6)
 
 
-def _rows_with_line(
-    corpus: Corpus, index: KeywordIndex, line: str, scope: slice
-) -> Iterator[tuple[int, float]]:
+def _rows_with_line(corpus: Corpus, line: str, scope: slice) -> Iterator[tuple[int, float]]:
     """Yield the rows whose prose contains a line, with the share of its pairs of words."""
     pairs = pasted_terms(line)
     if len(pairs) < _FEWEST_PAIRS:
@@ -115,14 +110,14 @@ def _rows_with_line(
     covered = np.zeros(corpus.rows, dtype=np.float32)
     total_rarity, turn_count = 0.0, scope.stop - scope.start
     for term, weight in query_terms(line).items():
-        where, _ = corpus.postings(index, term)
+        where, _ = corpus.postings(term)
         rarity = weight * _rarity(min(len(where), turn_count), turn_count)
         covered[where] += rarity
         total_rarity += rarity
     start, stop = corpus.turn.searchsorted([scope.start, scope.stop])
     enough = start + np.flatnonzero(covered[start:stop] >= _READ_SHARE * total_rarity)
     rows = enough[best(covered[enough], _MOST_PASSAGES)].tolist()
-    for row, stored in zip(rows, corpus.rows_at(index, rows), strict=True):
+    for row, stored in zip(rows, corpus.rows_at(rows), strict=True):
         share = len(pairs & pasted_terms(stored.text)) / len(pairs) if stored else 0.0
         if share >= _SAID_SHARE:
             yield row, share

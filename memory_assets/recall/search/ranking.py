@@ -14,7 +14,6 @@ import numpy as np
 
 from memory_assets.keywords import is_weak, text_terms
 from memory_assets.recall.search.corpus import Corpus, Floats, Mask
-from memory_assets.stores.keyword_index.index import KeywordIndex
 
 _K1 = 0.9
 """The saturation of a word's count in BM25."""
@@ -53,9 +52,7 @@ class KeywordScores:
     occurring: float
 
 
-def keyword_scores(
-    corpus: Corpus, index: KeywordIndex, terms: Mapping[str, float], scope: slice
-) -> KeywordScores:
+def keyword_scores(corpus: Corpus, terms: Mapping[str, float], scope: slice) -> KeywordScores:
     """Score every turn by the terms of a question. Terms that occur nowhere do not count. The
     rarity of a term and the relative length of a turn are those among the turns in `scope`."""
     turns = np.zeros(corpus.turns, dtype=np.float32)
@@ -71,7 +68,7 @@ def keyword_scores(
     rarities: dict[str, float] = {}
     occurring: list[tuple[float, Floats]] = []
     for term, weight in terms.items():
-        where, counts = corpus.postings(index, term)
+        where, counts = corpus.postings(term)
         counts_by_turn = np.bincount(corpus.turn[where], counts, corpus.turns).astype(np.float32)
         with_term = int(np.count_nonzero(counts_by_turn[scope]))
         rarity = weight * math.log(1 + (turn_count - with_term + 0.5) / (with_term + 0.5))
@@ -101,7 +98,7 @@ def keyword_scores(
     )
 
 
-def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> str:
+def worded_for_meaning(query: str, corpus: Corpus, scope: slice) -> str:
     """Return a question without names that occur in over half of the episodes in `scope`: they say
     nothing about the topic, and move the vector towards the person who speaks."""
     if corpus.episodes(scope) < _FEWEST_EPISODES:
@@ -109,7 +106,7 @@ def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: s
     kept = []
     for word in query.split():
         name = _POSSESSIVE.sub("", word.strip(_EDGES))
-        if _is_name(name) and _is_in_most_episodes(name, corpus, index, scope):
+        if _is_name(name) and _is_in_most_episodes(name, corpus, scope):
             continue
         kept.append(word)
     return " ".join(kept) or query
@@ -168,11 +165,11 @@ def _is_name(word: str) -> bool:
     return len(word) > 2 and word[0].isupper() and word[1:].islower() and not is_weak(word)
 
 
-def _is_in_most_episodes(name: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> bool:
+def _is_in_most_episodes(name: str, corpus: Corpus, scope: slice) -> bool:
     terms = list(text_terms(name))
     if len(terms) != 1:
         return False
-    where, _ = corpus.postings(index, terms[0])
+    where, _ = corpus.postings(terms[0])
     if not len(where):
         return False
     turns = corpus.turn[where]

@@ -95,7 +95,7 @@ class Searcher:
             return 0
         with corpora.index.reading():
             corpuses = map(corpora.corpus, request.kinds)
-            return sum(left_out(corpus, corpora.index, request) for corpus in corpuses)
+            return sum(left_out(corpus, request) for corpus in corpuses)
 
     def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the titles of sessions (project and id) by id, of those that have one."""
@@ -111,7 +111,7 @@ class Searcher:
             ]
             turns = np.searchsorted(corpus.session, numbers)
             places = np.searchsorted(corpus.turn, turns).tolist()
-            rows = corpus.rows_at(corpora.index, places)
+            rows = corpus.rows_at(places)
         return {
             corpus.sessions[number].session_id: str(row.metadata["title"])
             for number, row in zip(numbers, rows, strict=True)
@@ -264,12 +264,12 @@ class Searcher:
         none, of the index's vectors; counted again when the catalogue has changed."""
         catalog = self._stores.catalog
         state = (*kinds, *state_of(catalog))
-        found = self._coverage_by_state.get(state)
-        if found is None:  # another thread may replace the dictionary at any time
+        coverage = self._coverage_by_state.get(state)
+        if coverage is None:  # another thread may replace the dictionary at any time
             index = None if self._keeps_collections or not self._corpora else self._corpora.index
-            found = coverages(catalog, kinds, index)
-            self._coverage_by_state = {state: found}
-        return found
+            coverage = coverages(catalog, kinds, index)
+            self._coverage_by_state = {state: coverage}
+        return coverage
 
 
 def _newest_hits(request: SearchRequest, corpora: Corpora) -> list[Hit]:
@@ -278,11 +278,11 @@ def _newest_hits(request: SearchRequest, corpora: Corpora) -> list[Hit]:
     with corpora.index.reading():
         for kind in request.kinds:
             corpus = corpora.corpus(kind)
-            allowed = allowed_turns(corpus, corpora.index, request)
+            allowed = allowed_turns(corpus, request)
             turns = np.arange(corpus.turns) if allowed is None else np.flatnonzero(allowed)
             newest = turns[np.lexsort((-turns, -corpus.ts_epoch[turns]))][: request.n]
             places = np.searchsorted(corpus.turn, newest).tolist()
-            for row in corpus.rows_at(corpora.index, places):
+            for row in corpus.rows_at(places):
                 if row is not None:
                     hits.append(Hit(*hit_ids(row), 0.0, row.text, row.metadata))
     return with_summaries_last(newest_first(hits))[: request.n]

@@ -45,34 +45,28 @@ class Vocabulary:
     term is a stem (`receiv`): the words that it stands for are in texts."""
 
     def __init__(self, corpora: Corpora, kinds: Sequence[str], project: str | None) -> None:
-        self._index = corpora.index
+        self.index = corpora.index
         self._parts = [(part, part.scope(project)) for part in map(corpora.corpus, kinds)]
 
     def knows(self, term: str) -> bool:
         """Return True if any row of these kinds contains a term, of whatever project."""
-        return any(len(corpus.postings(self._index, term)[0]) for corpus, _ in self._parts)
+        return any(len(corpus.postings(term)[0]) for corpus, _ in self._parts)
 
     def occurrences(self, term: str) -> int:
         """Return the number of rows that contain a term."""
         return sum(len(self._rows(term, *part)) for part in self._parts)
-
-    def terms_with(self, start: str) -> Sequence[str]:
-        """Return the terms that begin so."""
-        return self._index.terms_with(start)
 
     def texts_with(self, term: str) -> list[str]:
         """Return the texts of the first rows that contain a term, without accents."""
         return [
             in_one_form(row.text)
             for corpus, scope in self._parts
-            for row in corpus.rows_at(
-                self._index, self._rows(term, corpus, scope)[:_ROWS_READ].tolist()
-            )
+            for row in corpus.rows_at(self._rows(term, corpus, scope)[:_ROWS_READ].tolist())
             if row is not None
         ]
 
     def _rows(self, term: str, corpus: Corpus, scope: slice) -> Integers:
-        rows, _ = corpus.postings(self._index, term)
+        rows, _ = corpus.postings(term)
         turns = corpus.turn[rows]
         inside: Integers = rows[(turns >= scope.start) & (turns < scope.stop)]
         return inside
@@ -124,7 +118,7 @@ def _nearest_word(typed: str, vocabulary: Vocabulary) -> str:
     letters = set(typed)
     near = []
     for start in (typed[0], typed[1] + typed[0]):
-        for term in vocabulary.terms_with(start):
+        for term in vocabulary.index.terms_with(start):
             ending = len(typed) - len(term)
             if -most <= ending <= _LONGEST_ENDING and len(set(term) - letters) <= most:
                 errors = _errors(term, typed, most + 1, beginning=True)
@@ -172,7 +166,7 @@ def _most_frequent_compound(typed: str, vocabulary: Vocabulary) -> str:
     """Return the most frequent compound that begins with a word, or `""`."""
     if len(typed) < _SHORTEST_HEAD:
         return ""
-    counts = {term: vocabulary.occurrences(term) for term in vocabulary.terms_with(typed)}
+    counts = {term: vocabulary.occurrences(term) for term in vocabulary.index.terms_with(typed)}
     begins = re.compile(rf"\b{typed}[a-z]+", re.IGNORECASE)
     for term in sorted(filter(counts.get, counts), key=lambda form: (-counts[form], form)):
         for text in vocabulary.texts_with(term):

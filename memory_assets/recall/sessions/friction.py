@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -63,7 +63,19 @@ class _MetError:
     session_id: str
     turn_id: str
     time: str
-    ending: dict[str, Any] | None
+    ending: _Ending | None
+
+
+@dataclass(frozen=True)
+class _Ending:
+    """How a failure ended: by the first later run that covers it and worked, with its `command`,
+    those between the last failure and that (`ran`), and the files `changed` meanwhile."""
+
+    session_id: str
+    turn_id: str
+    command: str
+    ran: list[str]
+    changed: list[str]
 
 
 def error_key(line: str) -> str:
@@ -102,7 +114,7 @@ def friction(memory: Searchable, request: FrictionRequest) -> dict[str, Any]:
 
 def _group_as_json(group: Sequence[_MetError]) -> dict[str, Any]:
     newest = group[0]
-    endings = [error.ending for error in group if error.ending is not None]
+    endings = [asdict(error.ending) for error in group if error.ending is not None]
     return {
         "error": newest.error,
         "command": newest.command,
@@ -121,8 +133,12 @@ def _sessions_with_shared_errors(
     """Return project and id of the sessions with an error that at least `least` summaries have."""
     keys: dict[tuple[str, str], set[str]] = {}
     columns = ["session_id", "errors"]
+
+    def with_errors(rows: Any) -> Any:
+        return pc.indices_nonzero(pc.greater(pc.list_value_length(rows["errors"]), pa.scalar(0)))
+
     for name in projects or memory.lake.projects(SESSION_SUMMARIES):
-        for rows in memory.lake.select(SESSION_SUMMARIES, name, columns, _with_errors, columns):
+        for rows in memory.lake.select(SESSION_SUMMARIES, name, columns, with_errors, columns):
             for row in rows.to_pylist():
                 texts = [str(error["text"]) for error in row["errors"]]
                 keys[name, row["session_id"]] = {key for text in texts for key in _tail_keys(text)}
@@ -132,10 +148,6 @@ def _sessions_with_shared_errors(
         for session, keys_of_session in keys.items()
         if any(counts[key] >= least for key in keys_of_session)
     ]
-
-
-def _with_errors(rows: Any) -> Any:
-    return pc.indices_nonzero(pc.greater(pc.list_value_length(rows["errors"]), pa.scalar(0)))
 
 
 def _tail_keys(text: str) -> Iterator[str]:
@@ -169,10 +181,8 @@ def _last_failures(session: SessionTurns) -> Iterator[_MetError]:
         )
 
 
-def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> dict[str, Any] | None:
-    """Return how the failure of a run ended: by the first later run that covers it and worked, with
-    its `command`, those between the last failure and that (`ran`), and the files `changed`
-    meanwhile."""
+def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> _Ending | None:
+    """Return how the failure of a run ended, None if it did not."""
     failed, later = runs[place], runs[place + 1 :]
     success = next((run for run in later if not run.failed and run.covers(failed)), None)
     if success is None or _skips_checks(success, failed):
@@ -187,13 +197,13 @@ def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> dict[str,
     positions = {(row.agent_id, row.seq): at for at, row in enumerate(session.records)}
     first, end = (positions[run.record.agent_id, run.record.seq] for run in (failed, success))
     changed = touched_files(session, session.records[first:end]).modified
-    return {
-        "session_id": session.session_id,
-        "turn_id": success.turn.id,
-        "command": one_line(worked, _COMMAND_LIMIT),
-        "ran": list(dict.fromkeys(ran))[-_MOST_LISTED:],
-        "changed": [str(path) for path in changed[:_MOST_LISTED]],
-    }
+    return _Ending(
+        session.session_id,
+        success.turn.id,
+        command=one_line(worked, _COMMAND_LIMIT),
+        ran=list(dict.fromkeys(ran))[-_MOST_LISTED:],
+        changed=[str(path) for path in changed[:_MOST_LISTED]],
+    )
 
 
 def _skips_checks(success: Run, failed: Run) -> bool:

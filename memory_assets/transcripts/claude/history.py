@@ -26,7 +26,6 @@ from memory_assets.transcripts.ids import derived_id, safe_id
 from memory_assets.transcripts.lines import JsonObject, read_objects
 from memory_assets.transcripts.session import EMPTY, Outcome, SessionParser
 
-HISTORY_FILE = "history.jsonl"
 TITLE = "Prompts only: the transcript is gone"
 _PAUSE_MS = 3_600_000
 _REST_SECONDS = 86_400.0

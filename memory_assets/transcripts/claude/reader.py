@@ -29,7 +29,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from memory_assets.agents import CLAUDE_CODE
+from memory_assets.agents import CLAUDE_CODE, HISTORY_FILE
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.paths import project_slug
@@ -37,7 +37,7 @@ from memory_assets.project_names import directory_of_folder
 from memory_assets.transcripts.account import LeftOut
 from memory_assets.transcripts.authorship import ClassifiedText, without_reminders
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.claude.history import HISTORY_FILE, HistoryParser, lost_sessions
+from memory_assets.transcripts.claude.history import HistoryParser, lost_sessions
 from memory_assets.transcripts.claude.queue import WITHDRAWN
 from memory_assets.transcripts.claude.records import ClaudeParser
 from memory_assets.transcripts.discovery import SUFFIX, File, Identity, Walk

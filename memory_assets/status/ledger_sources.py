@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from memory_assets.paths import split_locator
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts import Known, Source
 
 
-class Remembered(Known):
+class LedgerSources(Known):
     """The sources of the ledger by path. `tokens`: of containers all of whose sessions were in it
     as they are when the container had this token. `seen` are the tokens of this walk."""
 
-    def __init__(self, rows: Iterable[SourceRow], tokens: Mapping[str, str]) -> None:
+    def __init__(
+        self, rows: Iterable[SourceRow], tokens: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._rows = {row.path: row for row in rows}
         self._tokens = tokens
         self._members: dict[str, list[SourceRow]] | None = None
