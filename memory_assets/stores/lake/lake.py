@@ -26,7 +26,6 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.lake.own_files import move_own_files
-from memory_assets.stores.lake.parquet_files import SessionRows
 from memory_assets.stores.lake.partition import (
     NAME,
     SEGMENT_BYTES,
@@ -46,7 +45,7 @@ from memory_assets.stores.lake.rows import (
     with_schema,
 )
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, TABLES, Table
-from memory_assets.stores.lake.segments import HASHED, SegmentCache
+from memory_assets.stores.lake.segments import HASHED, SegmentCache, SessionRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,7 +155,7 @@ class Lake:
                     rows = partition.open_rows(session_id, files)
             except FileNotFoundError:
                 raise NotFound(f"no {table.name} of session {session_id} in {project}") from None
-            with reading(rows.path, project):
+            with reading(rows.opened.segment.path, project):
                 yield rows
 
     def read_footer(
@@ -164,7 +163,7 @@ class Lake:
     ) -> tuple[FileFacts, dict[str, str]]:
         """Return facts and footer of a session's file, without reading its rows."""
         with self.opened(table, project, session_id) as rows:
-            return rows.facts, dict(rows.footer)
+            return rows.facts, dict(rows.entry.footer)
 
     def read_rows(self, table: Table, project: str, session_id: str) -> list[Any]:
         """Return a session's rows as instances of the table's model, in file order."""
