@@ -70,7 +70,7 @@ def test_what_has_faded_is_archived_and_comes_back(agents: Agents) -> None:
 def test_what_was_stored_without_vectors_is_merged_with_them(agents: Agents) -> None:
     """Another wording goes into the oldest, with both in the trail; a contradiction and another
     type stay."""
-    wordy = Agents(agents.data_dir, agents.engines, given={"embedder": "none"})
+    wordy = agents.without_vectors()
     stored = []
     for text, kind in (
         ("Timestamps are stored in UTC.", "fact"),

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from memory_assets.documents import Section
 from memory_assets.documents.chunk import sections
-from memory_assets.documents.diagrams import plantuml
-from memory_assets.documents.document import Source
-from memory_assets.embedding import load_word_pieces
 from memory_assets_tests.sweep import sweep
 
 PARAGRAPH = "The gateway retries a request twice before it gives up and answers 503. " * 20
@@ -97,12 +94,6 @@ def test_a_diagram_is_one_chunk_with_its_title_and_participants_beside_it() -> N
     assert "step 59" in chunk.text and chunk.line_end == 69
 
 
-def test_a_hostile_diagram_takes_time_in_proportion() -> None:
-    """Styles that never end, a hundred thousand times."""
-    text = "@startuml\n" + "<style>\nskinparam {\n" * 20_000
-    assert len(list(plantuml(Source("a.puml", text, load_word_pieces())))) == 1
-
-
 def test_messages_and_operations_name_the_address_of_their_channel() -> None:
     """Also the schema that a message refers to, and none that no channel uses."""
     text = """asyncapi: 3.0.0
@@ -169,14 +160,13 @@ def test_asciidoc_headings_may_have_a_line_below() -> None:
 
 
 def test_a_method_is_embedded_with_its_class_and_file() -> None:
-    """A function that stands alone has nothing to be told."""
+    """A function that stands alone has nothing to be told ."""
     body = "\n".join(f"        total += line_{n}.amount" for n in range(60))
     text = f"class Cart:\n    def total(self):\n{body}\n\n    def clear(self):\n{body}\n"
     assert [chunk.context for chunk in sections("shop/cart.py", text)] == [
         "cart: Cart / Cart.total",
         "cart: Cart.clear",
     ]
-    assert [chunk.context for chunk in sections("a.py", "def run():\n    pass\n")] == [""]
 
 
 def test_what_is_embedded_by_its_name_is_one_chunk() -> None:

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint that serves the packaged model and writes a fixed text, and fails
+"""An OpenAI-compatible endpoint that serves the packaged model and writes given texts, and fails
 when it is told to."""
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ Answers = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class ModelEndpoint(ThreadingHTTPServer):
-    """Answers `/v1/embeddings`, and `/v1/chat/completions` with `reply`. `asked` has the bodies
-    of all requests; `failures` are statuses and headers of the next answers; `alter` changes what
-    is answered; `begun` is when each request came, by the monotonic clock, `most_under_way` how
-    many were being answered at once."""
+    """Answers `/v1/embeddings`, and `/v1/chat/completions` with `replies` in turn (the status of a
+    failure is a reply, too), then with `reply`. `asked` has the bodies of all requests; `failures`
+    are statuses and headers of the next answers; `alter` changes what is answered; `begun` is when
+    each request came, by the monotonic clock, `most_under_way` how many were being answered at
+    once."""
 
     daemon_threads = True
 
@@ -35,6 +36,7 @@ class ModelEndpoint(ThreadingHTTPServer):
         self.silent_seconds = 0.0
         self.begun = list[float]()
         self.under_way = self.most_under_way = 0
+        self.replies: list[str | int] = []
         self.reply = "written by a model"
 
     @cached_property
@@ -51,6 +53,11 @@ class ModelEndpoint(ThreadingHTTPServer):
     def texts(self) -> list[str]:
         """All texts that were sent to be embedded."""
         return [text for asked in self.asked for text in asked.get("input", ())]
+
+    @property
+    def prompts(self) -> list[str]:
+        """The last message of each request to `/v1/chat/completions`."""
+        return [asked["messages"][-1]["content"] for asked in self.asked if "messages" in asked]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -77,7 +84,11 @@ class _Handler(BaseHTTPRequestHandler):
             status, headers = self.server.failures.pop(0)
             self._answer(status, headers, {"error": {"message": str(asked)}})
         elif self.path == "/v1/chat/completions":
-            message = {"role": "assistant", "content": self.server.reply}
+            replies = self.server.replies
+            reply = replies.pop(0) if replies else self.server.reply
+            if isinstance(reply, int):
+                return self._answer(reply, {}, {})
+            message = {"role": "assistant", "content": reply}
             usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
             answer = {"choices": [{"index": 0, "message": message}], "usage": usage}
             self._answer(200, {}, self.server.alter(answer))

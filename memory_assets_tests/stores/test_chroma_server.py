@@ -28,7 +28,6 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import ChromaStore
 from memory_assets.stores.chroma.copies import BESIDE, rewrite_files
 from memory_assets.stores.vector_store import Collection, CollectionVersions
-from memory_assets_tests.command_line import run_code
 from memory_assets_tests.foreign_programs import chroma_admin, chroma_client
 from memory_assets_tests.stores.conftest import Servers
 
@@ -71,16 +70,6 @@ def _in_processes(count: int, data_dir: Path) -> list[subprocess.Popen[str]]:
         )
         for _ in range(count)
     ]
-
-
-def _seen_by_another_process(data_dir: Path) -> str:
-    code = (
-        "import sys; from pathlib import Path;"
-        "from memory_assets.stores.chroma import server as chroma_server;"
-        "print(chroma_server.running(Path(sys.argv[1])))"
-    )
-    done = run_code(code, str(data_dir))
-    return done.stdout.strip()
 
 
 def _released(processes: list[subprocess.Popen[str]]) -> list[str]:
@@ -197,7 +186,7 @@ def test_another_program_on_its_port_is_no_server(servers: Servers) -> None:
 
         with ThreadPoolExecutor(1) as pool:
             answered = pool.submit(answer)
-            assert _seen_by_another_process(data_dir) == "None"
+            assert chroma_server.running(data_dir) is None
             answered.result()
 
 
