@@ -76,7 +76,9 @@ MAY_IMPORT = {
         *("project_names", "word_lists"),
     },
     "documents": {"chunking", "commits", "embedding", "word_lists"},
-    "agent_memory": {"errors", "redacted_text", "keywords", "agent_memory_models"},
+    "agent_memory": {
+        *("errors", "redacted_text", "keywords", "agent_memory_models", "word_lists"),
+    },
     **{
         name: {"models", "errors", "redacted_text", "session_analysis", "word_lists"}
         | {"writing_systems"}
