@@ -6,14 +6,20 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 from memory_assets.embedding import Embedder
+from memory_assets.embedding.endpoint import EndpointEmbedder
 from memory_assets.embedding.minilm import load_minilm
+from memory_assets.errors import EmbedderUnavailable
+from memory_assets.http.client import HttpServer
+from memory_assets.http.endpoint_use import EndpointUse
 
 KEY = "made-up-key-of-a-test"
 Answers = Callable[[dict[str, Any]], dict[str, Any]]
@@ -114,6 +120,36 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
+
+
+class Client:
+    """An embedder that asks these URLs; its waits are kept instead of waited. `after` is called
+    after each request."""
+
+    def __init__(
+        self,
+        *urls: str,
+        key: str = KEY,
+        model: str = "all-minilm",
+        seconds: float = 30.0,
+        after: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.waited: list[float] = []
+        self.uses: list[EndpointUse] = []
+        self._key = key
+
+        def note(use: EndpointUse) -> None:
+            self.uses.append(use)
+            after()
+
+        servers = [HttpServer(url, key, seconds) for url in urls]
+        self.embedder = EndpointEmbedder(model, servers, note=note, sleep=self.waited.append)
+
+    def fails(self, reason: str, texts: Sequence[str] = ("the text of a session",)) -> None:
+        """Embedding fails for a reason that quotes neither a text nor a key."""
+        with pytest.raises(EmbedderUnavailable, match=reason) as raised:
+            self.embedder.embed(texts)
+        assert not any(quoted in str(raised.value) for quoted in (KEY, self._key, *texts))
 
 
 @contextmanager

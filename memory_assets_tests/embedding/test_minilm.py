@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 from importlib import metadata
@@ -78,18 +77,6 @@ def test_word_pieces_agree_with_the_published_tokenizer() -> None:
         assert pieces.count_tokens(item["text"]) == len(item["ids"])
 
 
-def test_paraphrases_are_nearer_than_strangers(embedder: Embedder) -> None:
-    """A question is nearer to its answer in other words than to another subject."""
-    question, answer, stranger = embedder.embed(
-        [
-            "why did the build fail on macOS?",
-            "The linker could not find libssl on the Mac, so compilation broke.",
-            "Renamed the checkout button and centred the logo.",
-        ]
-    )
-    assert question @ answer > question @ stranger + 0.2
-
-
 def test_text_beyond_256_pieces_is_cut_off(embedder: Embedder) -> None:
     """Only the first 254 word pieces count, as in sentence-transformers."""
     words = ["word"] * 254
@@ -98,13 +85,6 @@ def test_text_beyond_256_pieces_is_cut_off(embedder: Embedder) -> None:
     )
     assert np.array_equal(short, longer)
     assert not np.array_equal(short, other)
-
-
-def test_offsets_are_characters_of_the_original() -> None:
-    """Offsets index the text as given, before lower-casing and accent stripping."""
-    text = "Café déjà-vu 日本"
-    words = [text[start:end] for start, end in load_word_pieces().token_offsets(text)]
-    assert "".join(words) == text.replace(" ", "")
 
 
 @settings(deadline=None)
@@ -171,17 +151,6 @@ def test_unknown_name_lists_known_ones() -> None:
     """A misspelt embedder is refused with the names that exist."""
     with pytest.raises(EmbedderUnavailable, match="all-MiniLM-L6-v2"):
         load_embedder("all-minilm")
-
-
-def test_no_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading and embedding open no socket."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a socket was opened")
-
-    monkeypatch.setattr(socket, "socket", refuse)
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    assert load_embedder().embed(["offline"]).shape == (1, 384)
 
 
 def test_runtime_is_imported_late_and_package_code_never() -> None:

@@ -253,7 +253,11 @@ class Lake:
     def remove_sessions(self, project: str, session_ids: Collection[str]) -> int:
         """Remove sessions from all tables, and unfinished files of killed writers; return the
         number of files that had them."""
-        return sum(partition.remove(session_ids) for partition in self._partitions_of(project))
+        removed = 0
+        for directory in self._directories_of(project):  # also of unknown tables
+            table = Table(directory.parent.name, object)
+            removed += Partition(directory, table, project, self._cache).remove(session_ids)
+        return removed
 
     @contextmanager
     def all_locked(self, seconds: float) -> Iterator[None]:
@@ -292,12 +296,6 @@ class Lake:
 
     def _directories_of(self, project: str) -> list[Path]:
         return sorted(self.root.glob(f"*/{glob.escape(_PARTITION_PREFIX + encoded_name(project))}"))
-
-    def _partitions_of(self, project: str) -> Iterator[Partition]:
-        """Yield the partitions of a project for removal, also those of unknown tables."""
-        for directory in self._directories_of(project):
-            table = Table(directory.parent.name, object)
-            yield Partition(directory, table, project, self._cache)
 
     def amend_footer(
         self, table: Table, project: str, session_id: str, footer: Mapping[str, str]
