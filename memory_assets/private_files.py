@@ -63,6 +63,8 @@ def create_once(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut may leave the name without the content
         try:
             os.link(staging, path)
         except FileExistsError:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -261,6 +262,23 @@ def test_a_file_system_without_hard_links_has_a_key(
     key = load_install_key(tmp_path / "config")
     assert load_install_key(tmp_path / "config") == key
     assert [path.name for path in (tmp_path / "config").iterdir()] == ["install.key"]
+
+
+def test_a_key_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that a power cut has emptied is lost, and with it what was forgotten."""
+    steps: list[str] = []
+    for name in ("fsync", "link"):
+        done = getattr(os, name)
+
+        def noted(*given: Any, name: str = name, done: Any = done) -> None:
+            steps.append(name)
+            done(*given)
+
+        monkeypatch.setattr(os, name, noted)
+    load_install_key(tmp_path)
+    assert steps == ["fsync", "link"]
 
 
 def test_processes_that_ask_first_at_once_get_one_key(tmp_path: Path) -> None:
