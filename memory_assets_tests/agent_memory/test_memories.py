@@ -145,14 +145,6 @@ def test_a_text_that_is_redacted_again_leaves_no_vector(agents: Agents) -> None:
     assert not (journal.vectors(embedder)[board.memory_id] == before[board.memory_id]).all()
 
 
-def test_without_an_embedder_words_are_compared(agents: Agents) -> None:
-    """The same text is still one memory, and words find it."""
-    plain = agents.without_vectors().gateway()
-    assert plain.write_memory("Logs are shipped to Loki.", "fact", 0.9, NOW).outcome == "stored"
-    assert plain.write_memory("Logs are shipped to Loki.", "fact", 0.9, NOW).outcome == "renewed"
-    assert plain.recall_memory("where do logs go", 1)[0].similarity > 0
-
-
 def test_a_memory_is_stored_from_its_least_confidence_on() -> None:
     """.699 is refused and .7 stored."""
     policy = MemoryPolicy()

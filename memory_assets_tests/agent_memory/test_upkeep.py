@@ -91,15 +91,6 @@ def test_what_was_stored_without_vectors_is_merged_with_them(agents: Agents) -> 
     assert len(remembered(agents)) == 3
 
 
-def test_the_trail_is_forgotten_with_its_memory(agents: Agents) -> None:
-    """And with what keeps it out of contexts."""
-    gateway, journal = agents.gateway(), agents.components.journal
-    memory_id = gateway.write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW).memory_id
-    journal.archive(memory_id, "why not")
-    journal.delete_memories([memory_id])
-    assert journal.trail(memory_id) == [] and journal.archived() == {}
-
-
 SAID = {
     "Never commit without signing.": "preference",
     "ok, please always answer in English": "preference",

@@ -68,6 +68,21 @@ _DIAGRAM = "@startuml {}\nA -> B: hello\n@enduml\n"
             ["Preamble", "Install"],
         ),
         ("a.md", f"---\ntitle: Guide\n## a comment\n---\n## Use\n\n{PARAGRAPH}\n", ["Use"]),
+        # So is AsciiDoc's, with marks or with a line below that is as long; another line delimits a
+        # block, whatever is in it.
+        (
+            "guide.adoc",
+            f"= Guide\n\n{PARAGRAPH}\n\n== Roles\n\n----\n== not this\n----\n{PARAGRAPH}\n\n"
+            f"== Limits\n\n{PARAGRAPH}\n",
+            ["Preamble", "Roles", "Limits"],
+        ),
+        (
+            "guide.adoc",
+            f"Guide\n=====\n\n{PARAGRAPH}\n\nRoles\n-----\n\nThe command prints:\n====\n"
+            f"== not this\n\nEnd\n====\n\n{PARAGRAPH}\n\nLimits\n------\n\n----\ncode\n----\n\n"
+            f"{PARAGRAPH}\n\n== Ends\n\n{PARAGRAPH}\n",
+            ["Preamble", "Roles", "Limits", "Ends"],
+        ),
         # Each diagram of a file is one, headed by its name or the file's.
         ("both.puml", _DIAGRAM.format("first") + _DIAGRAM.format(""), ["first", "both"]),
     ],
@@ -136,29 +151,6 @@ def test_a_section_of_several_decisions_in_a_file_says_of_which() -> None:
         ]
 
 
-def test_asciidoc_is_cut_at_its_headings() -> None:
-    """Not at what looks like one within a block."""
-    listing = "----\n== not this\n----\n"
-    text = (
-        f"= Guide\n\n{PARAGRAPH}\n\n== Roles\n\n{listing}{PARAGRAPH}\n\n== Limits\n\n{PARAGRAPH}\n"
-    )
-    chunks = sections("guide.adoc", text)
-    assert _headings(chunks) == ["Preamble", "Roles", "Limits"]
-    assert chunks[1].context == "Guide: Roles"
-
-
-def test_asciidoc_headings_may_have_a_line_below() -> None:
-    """As long as they are; another one delimits a block, whatever its last line says."""
-    example = "The command prints:\n====\n== not this\n\nEnd\n====\n"
-    text = (
-        f"Guide\n=====\n\n{PARAGRAPH}\n\nRoles\n-----\n\n{example}\n{PARAGRAPH}\n\n"
-        f"Limits\n------\n\n----\ncode\n----\n\n{PARAGRAPH}\n\n== Ends\n\n{PARAGRAPH}\n"
-    )
-    chunks = sections("guide.adoc", text)
-    assert _headings(chunks) == ["Preamble", "Roles", "Limits", "Ends"]
-    assert chunks[1].context == "Guide: Roles"
-
-
 def test_a_method_is_embedded_with_its_class_and_file() -> None:
     """A function that stands alone has nothing to be told ."""
     body = "\n".join(f"        total += line_{n}.amount" for n in range(60))
@@ -193,6 +185,8 @@ def test_a_section_has_its_document_as_context() -> None:
         "Use a queue: Options"
     ]
     assert [chunk.context for chunk in sections("guide.md", body)] == ["guide: Options"]
+    (asciidoc,) = sections("a.adoc", f"= Guide\n\n{body}".replace("##", "=="))
+    assert asciidoc.context == "Guide: Preamble / Options"
     assert [chunk.context for chunk in sections("note.md", PARAGRAPH)] == [""]
     text = "openapi: 3.0.0\npaths:\n  /orders:\n    get:\n      summary: List orders\n"
     (*_, operation) = sections("orders.yaml", text)

@@ -60,7 +60,7 @@ def test_processes_that_want_it_at_once_get_the_same_server(
     servers: Servers, after_a_crash: bool
 ) -> None:
     """Four of them, released together: one server runs, all four know it, and when it is
-    stopped no other takes its place."""
+    stopped, which waits until it is gone, no other takes its place."""
     data_dir = servers.data_dir()
     if after_a_crash:
         os.kill(servers.start(data_dir).pid, signal.SIGKILL)
@@ -75,9 +75,10 @@ def test_processes_that_want_it_at_once_get_the_same_server(
     assert endpoint is not None
     servers.watch(endpoint.pid)
     assert set(answers) == {f"{endpoint.pid} {endpoint.port}"}
-    chroma_server.stop(data_dir)
+    assert chroma_server.stop(data_dir) is True
+    assert chroma_server.running(data_dir) is None and servers.ends(endpoint.pid, within=60.0)
     time.sleep(1.5)
-    assert chroma_server.running(data_dir) is None
+    assert chroma_server.running(data_dir) is None and chroma_server.stop(data_dir) is False
 
 
 def test_each_data_directory_has_its_own_server(servers: Servers) -> None:
@@ -113,16 +114,6 @@ def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Servers) -> 
     assert servers.ends(endpoint.pid, within=60.0)
     assert chroma_server.running(data_dir) is None
     assert not (data_dir / "chroma.endpoint.json").exists()
-
-
-def test_stopping_waits_until_it_is_gone(servers: Servers) -> None:
-    """True when there was one to stop, False when there was none."""
-    data_dir = servers.data_dir()
-    endpoint = servers.start(data_dir)
-    assert chroma_server.stop(data_dir) is True
-    assert chroma_server.running(data_dir) is None
-    assert servers.ends(endpoint.pid, within=60.0)
-    assert chroma_server.stop(data_dir) is False
 
 
 def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(
