@@ -28,7 +28,7 @@ from memory_assets.stores.agents.journal_file import (
     remove_copies,
 )
 from memory_assets.stores.agents.partitions import project_in
-from memory_assets.stores.agents.values import (
+from memory_assets.stores.agents.rows import (
     MEMORY_FIELDS,
     TURN_FIELDS,
     memory_of,

@@ -18,7 +18,7 @@ from typing import Any
 from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory, Where
 from memory_assets.errors import ConfigurationError, StoreError
 from memory_assets.redacted_text import RedactedText, require_redacted
-from memory_assets.stores.agents.values import (
+from memory_assets.stores.agents.rows import (
     FLOATS,
     LISTS,
     MEMORY_FIELDS,
