@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import RLock
+from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, TextIO
 
 from memory_assets.errors import StoreError
@@ -122,9 +122,15 @@ class _LiveSession:
         return ToolAnswer(texts, bool(result.is_error))
 
     def close(self) -> None:
-        """End the session, and wait until its server's process is gone."""
-        with suppress(Exception):  # of a server that died
-            self._opened.close()
+        """End the session, and wait until its server's process is gone, but not for ever."""
+
+        def end() -> None:
+            with suppress(Exception):  # of a server that died
+                self._opened.close()
+
+        ending = Thread(target=end, daemon=True)
+        ending.start()
+        ending.join(_CLOSE_SECONDS)
 
 
 def _client(server: str | ServerProcess, seconds: float, log: TextIO) -> Client:
