@@ -20,7 +20,8 @@ from memory_assets.redacted_text import compose
 from memory_assets.stores.chroma_mcp.adapter import (
     HISTORY,
     ChromaMcpVectorStoreAdapter,
-    metadata_of,
+    _columns,
+    _row,
 )
 from memory_assets_tests.agent_memory.chroma_mcp_processes import Deployment
 from memory_assets_tests.agent_memory.chroma_mcp_writer import memory, turn
@@ -42,8 +43,8 @@ def _measure(name: str, store: ChromaMcpVectorStoreAdapter, first: int) -> None:
     columns = (
         lambda at: store.append_turn(turn(at)),
         lambda at: store.tail("c1", 16),
-        lambda at: store.add("memory", [memory(at)]),
-        lambda at: store.query("memory", compose("what is kept"), 8),
+        lambda at: store.add([memory(at)]),
+        lambda at: store.query(compose("what is kept"), 8, {}),
     )
     print(f"{name:28}", *(_milliseconds(call, first) for call in columns))
 
@@ -54,8 +55,8 @@ def _fill(store: ChromaMcpVectorStoreAdapter, turns: int) -> None:
         rows = []
         for at in range(first, min(first + _BATCH, turns)):
             each = replace(turn(at), conversation_id="other", message_id=f"o{at}")
-            rows.append((f"other:{at}", metadata_of(each), str(each.text)))
-        store._put(HISTORY, rows)
+            rows.append(_row(f"other:{at}", each))
+        store._call("chroma_add_documents", HISTORY, **_columns(rows))
 
 
 def main() -> None:

@@ -17,25 +17,17 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from memory_assets.paths import user_cache_dir, user_config_dir
+from memory_assets.word_lists import words
 
 _UMASK = 0o077
 _DIRECTORY = 0o700
 _OTHERS = 0o077
-OURS = (
-    *("agent_memory.db*", "catalog.db*", "chroma", "chroma.*", "claude-plugin", "dagster"),
-    *(
-        "delta.json*",
-        "delta.lock",
-        "excluded.txt",
-        "forgotten.db*",
-        "forgotten.lock",
-        "forgotten.cut.lock",
-        "gateway_usage.db*",
-    ),
-    *("hidden.*", "hooked_checkouts.*"),
-    *("index.json*", "index.lock", "ingest.json*", "ingest.lock", "keywords.db*", "lake"),
-    *("lineage.db*", "rebuild.lock", "retention.begun", "shard.json*", "shard.lock", "shards"),
-    *("versions.json*", "watcher.json*", "watcher.lock", "workspaces.*", "workspaces-watcher.*"),
+OURS = words(
+    "agent_memory.db* catalog.db* chroma chroma.* claude-plugin dagster delta.json* delta.lock"
+    " excluded.txt forgotten.db* forgotten.lock forgotten.cut.lock gateway_usage.db* hidden.*"
+    " hooked_checkouts.* index.json* index.lock ingest.json* ingest.lock keywords.db* lake"
+    " lineage.db* rebuild.lock retention.begun shard.json* shard.lock shards versions.json*"
+    " watcher.json* watcher.lock workspaces.* workspaces-watcher.*"
 )
 """Patterns of the names that this program gives in the data directory."""
 
@@ -71,6 +63,8 @@ def create_once(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut may leave the name without the content
         try:
             os.link(staging, path)
         except FileExistsError:

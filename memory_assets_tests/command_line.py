@@ -61,6 +61,23 @@ def run_code(code: str, *arguments: str | Path, **options: Any) -> subprocess.Co
     return run_program([sys.executable, "-c", code, *arguments], **options)
 
 
+def run_at_once(count: int, code: str, argument: str | Path) -> list[str]:
+    """Run Python code in so many processes, which go on together where it reads standard input to
+    its end, and return what each prints; none may print an error."""
+    command, pipe = [sys.executable, "-c", code, argument], subprocess.PIPE
+    processes = [
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        for _ in range(count)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+    printed = [process.communicate() for process in processes]
+    assert [error for _, error in printed if error] == []
+    return [output.strip() for output, _ in printed]
+
+
 class _Terminal(io.TextIOWrapper):
     """What is written to it is kept; whoever asks is told that somebody looks at it."""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,13 @@ from memory_assets.install_key import load_install_key
 from memory_assets.private_files import OURS, take_from_others
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.command_line import environment_of, run_code, run_here, run_program
+from memory_assets_tests.command_line import (
+    environment_of,
+    run_at_once,
+    run_code,
+    run_here,
+    run_program,
+)
 from memory_assets_tests.conftest import copy_sample, settings_of_copy
 
 MEMORY = Path(sys.executable).parent / "memory"
@@ -222,18 +229,14 @@ def test_temporary_files_of_sqlite_are_in_the_data_directory(tmp_path: Path) -> 
 
 
 def test_the_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
-    """32 bytes, mode 0600, nothing else left in the directory."""
+    """32 random bytes, mode 0600, nothing else left in the directory."""
     key = load_install_key(tmp_path / "config")
     path = tmp_path / "config" / "install.key"
     assert len(key) == 32
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(path.parent.iterdir()) == [path]
     assert load_install_key(tmp_path / "config") == key
-
-
-def test_two_installations_have_two_keys(tmp_path: Path) -> None:
-    """The key is random."""
-    assert load_install_key(tmp_path / "a") != load_install_key(tmp_path / "b")
+    assert load_install_key(tmp_path / "elsewhere") != key
 
 
 def test_the_key_is_kept_outside_the_data_directory(
@@ -261,6 +264,23 @@ def test_a_file_system_without_hard_links_has_a_key(
     assert [path.name for path in (tmp_path / "config").iterdir()] == ["install.key"]
 
 
+def test_a_key_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that a power cut has emptied is lost, and with it what was forgotten."""
+    steps: list[str] = []
+    for name in ("fsync", "link"):
+        done = getattr(os, name)
+
+        def noted(*given: Any, name: str = name, done: Any = done) -> None:
+            steps.append(name)
+            done(*given)
+
+        monkeypatch.setattr(os, name, noted)
+    load_install_key(tmp_path)
+    assert steps == ["fsync", "link"]
+
+
 def test_processes_that_ask_first_at_once_get_one_key(tmp_path: Path) -> None:
     """Eight of them, released together."""
     code = (
@@ -268,20 +288,7 @@ def test_processes_that_ask_first_at_once_get_one_key(tmp_path: Path) -> None:
         "from memory_assets.install_key import load_install_key;"
         "sys.stdin.read(); print(load_install_key(Path(sys.argv[1])).hex())"
     )
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path / "config")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(8)
-    ]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.stdin = None
-    keys = {process.communicate()[0].strip() for process in processes}
+    keys = set(run_at_once(8, code, tmp_path / "config"))
     assert len(keys) == 1
     assert keys == {load_install_key(tmp_path / "config").hex()}
     assert [path.name for path in (tmp_path / "config").iterdir()] == ["install.key"]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.policy import LEAST_BUDGET, NOTE
-from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory, Summarized
+from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory
 from memory_assets.agent_memory.similarity import NEAR_FROM, difference
 from memory_assets.errors import BadArgument
+
+if TYPE_CHECKING:  # its import takes longer than building a context
+    from memory_assets.agent_memory_models import HistorySummary
 
 CUT = " … (cut)"
 
@@ -51,7 +55,7 @@ class ContextBuilder:
         frame: Callable[[Sequence[str]], str],
         limits: ContextLimits,
         summaries_beside: Callable[
-            [Sequence[ConversationTurn]], Sequence[Summarized]
+            [Sequence[ConversationTurn]], Sequence[HistorySummary]
         ] = lambda turns: (),
         work: Sequence[str] = (),
         shorten: Callable[[str], str] = str,
@@ -96,7 +100,7 @@ class ContextBuilder:
             if work:
                 work.clear()
             elif earlier:
-                dropped.append(earlier.pop(0).summary_id)
+                dropped.append(earlier.pop(0).id)
             elif turns:
                 dropped.append(turns.pop(0).message_id)
             elif strongest:
@@ -118,7 +122,7 @@ class ContextBuilder:
 
     def _text(
         self,
-        earlier: Sequence[Summarized],
+        earlier: Sequence[HistorySummary],
         turns: Sequence[ConversationTurn],
         memories: Sequence[StoredMemory],
         work: Sequence[str],
@@ -157,7 +161,7 @@ class ContextBuilder:
         return latest[:low] + CUT
 
 
-def _summary(part: Summarized) -> str:
+def _summary(part: HistorySummary) -> str:
     text = " ".join(part.text.split())
     return f"- turns {part.first_turn} to {part.last_turn}, {part.ended_at.date()}: {text}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -27,7 +27,6 @@ from memory_assets.agent_memory.ports import (
     StoredMemory,
     TrailEntry,
     VectorStore,
-    Where,
 )
 from memory_assets.agent_memory.similarity import difference, relation
 from memory_assets.errors import BadArgument
@@ -181,7 +180,8 @@ class MemoryGateway:
             conditions["conversation_id"] = conversation_id
         query = self._around.redaction.redact(query_text) if query_text.strip() else None
         hits: list[Found] = []
-        for scope in self._scopes(conditions):
+        for project in dict.fromkeys((self._around.project, *self._around.others, "")):
+            scope = {**conditions, "project": project}
             if query is not None:
                 hits += self._vectors.query(query, k, scope)
             else:
@@ -190,11 +190,6 @@ class MemoryGateway:
             key=lambda hit: (-hit.similarity, -hit.memory.ts.timestamp(), hit.memory.memory_id)
         )
         return newer_first(hits[:k])
-
-    def _scopes(self, conditions: Where) -> Iterator[Where]:
-        """Yield the conditions for each project that is searched, "" for memories of none."""
-        for project in dict.fromkeys((self._around.project, *self._around.others, "")):
-            yield {**conditions, "project": project}
 
     def id_of(self, text: str) -> str:
         """Return the id that a text has as a memory."""

@@ -1,4 +1,4 @@
-"""The rows that the services handle, and the ports to what keeps, redacts and summarizes them."""
+"""The rows that the services handle, and the ports to what keeps and redacts them."""
 
 from __future__ import annotations
 
@@ -51,18 +51,6 @@ class StoredMemory:
     source: str = "tool"
     also: tuple[RedactedText, ...] = ()
     contradicts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Summarized:
-    """What some turns of a conversation were about, from one place to another; `ended_at` is when
-    the last of them was said."""
-
-    summary_id: str
-    first_turn: int
-    last_turn: int
-    ended_at: datetime
-    text: RedactedText
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from itertools import pairwise
 from typing import Literal
 
 from memory_assets.keywords import is_weak, text_terms
+from memory_assets.word_lists import word_set
+from memory_assets.word_lists import words as word_list
 
 Relation = Literal["same", "contradiction", "other"]
 ABOUT_ONE_THING_FROM = 0.6
@@ -43,23 +45,18 @@ _BEFORE_A_VERB = re.compile(
 _PER = re.compile(r"\ban? (?=(?:second|minute|hour|day|week|month|year)\b)", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:do|does|did|is|are|was|were|should|must|will|would|has|have|had)n['’]t\b")
 
-
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-_FIRST_NUMBERS = _words(
+_FIRST_NUMBERS = word_list(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen twenty"
 )
-_TENS = _words("thirty forty fifty sixty seventy eighty ninety")
+_TENS = word_list("thirty forty fifty sixty seventy eighty ninety")
 _NUMBERS = {word: str(number) for number, word in enumerate(_FIRST_NUMBERS)} | {
     word: str(10 * number) for number, word in enumerate(_TENS, 3)
 }
 _SAME_WORDS = {
     word: alike[0]
     for alike in map(
-        _words,
+        word_list,
         (
             "not never without cannot dislikes dislike avoid avoids",
             "every each all",
@@ -71,13 +68,11 @@ _SAME_WORDS = {
     for word in alike
 }
 """The representative of each group of synonyms: "stored in UTC", "saved as UTC"."""
-_DECIDES_NOTHING = frozenset(
-    _words(
-        "a an the this that these those there here it its our ours we us my your their his her"
-        " is are be being am do does get gets has have must should shall need needs"
-        " please also just currently of as in on at for with by and it's that's use uses using"
-        " prefer prefers like likes want wants wish wishes"
-    )
+_DECIDES_NOTHING = word_set(
+    "a an the this that these those there here it its our ours we us my your their his her"
+    " is are be being am do does get gets has have must should shall need needs"
+    " please also just currently of as in on at for with by and it's that's use uses using"
+    " prefer prefers like likes want wants wish wishes"
 )
 """Articles, pronouns, present forms of be, do and have, verbs that ask for something, prepositions
 of place and means, and verbs that say only that something is so or is liked. No word of order,
@@ -86,17 +81,15 @@ _SUBJECT = re.compile(
     r"^(?:(?:the|our) )?(?:user|team|project)(?:['’]s)? (?=[a-z])(?!and\b|or\b)", re.IGNORECASE
 )
 """Whom most memories are about, as the subject of the sentence."""
-_BE = frozenset(_words("is are be get gets being"))
-_BETWEEN = frozenset(_words("not always never only usually still"))
-_PREPOSITIONS = frozenset(
-    _words("in on at for with from to after before until since per of into as via under over")
+_BE = word_set("is are be get gets being")
+_BETWEEN = word_set("not always never only usually still")
+_PREPOSITIONS = word_set(
+    "in on at for with from to after before until since per of into as via under over"
 )
-_VERBS = _BE | frozenset(_words("has have had was were must should may can will needs need"))
-_UNITS = frozenset(
-    _words(
-        "ms second seconds minute minutes hour hours day days week weeks month months year years"
-        " kb mb gb tb bytes char chars character characters percent dollars euros and or"
-    )
+_VERBS = _BE | word_set("has have had was were must should may can will needs need")
+_UNITS = word_set(
+    "ms second seconds minute minutes hour hours day days week weeks month months year years"
+    " kb mb gb tb bytes char chars character characters percent dollars euros and or"
 )
 _CLAUSES = re.compile(r"[,;:]|\b(?:and|but|because|if|unless|when|while|than)\b", re.IGNORECASE)
 _PARTICIPLE = re.compile(

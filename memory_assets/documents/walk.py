@@ -14,26 +14,13 @@ from pathlib import Path
 
 from memory_assets.commits.repository import Repository
 from memory_assets.documents.ignore_rules import RuleFile, rules_at
+from memory_assets.word_lists import word_set
 
 MOST_BYTES = 10_000_000
 """Larger files are skipped: no document that somebody reads is larger."""
-SKIPPED_DIRECTORIES = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        "node_modules",
-        ".venv",
-        "venv",
-        "site",
-        "__pycache__",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".pytest_cache",
-        ".tox",
-        ".gradle",
-        ".idea",
-    }
+SKIPPED_DIRECTORIES = word_set(
+    ".git .hg .svn node_modules .venv venv site __pycache__ .mypy_cache .ruff_cache .pytest_cache"
+    " .tox .gradle .idea"
 )
 SKIPPED_FILES = frozenset({".DS_Store", "Thumbs.db"})
 IGNORE_FILES = (".gitignore", ".memoryignore")

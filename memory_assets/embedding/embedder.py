@@ -60,15 +60,12 @@ def embed_redacted(
     vectors = np.empty((len(texts), embedder.dimension), dtype=np.float32)
     for at, (text, context) in enumerate(zip(texts, contexts, strict=True)):
         sources = [vector_of[source] for source in (text, context) if source]
-        vectors[at] = sources[0] if len(sources) == 1 else _halfway(*sources)
+        if len(sources) == 1:
+            vectors[at] = sources[0]
+        else:
+            total = sources[0] + sources[1]
+            vectors[at] = total / max(float(total @ total) ** 0.5, 1e-6)
     return vectors
-
-
-def _halfway(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the unit vector halfway between two."""
-    total = first + second
-    halfway: NDArray[np.float32] = total / max(float(total @ total) ** 0.5, 1e-6)
-    return halfway
 
 
 def load_embedder(

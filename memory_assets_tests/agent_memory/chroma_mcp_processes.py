@@ -119,9 +119,7 @@ class Deployment:
                         found.append(int(entry.name))
         return found
 
-    def store(
-        self, server: str | ServerProcess, prefix: str = "agents."
-    ) -> ChromaMcpVectorStoreAdapter:
+    def store(self, server: str | ServerProcess, prefix: str = "") -> ChromaMcpVectorStoreAdapter:
         """Return the stores behind chroma-mcp."""
         lock = self.data_dir / "agents.lock"
         return ChromaMcpVectorStoreAdapter(McpSession(server), lock, prefix=prefix)

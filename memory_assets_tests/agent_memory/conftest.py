@@ -14,6 +14,8 @@ import pytest
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.embedding import load_embedder
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.removal.forget import ForgetReport, forget
+from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
@@ -44,6 +46,15 @@ class Agents:
         """The same memory at another place."""
         shutil.copytree(self.data_dir, data_dir)
         return Agents(data_dir, self.engines, self.now, self.given)
+
+    def without_vectors(self) -> Agents:
+        """The same memory without vectors and Chroma."""
+        return Agents(self.data_dir, self.engines, self.now, {"embedder": "none"})
+
+    def forget(self, **selection: Any) -> ForgetReport:
+        """Forget what is selected."""
+        found = select(self.components, Selection(**selection))
+        return forget(self.components, found, erase_traces=lambda names: 0)
 
     def close(self) -> None:
         """Close what is open in this process."""

@@ -11,16 +11,17 @@ import pytest
 from memory_assets.errors import BadArgument, ConfigurationError, StoreError
 from memory_assets.settings import load_settings
 from memory_assets.stores.agents.journal import FILE_NAME
-from memory_assets_tests.agent_memory.chat_model import ChatModel, served_model
 from memory_assets_tests.agent_memory.conftest import TOKEN, Agents
 from memory_assets_tests.conftest import REPOSITORY
+from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[ChatModel]:
+def model() -> Iterator[ModelEndpoint]:
     """A model that answers."""
-    with served_model() as served:
-        yield served
+    with served() as endpoint:
+        endpoint.reply = "Understood."
+        yield endpoint
 
 
 @pytest.fixture
@@ -34,16 +35,16 @@ def _chat(app: Any, agents: Agents, url: str) -> Any:
     gateway = app.open_memory(agents.components)
     builder = app.open_builder(agents.components, gateway)
     outbox = app.Outbox.of(agents.components)
-    return app.Chat(gateway, builder, app.Model(url, "any", None), "c1", outbox)
+    return app.Chat(gateway, builder, app.Model(url, "any", KEY), "c1", outbox)
 
 
 def test_a_message_is_kept_whatever_the_model_does(
-    app: Any, agents: Agents, model: ChatModel
+    app: Any, agents: Agents, model: ModelEndpoint
 ) -> None:
     """Too many requests, an empty answer, an error, another form, nobody there: each is said, and
     the conversation goes on with what it has."""
     chat = _chat(app, agents, model.url)
-    model.says = [429, "  ", 500, "Hello."]
+    model.replies = [429, "  ", 500, "Hello."]
     said = list(app.answers(chat, ["one", "", "two", "three", f"four {TOKEN}"]))
     assert [each[:20] for each in said[:3]] == [
         "[the model is asked ",
@@ -61,7 +62,7 @@ def test_a_message_is_kept_whatever_the_model_does(
 
 
 def test_a_line_that_memory_cannot_take_is_kept_and_sent(
-    app: Any, agents: Agents, model: ChatModel
+    app: Any, agents: Agents, model: ModelEndpoint
 ) -> None:
     """Before the next line that it takes, in order, by another process, too; without its secrets
     meanwhile."""
@@ -94,7 +95,7 @@ def test_a_line_that_memory_cannot_take_is_kept_and_sent(
 
 
 def test_a_turn_whose_answer_was_lost_is_stored_once(
-    app: Any, agents: Agents, model: ChatModel
+    app: Any, agents: Agents, model: ModelEndpoint
 ) -> None:
     """It waits, as if it had not been stored, and is sent again."""
     chat = _chat(app, agents, model.url)
@@ -105,11 +106,11 @@ def test_a_turn_whose_answer_was_lost_is_stored_once(
 
 
 def test_what_a_model_wants_remembered_is_stored_as_the_policy_allows(
-    app: Any, agents: Agents, model: ChatModel
+    app: Any, agents: Agents, model: ModelEndpoint
 ) -> None:
     """By lines at the end of its answer, which nobody is shown; the next conversation knows it."""
     chat = _chat(app, agents, model.url)
-    model.says = [
+    model.replies = [
         "Noted.\nREMEMBER fact 0.95: Ana owns the billing service.\n"
         "REMEMBER fact 0.5: Bob may own the rest.\nREMEMBER rumour 0.9: Nobody does."
     ]

@@ -137,7 +137,7 @@ def test_a_message_takes_what_is_near_and_not_the_nearest(agents: Agents) -> Non
     without a message the newest are taken."""
     agents.gateway().write_memory("Ana owns the billing service.", "fact", 0.9, NOW)
     agents.gateway().write_memory("The user lives in Lisbon.", "fact", 0.9, NOW)
-    wordy = Agents(agents.data_dir, agents.engines, given={"embedder": "none"})
+    wordy = agents.without_vectors()
     for gateway in (agents.gateway(), wordy.gateway()):
         assert "Remembered" not in built(gateway, "Write a haiku about autumn.").text
         near = built(gateway, "Who looks after billing?").text

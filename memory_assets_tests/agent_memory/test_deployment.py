@@ -20,9 +20,9 @@ from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.agent_memory.chat_model import ChatModel, served_model
 from memory_assets_tests.agent_memory.chroma_mcp_processes import Deployment, wait_for
 from memory_assets_tests.conftest import REPOSITORY
+from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
 
 pytestmark = pytest.mark.long
 
@@ -31,7 +31,11 @@ class System:
     """The processes, where `deployment` is given, and a chat that uses them."""
 
     def __init__(
-        self, root: Path, model: ChatModel, engines: dict[str, Any], deployment: Deployment | None
+        self,
+        root: Path,
+        model: ModelEndpoint,
+        engines: dict[str, Any],
+        deployment: Deployment | None,
     ) -> None:
         self.root, self.model, self.deployment = root, model, deployment
         self._engines = engines
@@ -69,6 +73,7 @@ class System:
             "MEMORY_DATA_DIR": str(self.root / "memory"),
             "OPENAI_BASE_URL": self.model.url,
             "OPENAI_MODEL": "any",
+            "OPENAI_API_KEY": KEY,
         }
         if self.endpoint is not None:
             environment["MCP_ENDPOINT"] = self.endpoint
@@ -101,10 +106,11 @@ class System:
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[ChatModel]:
+def model() -> Iterator[ModelEndpoint]:
     """A model that answers."""
-    with served_model() as served:
-        yield served
+    with served() as endpoint:
+        endpoint.reply = "Understood."
+        yield endpoint
 
 
 @pytest.fixture(scope="module", params=["chroma-mcp", "journal"])
@@ -112,7 +118,7 @@ def system(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     cache: Path,
-    model: ChatModel,
+    model: ModelEndpoint,
     engines: dict[str, Any],
 ) -> Iterator[System]:
     """Everything, started."""
@@ -125,7 +131,7 @@ def system(
 
 def test_memories_are_there_after_all_were_killed_and_started_again(system: System) -> None:
     """What was said, too; a chat that was open goes on in another process."""
-    system.model.says = ["Noted.\nREMEMBER decision 0.9: Releases are cut on Thursdays."]
+    system.model.replies = ["Noted.\nREMEMBER decision 0.9: Releases are cut on Thursdays."]
     chat = system.open_chat("killed")
     assert chat.stdin is not None and chat.stdout is not None
     chat.stdin.write("We release on Thursdays.\n")
@@ -146,7 +152,7 @@ def test_memories_are_there_after_all_were_killed_and_started_again(system: Syst
 
 def test_each_message_is_appended(system: System) -> None:
     """Of both sides, in order, also where the model gives no answer."""
-    system.model.says = ["One.", 429, "Three."]
+    system.model.replies = ["One.", 429, "Three."]
     system.chat("appended", "first", "second", "third")
     turns = system.gateway().tail_history("appended", 10)
     assert [(turn.turn_index, turn.role, str(turn.text)) for turn in turns] == [

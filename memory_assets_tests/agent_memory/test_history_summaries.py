@@ -16,9 +16,7 @@ from memory_assets.pipeline.agent_memory.gateway import AgentCalls
 from memory_assets.pipeline.agent_memory.history_summaries import windows
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.indexes.collections import rebuild
-from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.retention import retain
-from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.search.answer import Hit, with_summaries_last
@@ -82,8 +80,7 @@ def test_older_turns_are_summarized_once(wordy: Agents) -> None:
     wordy.components.catalog.products.drop("history_summaries", PLAIN, "c1")
     ingest(wordy)
     assert rows(wordy, HISTORY_SUMMARIES) == made
-    found = select(wordy.components, Selection(conversation="c1"))
-    forget(wordy.components, found, erase_traces=lambda names: 0)
+    wordy.forget(conversation="c1")
     assert b"flooded" not in wordy.bytes_at_rest()
 
 
@@ -172,8 +169,7 @@ def test_it_is_found_where_its_turns_were_cut(old: Agents) -> None:
     client = TestClient(build_site(old.components.settings), base_url="http://127.0.0.1")
     page = client.get("/", params={"in": "history", "q": "flooded quay", "n": "40"}).text
     assert "/page/conversation/old#turn-0" in page
-    chosen = select(old.components, Selection(conversation="old"))
-    forget(old.components, chosen, erase_traces=lambda names: 0)
+    old.forget(conversation="old")
     with pytest.raises(NotFound, match="no history-summary::old::0"):
         searching(old).show(FIRST)
     hits = searching(old).search("flooded quay", kinds=("history",), n=40).hits

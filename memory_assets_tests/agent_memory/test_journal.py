@@ -17,7 +17,6 @@ import pytest
 
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.errors import BadArgument, MemoryAssetsError, RedactionUnavailable, StoreError
-from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.stage.components import Components
@@ -157,22 +156,6 @@ def test_texts_replaced_while_the_file_is_rewritten_are_still_to_be_erased(
         assert notes and one.value("PRAGMA user_version")
         other.erase_replaced_texts()
         assert not one.value("PRAGMA user_version")
-
-
-def test_a_journal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """With what to do; nothing is made in its place."""
-    path = tmp_path / FILE_NAME
-    path.write_bytes(b"not a database" * 100)
-    with pytest.raises(StoreError, match="`memory ingest` sets it aside"):
-        AgentJournal(path)
-    assert path.read_bytes().startswith(b"not a database")
-
-
-def test_a_gateway_needs_no_memory_that_was_ingested(tmp_path: Path) -> None:
-    """The first thing in a data directory may be what an agent writes."""
-    components = Components(load_settings(data_dir=tmp_path / "new", embedder="none"))
-    stored = open_gateway(components).write_memory("We use pnpm.", "project", 0.9, NOW)
-    assert stored.outcome == "stored"
 
 
 SAID = "The harbour's report went out on Tuesday, and nobody asked about the lanterns. " * 20

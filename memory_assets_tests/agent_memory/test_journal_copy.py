@@ -18,9 +18,7 @@ import pytest
 from memory_assets.cli.doctor_command import Finding
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
-from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.retention import retain
-from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.memory import Memory
 from memory_assets.requests.agent_memory import AppendRequest
 from memory_assets.serving.agent_memory import AgentMemory
@@ -146,8 +144,7 @@ def test_a_damaged_journal_is_set_aside_for_its_copy(wordy: Agents, torn: str) -
     assert found(wordy).ok and said(wordy) == [*range(200)]
     (aside,) = wordy.data_dir.glob(f"{FILE_NAME}.broken-*Z")
     assert aside.read_bytes() == before
-    selected = select(wordy.components, Selection(conversation="c1"))
-    forget(wordy.components, selected, erase_traces=lambda names: 0)
+    wordy.forget(conversation="c1")
     assert not aside.exists() and b"Question number" not in wordy.bytes_at_rest()
 
 
@@ -222,8 +219,7 @@ def test_a_whole_journal_is_not_set_aside_for_a_damaged_copy(wordy: Agents) -> N
 
 def test_what_is_forgotten_is_in_no_copy(wordy: Agents) -> None:
     """Nor comes it back when the journal is lost."""
-    selected = select(wordy.components, Selection(conversation="c1"))
-    forget(wordy.components, selected, erase_traces=lambda names: 0)
+    wordy.forget(conversation="c1")
     assert copy_of(wordy.data_dir / FILE_NAME).exists()
     assert b"Question number" not in wordy.bytes_at_rest()
     lose(wordy)
@@ -283,11 +279,10 @@ def test_a_journal_that_is_lost_with_its_copy_is_not_begun_over_its_exports(word
         AppendRequest(conversation="c1", role="user", text="Question number 1.", turn_index=1)
     )
     assert "Put one of them back" in waits["waits"]
-    selected = select(wordy.components, Selection(conversation="c1"))
     for refused in (
         lambda: ingest(wordy),
         lambda: wordy.components.journal,
-        lambda: forget(wordy.components, selected, erase_traces=lambda names: 0),
+        lambda: wordy.forget(conversation="c1"),
     ):
         with pytest.raises(StoreError, match=r"agent_memory\.db and its copy are lost"):
             refused()

@@ -60,7 +60,7 @@ def test_a_contradiction_keeps_both_newer_first_and_says_so(gateway: MemoryGatew
 def test_a_thousand_writes_in_a_loop_store_three(agents: Agents) -> None:
     """In a window of minutes without a conversation, also for a process that starts later; the
     refusal says when the next is allowed, and then it is."""
-    gateway = Agents(agents.data_dir, agents.engines, given={"embedder": "none"}).gateway()
+    gateway = agents.without_vectors().gateway()
     written = [
         gateway.write_memory(f"Plan {at} has the number {at * 7 + 3}.", "fact", 0.9, NOW)
         for at in range(1_000)
@@ -77,10 +77,9 @@ def test_a_thousand_writes_in_a_loop_store_three(agents: Agents) -> None:
 def test_four_writers_at_once_store_three_in_all(agents: Agents) -> None:
     """Each looks and stores in one step, so that neither misses what the other has stored."""
     agents.components.journal.close()
-    words = {"embedder": "none"}
 
     def write(writer: int) -> list[str]:
-        gateway = Agents(agents.data_dir, agents.engines, given=words).gateway()
+        gateway = agents.without_vectors().gateway()
         texts = (f"Plan {at} of {writer} is number {at * 7 + writer}." for at in range(20))
         return [gateway.write_memory(text, "fact", 0.9, NOW).outcome for text in texts]
 
@@ -144,14 +143,6 @@ def test_a_text_that_is_redacted_again_leaves_no_vector(agents: Agents) -> None:
     assert journal.vectors(embedder).keys() == {stripe.memory_id}
     gateway.recall_memory("the board", 2)
     assert not (journal.vectors(embedder)[board.memory_id] == before[board.memory_id]).all()
-
-
-def test_without_an_embedder_words_are_compared(agents: Agents) -> None:
-    """The same text is still one memory, and words find it."""
-    plain = Agents(agents.data_dir, agents.engines, given={"embedder": "none"}).gateway()
-    assert plain.write_memory("Logs are shipped to Loki.", "fact", 0.9, NOW).outcome == "stored"
-    assert plain.write_memory("Logs are shipped to Loki.", "fact", 0.9, NOW).outcome == "renewed"
-    assert plain.recall_memory("where do logs go", 1)[0].similarity > 0
 
 
 def test_a_memory_is_stored_from_its_least_confidence_on() -> None:

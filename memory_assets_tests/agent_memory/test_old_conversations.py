@@ -22,7 +22,6 @@ from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.plan import plan_agent_memory
 from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
-from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import value_hash
 from memory_assets.serving.agent_memory import keyed_framer
@@ -228,8 +227,7 @@ def test_a_conversation_that_is_forgotten_can_be_written_again(old: Agents) -> N
     """Its cut turns are forgotten with it."""
     retain(old.components)
     ingest(old)
-    found = select(old.components, Selection(conversation="old"))
-    forget.forget(old.components, found, erase_traces=lambda names: 0)
+    old.forget(conversation="old")
     assert append(old.gateway(), "old", BEGIN, 0, 20) == [True] * 20
 
 
@@ -391,8 +389,7 @@ def test_summaries_outlive_all_turns(old: Agents) -> None:
     append(old.gateway(), "old", BEGIN, 20, 40)
     ingest(old)
     assert summaries(old)["old"][0] == first and len(summaries(old)["old"]) == 2
-    found = select(old.components, Selection(conversation="old"))
-    forget.forget(old.components, found, erase_traces=lambda names: 0)
+    old.forget(conversation="old")
     ingest(old)
     assert summaries(old).keys() == {"new"}
 

@@ -13,8 +13,6 @@ from memory_assets.pipeline.indexes.collections import collections_of, rebuild
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import StepFailed
 from memory_assets.pipeline.plan.plan import plan_agent_memory
-from memory_assets.pipeline.removal.forget import forget
-from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
@@ -71,8 +69,7 @@ def test_memories_move_to_the_collections_of_their_types(
     assert [each.rows for each in rebuild(split.components, ["mem_semantic"])] == [1]
     assert texts(split, "mem_semantic") == {"Stripe it is."}
     back = Agents(agents.data_dir, agents.engines)
-    found = select(back.components, Selection(session=hit.id.removeprefix("memory::")))
-    forget(back.components, found, erase_traces=lambda names: 0)
+    back.forget(session=hit.id.removeprefix("memory::"))
     assert texts(back, "mem_semantic") == set()  # though the settings no longer name it
     ingest(back)
     assert texts(back, "memory") == {"Use pnpm.", "Tea."}
@@ -101,29 +98,6 @@ def test_routes_hold_in_any_case_and_with_spaces() -> None:
     given = "FACT=MEM_SEMANTIC, decision = mem_semantic"
     wanted = ("fact=mem_semantic", "decision=mem_semantic")
     assert load_settings(routes=given).routes == wanted
-
-
-@pytest.mark.long
-def test_turns_move_to_their_collection_and_back(agents: Agents) -> None:
-    """Without embedding; a search and the checks find them there, and what is forgotten is
-    forgotten there."""
-    for name in ("c1", "c2"):
-        agents.gateway().append_history(name, "user", f"Stripe it is, says {name}.", 0, NOW)
-    ingest(agents)
-    assert len(texts(agents, "history")) == 2
-    routed = Agents(agents.data_dir, agents.engines, given={"routes": "history=history_messages"})
-    assert ingest(routed)["agent_history_embeddings"].changed == 0
-    assert texts(routed, "history") == set() and len(texts(routed, "history_messages")) == 2
-    assert [each for each in verify_project(routed.components, PLAIN) if each.failed] == []
-    memory = Memory(routed.components.settings)
-    vars(memory)["embedder"] = routed.components.embedder
-    assert len(memory.search("payments by stripe", kinds=("history",)).hits) == 2
-    back = Agents(agents.data_dir, agents.engines)
-    found = select(back.components, Selection(conversation="c1"))
-    forget(back.components, found, erase_traces=lambda names: 0)
-    ingest(back)
-    assert texts(back, "history") == {"Stripe it is, says c2."}
-    assert texts(back, "history_messages") == set()
 
 
 @pytest.mark.long

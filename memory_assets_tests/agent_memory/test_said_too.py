@@ -10,24 +10,12 @@ from memory_assets.agent_memory.ports import StoredMemory
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.pipeline.removal import forget as forgetting
-from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 from memory_assets_tests.agent_memory.test_tables import ingest
 
 FIRST = "Timestamps are stored in UTC."
 SECOND = "The timestamps are saved as UTC."
 THIRD = "Timestamps are saved in UTC."
-
-
-def wordy(agents: Agents) -> Agents:
-    """The same memory without vectors and Chroma."""
-    return Agents(agents.data_dir, agents.engines, agents.now, {"embedder": "none"})
-
-
-def forget(agents: Agents, conversation: str) -> None:
-    """Forget a conversation."""
-    found = select(agents.components, Selection(conversation=conversation))
-    forgetting.forget(agents.components, found, erase_traces=lambda names: 0)
 
 
 def begin(agents: Agents, *conversations: str) -> None:
@@ -55,18 +43,18 @@ def said_by_three(agents: Agents) -> None:
         agents.gateway().write_memory(text, "fact", 0.9, NOW, conversation)
     assert only(agents).also == (SECOND, THIRD)
     assert sources(agents) == ["c-one", "c-two", "c-three"]
-    ingest(wordy(agents))
+    ingest(agents.without_vectors())
 
 
 def test_a_wording_goes_with_its_conversation(agents: Agents) -> None:
     """And so does its name in the trail, byte for byte; other wordings stay, and the memory is
     made into tables again."""
     said_by_three(agents)
-    forget(wordy(agents), "c-two")
+    agents.without_vectors().forget(conversation="c-two")
     assert (only(agents).text, only(agents).also) == (FIRST, (THIRD,))
     assert sources(agents) == ["c-one", "c-three"]
     assert b"c-two" not in agents.bytes_at_rest() and SECOND.encode() not in agents.bytes_at_rest()
-    ingest(wordy(agents))
+    ingest(agents.without_vectors())
     assert (only(agents).text, only(agents).also) == (FIRST, (THIRD,))
     assert b"c-two" not in agents.bytes_at_rest() and SECOND.encode() not in agents.bytes_at_rest()
 
@@ -86,9 +74,9 @@ def test_an_interrupted_forgetting_leaves_what_others_say(
     with monkeypatch.context() as patch:
         patch.setattr(forgetting, step, stopped)
         with pytest.raises(StoreError, match="stopped here"):
-            forget(wordy(agents), "c-two")
-    forgetting.complete(wordy(agents).components, erase_traces=lambda names: 0)
-    ingest(wordy(agents))
+            agents.without_vectors().forget(conversation="c-two")
+    forgetting.complete(agents.without_vectors().components, erase_traces=lambda names: 0)
+    ingest(agents.without_vectors())
     assert only(agents).also == (THIRD,)
     assert b"c-two" not in agents.bytes_at_rest() and SECOND.encode() not in agents.bytes_at_rest()
 
@@ -97,9 +85,9 @@ def test_a_wording_that_another_conversation_has_stays(agents: Agents) -> None:
     """Until that is forgotten, too."""
     said_by_three(agents)
     agents.gateway().write_memory(SECOND, "fact", 0.9, NOW, "c-three")
-    forget(wordy(agents), "c-two")
+    agents.without_vectors().forget(conversation="c-two")
     assert only(agents).also == (SECOND, THIRD)
-    forget(wordy(agents), "c-three")
+    agents.without_vectors().forget(conversation="c-three")
     assert only(agents).also == ()
 
 
@@ -112,7 +100,7 @@ def test_wordings_of_a_version_that_named_none_go_together(agents: Agents) -> No
         for entry in journal.trail(memory_id)
     ]
     journal.replace_trail(memory_id, trail)
-    forget(wordy(agents), "c-two")
+    agents.without_vectors().forget(conversation="c-two")
     assert only(agents).also == ()
     assert sources(agents) == ["c-one", "c-three"]
 
@@ -122,8 +110,8 @@ def test_who_said_it_again_goes_from_the_trail(agents: Agents) -> None:
     begin(agents, "c-one", "c-two")
     agents.gateway().write_memory(FIRST, "fact", 0.9, NOW, "c-one")
     agents.gateway().write_memory(FIRST, "fact", 0.9, NOW, "c-two")
-    ingest(wordy(agents))
-    forget(wordy(agents), "c-two")
+    ingest(agents.without_vectors())
+    agents.without_vectors().forget(conversation="c-two")
     assert (only(agents).text, sources(agents)) == (FIRST, ["c-one"])
     assert b"c-two" not in agents.bytes_at_rest()
 
@@ -131,9 +119,9 @@ def test_who_said_it_again_goes_from_the_trail(agents: Agents) -> None:
 def test_a_wording_that_upkeep_merged_goes_with_its_conversation(agents: Agents) -> None:
     """Also what was merged into that before."""
     begin(agents, "c-one", "c-two", "c-three")
-    wordy(agents).gateway().write_memory(FIRST, "fact", 0.9, NOW, "c-one")
+    agents.without_vectors().gateway().write_memory(FIRST, "fact", 0.9, NOW, "c-one")
     agents.now += 60
-    wordy(agents).gateway().write_memory(SECOND, "fact", 0.9, NOW, "c-two")
+    agents.without_vectors().gateway().write_memory(SECOND, "fact", 0.9, NOW, "c-two")
     second = agents.components.journal.memories(limit=1)[0]
     journal, wording = agents.components.journal, agents.gateway().redacted(THIRD)
     merged = replace(second, also=(wording,))
@@ -144,9 +132,9 @@ def test_a_wording_that_upkeep_merged_goes_with_its_conversation(agents: Agents)
     assert keep_up(agents.components).merged == 1
     first = journal.memories({"conversation_id": "c-one"})[0]
     assert first.also == (SECOND, THIRD)
-    forget(wordy(agents), "c-two")
+    agents.without_vectors().forget(conversation="c-two")
     assert only(agents).also == (THIRD,)
-    forget(wordy(agents), "c-three")
+    agents.without_vectors().forget(conversation="c-three")
     assert only(agents).also == () and sources(agents) == ["c-one"]
 
 
@@ -159,10 +147,9 @@ def test_a_name_alone_forgets_what_comes_from_it(agents: Agents, name: str, appe
         begin(agents, name, "c-two")
     agents.gateway("-srv-harbor").write_memory(FIRST, "fact", 0.9, NOW, name)
     agents.gateway().write_memory("The garden is in Lisbon.", "fact", 0.9, NOW, "c-two")
-    ingest(wordy(agents))
-    found = select(agents.components, Selection(session=name))
-    forgetting.forget(wordy(agents).components, found, erase_traces=lambda names: 0)
-    ingest(wordy(agents))
+    ingest(agents.without_vectors())
+    agents.without_vectors().forget(session=name)
+    ingest(agents.without_vectors())
     assert only(agents).conversation_id == "c-two"
     assert FIRST.encode() not in agents.bytes_at_rest()
 
@@ -173,11 +160,10 @@ def test_the_id_of_what_is_forgotten_goes_from_what_contradicts_it(agents: Agent
     older = gateway.write_memory("Releases are on Monday.", "fact", 0.9, NOW, "c-one").memory_id
     newer = gateway.write_memory("Releases are on Friday.", "fact", 0.9, NOW, "c-two")
     assert newer.contradicts == (older,)
-    ingest(wordy(agents))
-    found = select(agents.components, Selection(session=older.removeprefix("memory::")))
-    forgetting.forget(wordy(agents).components, found, erase_traces=lambda names: 0)
+    ingest(agents.without_vectors())
+    agents.without_vectors().forget(session=older.removeprefix("memory::"))
     assert (only(agents).text, only(agents).contradicts) == ("Releases are on Friday.", ())
     assert sources(agents) == ["c-two"]
-    ingest(wordy(agents))
+    ingest(agents.without_vectors())
     assert older.encode() not in agents.bytes_at_rest()
     assert older.removeprefix("memory::").encode() not in agents.bytes_at_rest()

@@ -158,8 +158,7 @@ def test_what_is_said_anew_takes_the_place(upkeep: Upkeep, twice: Callable[..., 
 def test_what_an_agent_wrote_stays_as_it_is(upkeep: Upkeep, twice: Callable[..., str]) -> None:
     """Though it says nearly what sessions show."""
     said = "Tests in this project run by `mise run test`."
-    gateway = open_gateway(upkeep.components(), PROJECT)
-    gateway.write_memory(said, "project", 0.9, "2026-03-01T09:00:00Z")
+    gateway(upkeep).write_memory(said, "project", 0.9, "2026-03-01T09:00:00Z")
     twice("1", "mise run test", "mise run fmt")
     upkeep.night()
     remembered = upkeep.remembered()
@@ -212,8 +211,7 @@ def test_forgetting_a_session_forgets_what_it_showed_without_the_journal(
 ) -> None:
     """Its copy has it, and what a conversation said, too; the next ingest does not put back what
     was forgotten."""
-    gateway = open_gateway(upkeep.components(), PROJECT)
-    gateway.append_history("c-quay", "user", "Never commit the heliotrope plan.", 0, THEN)
+    gateway(upkeep).append_history("c-quay", "user", "Never commit the heliotrope plan.", 0, THEN)
     gone = twice("1", "mise run test", "mise run reef")
     kept = twice("2", "mise run build", days=1)
     assert (upkeep.night().promoted_from_sessions, len(upkeep.remembered())) == (3, 4)
@@ -339,62 +337,46 @@ def test_what_an_agent_said_again_no_longer_names_a_forgotten_session(upkeep: Up
 PLAN = "Never commit the heliotrope plan without signing."
 
 
-def night_while(
-    upkeep: Upkeep, patch: pytest.MonkeyPatch, module: Any, reads: str, **forgotten: str
-) -> bool:
-    """Keep memories; when something was read, forget it in another thread. Return whether that had
-    to wait until the memories were kept."""
-    read, waited = getattr(module, reads), list[bool]()
-    asked: list[Future[int]] = []
+@pytest.mark.parametrize(
+    ("module", "reads", "kind"),
+    [(session_promotion, "candidates", "session"), (nightly, "parse_sentences", "conversation")],
+)
+def test_what_is_forgotten_while_it_is_read_is_not_promoted(
+    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch, module: Any, reads: str, kind: str
+) -> None:
+    """Forgetting waits for the promotion, and removes what that has stored."""
+    if kind == "session":
+        name = upkeep.session("1", Call(text=f"Look at it. {PLAN}"), shell("ls"), cwd=APP)
+        upkeep.memory()
+    else:
+        name = "c-quay"
+        gateway(upkeep).append_history(name, "user", PLAN, 0, THEN)
+        upkeep.take_in()
+    read, asked, waited = getattr(module, reads), list[Future[int]](), list[bool]()
     with ThreadPoolExecutor(1) as other:
 
         def read_and_forgotten(given: Any) -> Any:
             found = list(read(given))
-            asked.append(other.submit(upkeep.forget, **forgotten))
+            asked.append(other.submit(lambda: upkeep.forget(**{kind: name})))
             try:
                 asked[-1].result(timeout=2)
             except TimeoutError:
                 waited.append(True)
             return found
 
-        patch.setattr(module, reads, read_and_forgotten)
+        monkeypatch.setattr(module, reads, read_and_forgotten)
         upkeep.now += DAY
         keep_up(upkeep.components())
-        assert len(asked) == 1 and asked[0].result(timeout=60) >= 1
-    return bool(waited)
-
-
-def test_a_session_that_is_forgotten_while_it_is_read(
-    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forgetting waits for the promotion, and removes what that has stored."""
-    session = upkeep.session("1", Call(text=f"Look at it. {PLAN}"), shell("ls"), cwd=APP)
-    upkeep.memory()
-    with monkeypatch.context() as patch:
-        assert night_while(upkeep, patch, session_promotion, "candidates", session=session)
+        assert waited and len(asked) == 1 and asked[0].result(timeout=60) >= 1
     assert upkeep.remembered() == {}
-    assert upkeep.files_with("heliotrope") == [] == upkeep.files_with(session)
-
-
-def test_a_conversation_that_is_forgotten_while_it_is_read(
-    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forgetting waits for the promotion, and removes what that has stored."""
-    gateway = open_gateway(upkeep.components(), PROJECT)
-    gateway.append_history("c-quay", "user", PLAN, 0, THEN)
-    upkeep.take_in()
-    with monkeypatch.context() as patch:
-        assert night_while(upkeep, patch, nightly, "parse_sentences", conversation="c-quay")
-    assert upkeep.remembered() == {}
-    assert upkeep.files_with("heliotrope") == [] == upkeep.files_with("c-quay")
+    assert upkeep.files_with("heliotrope") == [] == upkeep.files_with(name)
 
 
 def test_what_another_process_writes_waits_until_the_next_night(upkeep: Upkeep) -> None:
     """The memories of the project are kept all the same."""
     upkeep.session("1", Call(text=f"Look at it. {PLAN}"), shell("ls"), cwd=APP)
-    gateway = open_gateway(upkeep.components(), PROJECT)
-    gateway.append_history("c-quay", "user", "I prefer tabs over spaces.", 0, THEN)
-    gateway.write_memory("The queue is RabbitMQ.", "fact", 0.9, THEN)
+    gateway(upkeep).append_history("c-quay", "user", "I prefer tabs over spaces.", 0, THEN)
+    gateway(upkeep).write_memory("The queue is RabbitMQ.", "fact", 0.9, THEN)
     upkeep.memory()
     upkeep.now += DAY
     with ExitStack() as locks:

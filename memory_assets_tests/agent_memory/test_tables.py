@@ -16,8 +16,6 @@ from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Materialized
 from memory_assets.pipeline.plan.plan import partitions_with_agent_memory, plan_agent_memory
-from memory_assets.pipeline.removal.forget import forget
-from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.recall.audit.audit import tag_holders
 from memory_assets.recall.memory import Memory
@@ -225,8 +223,7 @@ def test_what_is_forgotten_leaves_no_byte(wordy: Agents) -> None:
     ingest(wordy)
     assert b"heliotrope" in wordy.bytes_at_rest()
     gateway.append_history("c1", "user", "Another heliotrope, not ingested.", 1, NOW)
-    found = select(wordy.components, Selection(session="c1"))
-    report = forget(wordy.components, found, erase_traces=lambda names: 0)
+    report = wordy.forget(session="c1")
     assert (report.sessions, report.journal_rows) == (1, 2)
     assert b"heliotrope" not in wordy.bytes_at_rest()
     assert ingest(wordy) == {}

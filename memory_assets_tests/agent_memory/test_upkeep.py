@@ -70,7 +70,7 @@ def test_what_has_faded_is_archived_and_comes_back(agents: Agents) -> None:
 def test_what_was_stored_without_vectors_is_merged_with_them(agents: Agents) -> None:
     """Another wording goes into the oldest, with both in the trail; a contradiction and another
     type stay."""
-    wordy = Agents(agents.data_dir, agents.engines, given={"embedder": "none"})
+    wordy = agents.without_vectors()
     stored = []
     for text, kind in (
         ("Timestamps are stored in UTC.", "fact"),
@@ -89,15 +89,6 @@ def test_what_was_stored_without_vectors_is_merged_with_them(agents: Agents) -> 
     assert trail(agents, stored[0])[-1] == ("merged", "upkeep", (stored[1],))
     assert trail(agents, stored[1])[-1] == ("archived", "upkeep", (stored[0],))
     assert len(remembered(agents)) == 3
-
-
-def test_the_trail_is_forgotten_with_its_memory(agents: Agents) -> None:
-    """And with what keeps it out of contexts."""
-    gateway, journal = agents.gateway(), agents.components.journal
-    memory_id = gateway.write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW).memory_id
-    journal.archive(memory_id, "why not")
-    journal.delete_memories([memory_id])
-    assert journal.trail(memory_id) == [] and journal.archived() == {}
 
 
 SAID = {

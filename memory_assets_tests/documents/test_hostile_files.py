@@ -31,6 +31,7 @@ FILES: dict[str, Callable[[int], str]] = {
     "functions.sh": lambda n: "f() {\n" * (n // 6),
     "targets.mk": lambda n: ("# a\n" * 20 + "a b: c\n") * (n // 90),
     "colons.mk": lambda n: "a " * (n // 2),
+    "styles.puml": lambda n: "@startuml\n" + "<style>\nskinparam {\n" * (n // 20),
     "signs.txt": lambda n: "!?" * (n // 2),
 }
 

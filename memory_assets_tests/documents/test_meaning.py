@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from memory_assets.documents import Section
 from memory_assets.documents.chunk import sections
-from memory_assets.documents.diagrams import plantuml
-from memory_assets.documents.document import Source
-from memory_assets.embedding import load_word_pieces
 from memory_assets_tests.sweep import sweep
 
 PARAGRAPH = "The gateway retries a request twice before it gives up and answers 503. " * 20
@@ -71,6 +68,21 @@ _DIAGRAM = "@startuml {}\nA -> B: hello\n@enduml\n"
             ["Preamble", "Install"],
         ),
         ("a.md", f"---\ntitle: Guide\n## a comment\n---\n## Use\n\n{PARAGRAPH}\n", ["Use"]),
+        # So is AsciiDoc's, with marks or with a line below that is as long; another line delimits a
+        # block, whatever is in it.
+        (
+            "guide.adoc",
+            f"= Guide\n\n{PARAGRAPH}\n\n== Roles\n\n----\n== not this\n----\n{PARAGRAPH}\n\n"
+            f"== Limits\n\n{PARAGRAPH}\n",
+            ["Preamble", "Roles", "Limits"],
+        ),
+        (
+            "guide.adoc",
+            f"Guide\n=====\n\n{PARAGRAPH}\n\nRoles\n-----\n\nThe command prints:\n====\n"
+            f"== not this\n\nEnd\n====\n\n{PARAGRAPH}\n\nLimits\n------\n\n----\ncode\n----\n\n"
+            f"{PARAGRAPH}\n\n== Ends\n\n{PARAGRAPH}\n",
+            ["Preamble", "Roles", "Limits", "Ends"],
+        ),
         # Each diagram of a file is one, headed by its name or the file's.
         ("both.puml", _DIAGRAM.format("first") + _DIAGRAM.format(""), ["first", "both"]),
     ],
@@ -95,12 +107,6 @@ def test_a_diagram_is_one_chunk_with_its_title_and_participants_beside_it() -> N
     assert chunk.context == "Order Service, billing: Cancel an order"
     assert "skinparam" not in chunk.text and "include" not in chunk.text
     assert "step 59" in chunk.text and chunk.line_end == 69
-
-
-def test_a_hostile_diagram_takes_time_in_proportion() -> None:
-    """Styles that never end, a hundred thousand times."""
-    text = "@startuml\n" + "<style>\nskinparam {\n" * 20_000
-    assert len(list(plantuml(Source("a.puml", text, load_word_pieces())))) == 1
 
 
 def test_messages_and_operations_name_the_address_of_their_channel() -> None:
@@ -145,38 +151,14 @@ def test_a_section_of_several_decisions_in_a_file_says_of_which() -> None:
         ]
 
 
-def test_asciidoc_is_cut_at_its_headings() -> None:
-    """Not at what looks like one within a block."""
-    listing = "----\n== not this\n----\n"
-    text = (
-        f"= Guide\n\n{PARAGRAPH}\n\n== Roles\n\n{listing}{PARAGRAPH}\n\n== Limits\n\n{PARAGRAPH}\n"
-    )
-    chunks = sections("guide.adoc", text)
-    assert _headings(chunks) == ["Preamble", "Roles", "Limits"]
-    assert chunks[1].context == "Guide: Roles"
-
-
-def test_asciidoc_headings_may_have_a_line_below() -> None:
-    """As long as they are; another one delimits a block, whatever its last line says."""
-    example = "The command prints:\n====\n== not this\n\nEnd\n====\n"
-    text = (
-        f"Guide\n=====\n\n{PARAGRAPH}\n\nRoles\n-----\n\n{example}\n{PARAGRAPH}\n\n"
-        f"Limits\n------\n\n----\ncode\n----\n\n{PARAGRAPH}\n\n== Ends\n\n{PARAGRAPH}\n"
-    )
-    chunks = sections("guide.adoc", text)
-    assert _headings(chunks) == ["Preamble", "Roles", "Limits", "Ends"]
-    assert chunks[1].context == "Guide: Roles"
-
-
 def test_a_method_is_embedded_with_its_class_and_file() -> None:
-    """A function that stands alone has nothing to be told."""
+    """A function that stands alone has nothing to be told ."""
     body = "\n".join(f"        total += line_{n}.amount" for n in range(60))
     text = f"class Cart:\n    def total(self):\n{body}\n\n    def clear(self):\n{body}\n"
     assert [chunk.context for chunk in sections("shop/cart.py", text)] == [
         "cart: Cart / Cart.total",
         "cart: Cart.clear",
     ]
-    assert [chunk.context for chunk in sections("a.py", "def run():\n    pass\n")] == [""]
 
 
 def test_what_is_embedded_by_its_name_is_one_chunk() -> None:
@@ -203,6 +185,8 @@ def test_a_section_has_its_document_as_context() -> None:
         "Use a queue: Options"
     ]
     assert [chunk.context for chunk in sections("guide.md", body)] == ["guide: Options"]
+    (asciidoc,) = sections("a.adoc", f"= Guide\n\n{body}".replace("##", "=="))
+    assert asciidoc.context == "Guide: Preamble / Options"
     assert [chunk.context for chunk in sections("note.md", PARAGRAPH)] == [""]
     text = "openapi: 3.0.0\npaths:\n  /orders:\n    get:\n      summary: List orders\n"
     (*_, operation) = sections("orders.yaml", text)

@@ -14,11 +14,8 @@ from memory_assets.embedding import load_embedder
 from memory_assets.embedding.endpoint import BATCH, EndpointEmbedder
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.http.client import HttpServer
-from memory_assets.http.endpoint_use import EndpointUse
 from memory_assets.http.model_endpoint import RateLimit
-from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
-
-SECRET_LOOKING = "the text of a session"
+from memory_assets_tests.embedding.model_endpoint import KEY, Client, ModelEndpoint, served
 
 
 @pytest.fixture
@@ -28,29 +25,11 @@ def endpoint() -> Iterator[ModelEndpoint]:
         yield started
 
 
-class _Client:
-    """An embedder whose waits are kept instead of waited."""
-
-    def __init__(self, *urls: str, model: str = "all-minilm", seconds: float = 30.0) -> None:
-        self.waited: list[float] = []
-        self.uses: list[EndpointUse] = []
-        servers = [HttpServer(url, KEY, seconds) for url in urls]
-        self.embedder = EndpointEmbedder(
-            model, servers, note=self.uses.append, sleep=self.waited.append
-        )
-
-    def fails(self, reason: str) -> None:
-        """Embedding fails for a reason that quotes neither text nor key."""
-        with pytest.raises(EmbedderUnavailable, match=reason) as raised:
-            self.embedder.embed([SECRET_LOOKING])
-        assert SECRET_LOOKING not in str(raised.value) and KEY not in str(raised.value)
-
-
 def test_vectors_are_those_of_the_model_in_batches_of_fifty(endpoint: ModelEndpoint) -> None:
     """In the order of the texts, whatever the order of the answer."""
     texts = [f"text {number}" for number in range(2 * BATCH + 3)]
     endpoint.alter = lambda answer: {**answer, "data": answer["data"][::-1]}
-    vectors = _Client(endpoint.url).embedder.embed(texts)
+    vectors = Client(endpoint.url).embedder.embed(texts)
     assert [len(asked["input"]) for asked in endpoint.asked] == [50, 50, 3]
     assert np.allclose(vectors, endpoint.model.embed(texts), atol=1e-6)
 
@@ -103,7 +82,7 @@ def test_what_may_pass_is_asked_again_ever_more_slowly(
 ) -> None:
     """A rate limit, or a failure of the endpoint."""
     endpoint.failures = [(status, {})] * 3
-    client = _Client(endpoint.url)
+    client = Client(endpoint.url)
     assert client.embedder.embed(["a"]).shape == (1, 384)
     assert client.waited == [1.0, 2.0, 4.0]
     assert [use.status for use in client.uses] == [status] * 3 + [200]
@@ -113,11 +92,11 @@ def test_it_waits_as_long_as_it_is_asked_to(endpoint: ModelEndpoint) -> None:
     """By a number of seconds or a date; not above a minute, which the error says."""
     endpoint.failures = [(429, {"Retry-After": "17"})]
     endpoint.failures += [(429, {"Retry-After": formatdate(time.time() + 40, usegmt=True)})]
-    client = _Client(endpoint.url)
+    client = Client(endpoint.url)
     client.embedder.embed(["a"])
     assert client.waited[0] == 17.0 and 30 < client.waited[1] <= 40
     endpoint.failures = [(429, {"Retry-After": "3600"})]
-    client = _Client(endpoint.url)
+    client = Client(endpoint.url)
     client.fails(r"HTTP 429\) and asks to wait 3600 s")
     assert client.waited == []
 
@@ -130,7 +109,7 @@ def test_what_will_not_pass_is_asked_once(
 ) -> None:
     """A wrong key, a wrong name, a request that is refused."""
     endpoint.failures = [(status, {})]
-    client = _Client(endpoint.url)
+    client = Client(endpoint.url)
     client.fails(reason)
     assert client.waited == [] and len(endpoint.asked) == 1
 
@@ -151,7 +130,7 @@ def test_an_answer_that_is_no_embedding_is_refused(
 ) -> None:
     """Too few, other things, vectors of another length or without a direction."""
     endpoint.alter = alter
-    _Client(endpoint.url).fails(reason)
+    Client(endpoint.url).fails(reason)
 
 
 def _with(answer: dict[str, Any], vector: list[Any]) -> dict[str, Any]:
@@ -162,7 +141,7 @@ def test_the_next_endpoint_of_a_model_is_asked_when_one_fails(endpoint: ModelEnd
     """One is gone; no time is lost by waiting. A request that is not answered counts as such."""
     with served() as gone:
         url = gone.url
-    client = _Client(url, endpoint.url)
+    client = Client(url, endpoint.url)
     assert client.embedder.embed(["a"]).shape == (1, 384)
     assert client.waited == [] and [use.status for use in client.uses] == [0, 200]
     used = client.uses[-1]
@@ -173,7 +152,7 @@ def test_the_next_endpoint_of_a_model_is_asked_when_one_fails(endpoint: ModelEnd
 def test_an_endpoint_that_is_silent_is_given_up(endpoint: ModelEndpoint) -> None:
     """After the time limit, in every round."""
     endpoint.silent_seconds = 0.5
-    client = _Client(endpoint.url, seconds=0.02)
+    client = Client(endpoint.url, seconds=0.02)
     client.fails("does not answer")
     assert client.waited == [1.0, 2.0, 4.0, 8.0]
 
@@ -181,5 +160,5 @@ def test_an_endpoint_that_is_silent_is_given_up(endpoint: ModelEndpoint) -> None
 def test_a_model_of_many_lengths_is_asked_for_ours(endpoint: ModelEndpoint) -> None:
     """OpenAI's third generation; others would refuse the argument."""
     for model, asked in (("openai/text-embedding-3-small", 384), ("all-minilm", None)):
-        _Client(endpoint.url, model=model).embedder.embed(["a"])
+        Client(endpoint.url, model=model).embedder.embed(["a"])
         assert endpoint.asked[-1].get("dimensions") == asked

@@ -20,11 +20,8 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from memory_assets.embedding.endpoint import BATCH, EndpointEmbedder
-from memory_assets.errors import EmbedderUnavailable
-from memory_assets.http.client import HttpServer
-from memory_assets.http.endpoint_use import EndpointUse
-from memory_assets_tests.embedding.model_endpoint import KEY, ModelEndpoint, served
+from memory_assets.embedding.endpoint import BATCH
+from memory_assets_tests.embedding.model_endpoint import KEY, Client, ModelEndpoint, served
 from memory_assets_tests.reliability.test_no_connections import elsewhere, recording
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
@@ -144,37 +141,14 @@ def proxy(
     started.kill()
 
 
-class Client:
-    """An embedder that asks the proxy; its waits are kept instead of waited. `after` is called
-    after each request."""
-
-    def __init__(
-        self, proxy: Proxy, key: str = _KEY, after: Callable[[], None] = lambda: None
-    ) -> None:
-        self.waited: list[float] = []
-        self.uses: list[EndpointUse] = []
-
-        def note(use: EndpointUse) -> None:
-            self.uses.append(use)
-            after()
-
-        server = HttpServer(proxy.url, key, 60.0)
-        self.embedder = EndpointEmbedder(
-            "all-minilm", [server], note=note, sleep=self.waited.append
-        )
-
-    def fails(self, reason: str) -> None:
-        """Embedding fails for a reason that quotes neither text nor key."""
-        with pytest.raises(EmbedderUnavailable, match=reason) as raised:
-            self.embedder.embed(TEXTS)
-        said = str(raised.value)
-        assert "text 1" not in said and KEY not in said and _KEY not in said
+def _client(proxy: Proxy, key: str = _KEY, after: Callable[[], None] = lambda: None) -> Client:
+    return Client(proxy.url, key=key, seconds=60.0, after=after)
 
 
 def test_vectors_and_costs_come_through(proxy: Proxy, endpoint: ModelEndpoint) -> None:
     """In batches of fifty; the vectors are those of the model."""
     endpoint.asked.clear()
-    client = Client(proxy)
+    client = _client(proxy)
     vectors = client.embedder.embed(TEXTS)
     assert [len(asked["input"]) for asked in endpoint.asked] == [50, 50, 20]
     assert np.allclose(vectors, endpoint.model.embed(TEXTS), atol=1e-6)
@@ -189,7 +163,7 @@ def test_a_limit_or_failure_behind_it_is_waited_out(
 ) -> None:
     """The proxy passes it on once it has asked three times, and the request is made again."""
     endpoint.failures = [(status, {})] * 4
-    client = Client(proxy)
+    client = _client(proxy)
     client.embedder.embed(TEXTS)
     assert endpoint.failures == [] and client.waited
     assert [use.status for use in client.uses] == [status] * len(client.waited) + [200] * 3
@@ -198,10 +172,10 @@ def test_a_limit_or_failure_behind_it_is_waited_out(
 def test_a_key_that_was_removed_is_an_error(proxy: Proxy, endpoint: ModelEndpoint) -> None:
     """Of the provider behind the proxy, or ours; it is not tried again."""
     endpoint.failures = [(401, {})]
-    removed = Client(proxy)
-    removed.fails("MEMORY_EMBEDDER_KEY")
-    wrong = Client(proxy, "sk-another")
-    wrong.fails("MEMORY_EMBEDDER_KEY|HTTP 400")
+    removed = _client(proxy)
+    removed.fails("MEMORY_EMBEDDER_KEY", TEXTS)
+    wrong = _client(proxy, "sk-another")
+    wrong.fails("MEMORY_EMBEDDER_KEY|HTTP 400", TEXTS)
     assert removed.waited == wrong.waited == [] and endpoint.failures == []
 
 
@@ -209,18 +183,18 @@ def test_a_proxy_that_is_killed_midway_can_be_asked_again(
     proxy: Proxy, endpoint: ModelEndpoint
 ) -> None:
     """The error says that it does not answer; once it is back, all is as before."""
-    client = Client(proxy, after=proxy.kill)
-    client.fails("does not answer")
+    client = _client(proxy, after=proxy.kill)
+    client.fails("does not answer", TEXTS)
     assert [use.status for use in client.uses] == [200, 0, 0, 0, 0, 0]
     proxy.start()
-    assert len(Client(proxy).embedder.embed(TEXTS)) == len(TEXTS)
+    assert len(_client(proxy).embedder.embed(TEXTS)) == len(TEXTS)
 
 
 def test_the_proxy_asks_nobody_but_the_model(proxy: Proxy) -> None:
     """Neither for prices nor to report: what it sends for a quarter of a minute stays here."""
     if not proxy.trace.exists():
         pytest.skip("strace is not installed, or may not trace processes here")
-    assert len(Client(proxy).embedder.embed(TEXTS[:1])) == 1
+    assert len(_client(proxy).embedder.embed(TEXTS[:1])) == 1
     time.sleep(15)
     recorded = proxy.trace.read_text()
     assert "connect(" in recorded and elsewhere(recorded) == []

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
-import socket
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -20,8 +18,6 @@ from hypothesis import strategies as st
 from memory_assets.embedding import Embedder, embed_redacted, load_embedder, load_word_pieces
 from memory_assets.embedding.chroma_model import stage_model
 from memory_assets.embedding.minilm import load_minilm
-from memory_assets.embedding.minilm_graph import Product, minilm, overflow_probe
-from memory_assets.embedding.model_files import read_weights
 from memory_assets.errors import ConfigurationError, EmbedderUnavailable
 from memory_assets.redacted_text import RedactedText, seal
 
@@ -46,30 +42,23 @@ def embedder() -> Embedder:
 
 
 def test_rows_have_unit_length(embedder: Embedder) -> None:
-    """Every row is float32, 384 long and of length 1, the empty text's too."""
+    """Every row is float32, 384 long and of length 1, the empty text's too; of no text is none."""
+    assert embedder.embed([]).shape == (0, 384)
     vectors = embedder.embed(MIXED)
     assert vectors.shape == (len(MIXED), embedder.dimension) == (6, 384)
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
-def test_no_texts_give_no_rows(embedder: Embedder) -> None:
-    """An empty batch is an empty array of the right width."""
-    assert embedder.embed([]).shape == (0, 384)
-
-
 def test_vector_does_not_depend_on_company(embedder: Embedder) -> None:
-    """Alone, in any order, beside any text: the same bits."""
+    """Alone, in any order, beside any text, by one thread or three: the same bits."""
     together = embedder.embed(MIXED)
+    for threads in (1, 3):
+        assert np.array_equal(load_minilm(threads=threads).embed(MIXED), together)
     backwards = embedder.embed(MIXED[::-1])[::-1]
     alone = np.concatenate([embedder.embed([text]) for text in MIXED])
     assert np.array_equal(together, backwards)
     assert np.array_equal(together, alone)
-
-
-def test_vector_does_not_depend_on_threads(embedder: Embedder) -> None:
-    """One thread and three give the same bits."""
-    assert np.array_equal(load_minilm(threads=1).embed(MIXED), load_minilm(threads=3).embed(MIXED))
 
 
 def test_agrees_with_the_published_model(embedder: Embedder) -> None:
@@ -88,18 +77,6 @@ def test_word_pieces_agree_with_the_published_tokenizer() -> None:
         assert pieces.count_tokens(item["text"]) == len(item["ids"])
 
 
-def test_paraphrases_are_nearer_than_strangers(embedder: Embedder) -> None:
-    """A question is nearer to its answer in other words than to another subject."""
-    question, answer, stranger = embedder.embed(
-        [
-            "why did the build fail on macOS?",
-            "The linker could not find libssl on the Mac, so compilation broke.",
-            "Renamed the checkout button and centred the logo.",
-        ]
-    )
-    assert question @ answer > question @ stranger + 0.2
-
-
 def test_text_beyond_256_pieces_is_cut_off(embedder: Embedder) -> None:
     """Only the first 254 word pieces count, as in sentence-transformers."""
     words = ["word"] * 254
@@ -108,13 +85,6 @@ def test_text_beyond_256_pieces_is_cut_off(embedder: Embedder) -> None:
     )
     assert np.array_equal(short, longer)
     assert not np.array_equal(short, other)
-
-
-def test_offsets_are_characters_of_the_original() -> None:
-    """Offsets index the text as given, before lower-casing and accent stripping."""
-    text = "Café déjà-vu 日本"
-    words = [text[start:end] for start, end in load_word_pieces().token_offsets(text)]
-    assert "".join(words) == text.replace(" ", "")
 
 
 @settings(deadline=None)
@@ -183,17 +153,6 @@ def test_unknown_name_lists_known_ones() -> None:
         load_embedder("all-minilm")
 
 
-def test_no_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading and embedding open no socket."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a socket was opened")
-
-    monkeypatch.setattr(socket, "socket", refuse)
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    assert load_embedder().embed(["offline"]).shape == (1, 384)
-
-
 def test_runtime_is_imported_late_and_package_code_never() -> None:
     """Importing `embedding` leaves onnxruntime alone; loading never runs the package's code."""
     script = (
@@ -217,55 +176,6 @@ def test_a_text_with_a_context_lies_halfway_to_it(embedder: Embedder) -> None:
     assert np.array_equal(embed_redacted(embedder, [seal("")], contexts[1:2])[0], context)
     with pytest.raises(TypeError):
         embed_redacted(embedder, texts, ["not redacted", *contexts[1:]])  # type: ignore[list-item]
-
-
-TEXTS = ["", "why did the build fail?", "def f(x):\n    return x ** 2", "naïve 你好 " * 40]
-
-
-@pytest.fixture(scope="module")
-def packaged() -> bytes:
-    """The model as it is packaged: int8 weights, made floats before they are multiplied."""
-    return read_weights()
-
-
-def _session(model: bytes) -> Any:
-    runtime = importlib.import_module("onnxruntime")
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _unit(hidden: Any) -> Any:
-    mean = hidden[0].mean(axis=0)
-    return mean / np.linalg.norm(mean)
-
-
-def _probed_sum() -> float:
-    ones = np.ones((1, 4), dtype=np.float32)
-    return float(_session(overflow_probe()).run(["y"], {"x": ones})[0][0, 0])
-
-
-@pytest.mark.parametrize("product", ["signed", "unsigned"])
-def test_the_graph_computes_the_packaged_model(packaged: bytes, product: Product) -> None:
-    """With unsigned weights, and with signed ones where sums do not overflow: cosine above .998
-    for each text, the empty one included, and above .99 for the hidden states of every word
-    piece."""
-    if product == "signed" and _probed_sum() < 500:
-        pytest.skip("this processor adds two products in 16 bits (no VNNI)")
-    floats, integers = _session(packaged), _session(minilm(packaged, product))
-    pieces = load_word_pieces()
-    for text in TEXTS:
-        ids = np.array([pieces.model_input(text)], dtype=np.int64)
-        ones, zeros = np.ones_like(ids), np.zeros_like(ids)
-        given = {"input_ids": ids, "attention_mask": ones, "token_type_ids": zeros}
-        expected = floats.run(["last_hidden_state"], given)[0]
-        given = {"input_ids": ids, "positions": np.arange(ids.shape[1])}
-        found = integers.run(["last_hidden_state"], given)[0]
-        assert found.shape == expected.shape
-        assert _unit(found) @ _unit(expected) > 0.998
-        norms = np.linalg.norm(found, axis=-1) * np.linalg.norm(expected, axis=-1)
-        assert ((found * expected).sum(axis=-1) / norms).min() > 0.99
 
 
 OF_CHROMA = [

@@ -178,30 +178,27 @@ def test_a_catalogue_of_the_first_version_is_refused(tmp_path: Path) -> None:
         assert old.execute("PRAGMA user_version").fetchone() == (0,)
 
 
-def test_a_fault_of_a_version_that_did_not_note_itself_is_tried_again(tmp_path: Path) -> None:
-    """It may be mended since; what fails whatever the version stays held back."""
+def test_what_earlier_versions_said_of_held_back_sessions_is_understood(tmp_path: Path) -> None:
+    """A fault of a version that did not note itself is tried again, as it may be mended since; lost
+    records are known by the reason."""
     path = tmp_path / "catalog.db"
     fault = "it is tried again when its file, the rules or the code change; `memory ingest --full`"
-    with closing(sqlite3.connect(path)) as old, old:
-        old.executescript(SCHEMA)
-        for session_id, remedy in (("fault", fault), ("damaged", "restore it")):
-            entry = "p", session_id, "redacted_records", "in", "why", "2026-01-01", remedy
-            old.execute("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
-    (held,) = Catalog(path).quarantine.entries()
-    assert (held.session_id, held.failed_version) == ("damaged", "")
-
-
-def test_a_version_that_noted_lost_records_by_the_reason_is_understood(tmp_path: Path) -> None:
-    """Its sessions without records are known as such."""
-    path = tmp_path / "catalog.db"
     gone = "its records are gone from the lake, and its transcript is deleted or was cut down; more"
     with closing(sqlite3.connect(path)) as old, old:
         old.executescript(SCHEMA)
-        for session_id, reason in (("gone", gone), ("other", "its records are damaged")):
-            entry = "p", session_id, "redacted_records", "in", reason, "2026-01-01", "restore it"
+        for session_id, reason, remedy in (
+            ("fault", "why", fault),
+            ("damaged", "its records are damaged", "restore it"),
+            ("gone", gone, "restore it"),
+        ):
+            entry = "p", session_id, "redacted_records", "in", reason, "2026-01-01", remedy
             old.execute("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
     entries = Catalog(path).quarantine.entries()
-    assert [entry.session_id for entry in entries if entry.records_lost] == ["gone"]
+    assert [(entry.session_id, entry.records_lost) for entry in entries] == [
+        ("damaged", False),
+        ("gone", True),
+    ]
+    assert all(entry.failed_version == "" for entry in entries)
 
 
 def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:

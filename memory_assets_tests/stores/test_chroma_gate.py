@@ -232,18 +232,6 @@ def test_more_clients_than_connections_are_all_served(servers: Servers) -> None:
     assert chroma_server.running(data_dir) == endpoint
 
 
-def test_a_program_that_only_sends_requests_keeps_the_server_running(servers: Any) -> None:
-    """It touches no file; a heartbeat alone is no use, so the server stops in the end."""
-    data_dir = servers.data_dir()
-    endpoint = servers.start(data_dir, idle_seconds=4.0)
-    token = chroma_server.token(data_dir)
-    for _ in range(6):
-        time.sleep(1.0)
-        assert _ask(endpoint, X_Chroma_Token=token)[0] == 200
-    assert chroma_server.running(data_dir) == endpoint
-    assert servers.ends(endpoint.pid, within=60.0)
-
-
 def test_no_process_but_the_server_is_ever_signalled(servers: Servers) -> None:
     """An endpoint file that names another process: an error says so, and that process, be it
     another directory's server, lives on."""

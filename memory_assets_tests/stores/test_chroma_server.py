@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,7 +29,7 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import ChromaStore
 from memory_assets.stores.chroma.copies import BESIDE, rewrite_files
 from memory_assets.stores.vector_store import Collection, CollectionVersions
-from memory_assets_tests.command_line import run_code
+from memory_assets_tests.command_line import run_at_once
 from memory_assets_tests.foreign_programs import chroma_admin, chroma_client
 from memory_assets_tests.stores.conftest import Servers
 
@@ -54,62 +55,30 @@ def _wait(condition: Any, seconds: float = 60.0) -> bool:
     return True
 
 
-def _in_processes(count: int, data_dir: Path) -> list[subprocess.Popen[str]]:
+@pytest.mark.parametrize("after_a_crash", [False, True], ids=["first use", "after a crash"])
+def test_processes_that_want_it_at_once_get_the_same_server(
+    servers: Servers, after_a_crash: bool
+) -> None:
+    """Four of them, released together: one server runs, all four know it, and when it is
+    stopped, which waits until it is gone, no other takes its place."""
+    data_dir = servers.data_dir()
+    if after_a_crash:
+        os.kill(servers.start(data_dir).pid, signal.SIGKILL)
     code = (
         "import sys; from pathlib import Path;"
         "from memory_assets.stores.chroma import server as chroma_server;"
         "sys.stdin.read(); e = chroma_server.ensure_running(Path(sys.argv[1]), 60.0);"
         "print(e.pid, e.port)"
     )
-    return [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(data_dir)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(count)
-    ]
-
-
-def _seen_by_another_process(data_dir: Path) -> str:
-    code = (
-        "import sys; from pathlib import Path;"
-        "from memory_assets.stores.chroma import server as chroma_server;"
-        "print(chroma_server.running(Path(sys.argv[1])))"
-    )
-    done = run_code(code, str(data_dir))
-    return done.stdout.strip()
-
-
-def _released(processes: list[subprocess.Popen[str]]) -> list[str]:
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.stdin = None
-    outputs = [process.communicate() for process in processes]
-    assert [error for _, error in outputs if error] == []
-    return [output.strip() for output, _ in outputs]
-
-
-@pytest.mark.parametrize("after_a_crash", [False, True], ids=["first use", "after a crash"])
-def test_processes_that_want_it_at_once_get_the_same_server(
-    servers: Servers, after_a_crash: bool
-) -> None:
-    """Four of them, released together: one server runs, all four know it, and when it is
-    stopped no other takes its place."""
-    data_dir = servers.data_dir()
-    if after_a_crash:
-        os.kill(servers.start(data_dir).pid, signal.SIGKILL)
-    answers = _released(_in_processes(4, data_dir))
+    answers = run_at_once(4, code, data_dir)
     endpoint = chroma_server.running(data_dir)
     assert endpoint is not None
     servers.watch(endpoint.pid)
     assert set(answers) == {f"{endpoint.pid} {endpoint.port}"}
-    chroma_server.stop(data_dir)
+    assert chroma_server.stop(data_dir) is True
+    assert chroma_server.running(data_dir) is None and servers.ends(endpoint.pid, within=60.0)
     time.sleep(1.5)
-    assert chroma_server.running(data_dir) is None
+    assert chroma_server.running(data_dir) is None and chroma_server.stop(data_dir) is False
 
 
 def test_each_data_directory_has_its_own_server(servers: Servers) -> None:
@@ -128,26 +97,23 @@ def test_each_data_directory_has_its_own_server(servers: Servers) -> None:
 
 
 def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Servers) -> None:
-    """Every use puts it off; some time after the last one it is gone, file and process."""
+    """Every use puts it off, be it noted in a file or a request of a program that touches none;
+    some time after the last one it is gone, file and process, as a heartbeat is no use."""
     data_dir = servers.data_dir()
-    endpoint = servers.start(data_dir, idle_seconds=4.0)
-    for _ in range(6):
+    endpoint = servers.start(data_dir, idle_seconds=3.0)
+    token = {"X-Chroma-Token": chroma_server.token(data_dir)}
+    for use in range(8):
         time.sleep(1.0)
-        chroma_server.touch(data_dir)
+        if use < 4:
+            chroma_server.touch(data_dir)
+        else:
+            asked = urllib.request.Request(f"{endpoint.url}/api/v2/version", headers=token)
+            with urllib.request.urlopen(asked) as answer:
+                assert answer.status == 200
     assert chroma_server.running(data_dir) == endpoint
     assert servers.ends(endpoint.pid, within=60.0)
     assert chroma_server.running(data_dir) is None
     assert not (data_dir / "chroma.endpoint.json").exists()
-
-
-def test_stopping_waits_until_it_is_gone(servers: Servers) -> None:
-    """True when there was one to stop, False when there was none."""
-    data_dir = servers.data_dir()
-    endpoint = servers.start(data_dir)
-    assert chroma_server.stop(data_dir) is True
-    assert chroma_server.running(data_dir) is None
-    assert servers.ends(endpoint.pid, within=60.0)
-    assert chroma_server.stop(data_dir) is False
 
 
 def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(
@@ -197,7 +163,7 @@ def test_another_program_on_its_port_is_no_server(servers: Servers) -> None:
 
         with ThreadPoolExecutor(1) as pool:
             answered = pool.submit(answer)
-            assert _seen_by_another_process(data_dir) == "None"
+            assert chroma_server.running(data_dir) is None
             answered.result()
 
 

@@ -205,15 +205,6 @@ def test_a_reader_sees_one_state_while_a_writer_goes_on(path: Path) -> None:
         assert len(_holders(reader, "lighthouse")) == 2
 
 
-def test_plain_text_is_refused(path: Path) -> None:
-    """Only what has passed the redactor is written, and nothing of a refused session."""
-    plain = KeywordRow(**{**vars(_row(2)), "text": "not redacted"})
-    with closing(open_for_writing(path)) as index:
-        with pytest.raises(TypeError):
-            _write(index, [_row(1), plain])
-        assert index.blocks("sessions") == []
-
-
 @pytest.mark.parametrize("damage", ["garbage", "layout"])
 def test_a_damaged_index_is_made_anew_by_a_writer_and_told_by_a_reader(
     path: Path, damage: str

@@ -22,7 +22,6 @@ from memory_assets.agent_memory.ports import (
     Found,
     Redaction,
     StoredMemory,
-    Summarized,
     VectorStore,
     Where,
 )
@@ -37,6 +36,7 @@ from memory_assets.stores.agents.waiting import Waiting
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
+    from memory_assets.agent_memory_models import HistorySummary
     from memory_assets.embedding import Embedder
     from memory_assets.stores.agents.journal import Vector
 
@@ -250,7 +250,7 @@ class AgentCalls:
         return {**asdict(built), "budget": limits.budget}
 
 
-def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[Summarized]:
+def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[HistorySummary]:
     """Return, in order, the last summaries that cover other turns of a conversation than these:
     earlier turns, or turns that retention has cut. None of them if the conversation is not
     ingested, or the lake cannot be read."""
@@ -265,11 +265,7 @@ def summaries_beside(stores: Stores, turns: Sequence[ConversationTurn]) -> list[
     except (NotFound, StoreError, KeyError):  # KeyError: of a version without a column
         return []
     shown = {f"{MESSAGE_HEAD}{turn.message_id}" for turn in turns}
-    summaries = [
-        Summarized(row.id, row.first_turn, row.last_turn, row.ended_at, row.text)
-        for row in rows
-        if not shown.issuperset(row.message_ids)
-    ]
+    summaries = [row for row in rows if not shown.issuperset(row.message_ids)]
     return summaries[-_MOST_SUMMARIES:]
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, TrailEntry, Where
 from memory_assets.errors import ConfigurationError
-from memory_assets.redacted_text import RedactedText, require_redacted, seal
+from memory_assets.redacted_text import require_redacted, seal
 from memory_assets.stores.agents.journal_file import (
     copy_of,
     is_lost,
@@ -28,6 +28,13 @@ from memory_assets.stores.agents.journal_file import (
     remove_copies,
 )
 from memory_assets.stores.agents.partitions import project_in
+from memory_assets.stores.agents.rows import (
+    MEMORY_FIELDS,
+    TURN_FIELDS,
+    memory_of,
+    turn_of,
+    values_of,
+)
 from memory_assets.stores.files.sqlite import SqliteStore, compact, make_directory_of, sqlite_errors
 
 if TYPE_CHECKING:  # importing numpy takes longer than reading what has no vectors
@@ -164,10 +171,9 @@ _REMEDY = (
     "See that the disk has room and can be written; if the file is damaged, `memory ingest` sets "
     "it aside and begins again with its copy."
 )
-_TURN = tuple(field.name for field in fields(ConversationTurn))
-_MEMORY = tuple(field.name for field in fields(StoredMemory))
+_TURN = ", ".join(TURN_FIELDS)
+_MEMORY = ", ".join(MEMORY_FIELDS)
 _TRAIL = tuple(field.name for field in fields(TrailEntry))
-_TEXTS = ("entities", "tags", "also")
 _RETRY_SECONDS = 60.0
 """Mentions of a memory by the same agent within this time count as one."""
 
@@ -205,7 +211,7 @@ class AgentJournal(SqliteStore):
         require_redacted([turn.text])
         with self._changing() as number:
             place = {"conversation_id": turn.conversation_id, "turn_index": turn.turn_index}
-            with_id = self.select("turns", ", ".join(_TURN), message_id=turn.message_id)
+            with_id = self.select("turns", _TURN, message_id=turn.message_id)
             if with_id:
                 known = _turn(with_id[0])
                 if (known.conversation_id, known.turn_index, known.role, known.text) == (
@@ -228,7 +234,7 @@ class AgentJournal(SqliteStore):
             if self.cut_turns.holds(turn):
                 return False
             owner = self.project_of(turn.conversation_id)
-            values = {**_column_values(turn), "project": turn.project if owner is None else owner}
+            values = {**values_of(turn), "project": turn.project if owner is None else owner}
             self.put("turns", **values, changed=number)
         return True
 
@@ -247,13 +253,13 @@ class AgentJournal(SqliteStore):
     def turns(self, conversation_id: str) -> list[ConversationTurn]:
         """Return all turns of a conversation in order."""
         where = {"conversation_id": conversation_id}
-        return [_turn(row) for row in self.select("turns", ", ".join(_TURN), "turn_index", **where)]
+        return [_turn(row) for row in self.select("turns", _TURN, "turn_index", **where)]
 
     def turns_after(self, conversation_id: str, changed: int, most: int) -> list[ConversationTurn]:
         """Return the last `most` turns of a conversation that were written after the change with
         this number, in order."""
         rows = self.rows(
-            f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ? AND changed > ?"
+            f"SELECT {_TURN} FROM turns WHERE conversation_id = ? AND changed > ?"
             " ORDER BY turn_index DESC LIMIT ?",
             conversation_id,
             changed,
@@ -264,7 +270,7 @@ class AgentJournal(SqliteStore):
     def unpromoted(self, conversation_id: str) -> list[ConversationTurn]:
         """Return the turns of a conversation after the last one of `note_promoted`, in order."""
         sql = (
-            f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ? AND turn_index > "
+            f"SELECT {_TURN} FROM turns WHERE conversation_id = ? AND turn_index > "
             "COALESCE((SELECT turn_index FROM promoted WHERE conversation_id = ?), -1)"
             " ORDER BY turn_index"
         )
@@ -337,7 +343,7 @@ class AgentJournal(SqliteStore):
             for memory in memories:
                 if self.find("memories", "text", memory_id=memory.memory_id) != memory.text:
                     self.delete("vectors", memory_id=memory.memory_id)
-                self.put("memories", **_column_values(memory), collection="memory", changed=number)
+                self.put("memories", **values_of(memory), collection="memory", changed=number)
 
     def memories(
         self,
@@ -359,12 +365,12 @@ class AgentJournal(SqliteStore):
             values.append(wanted["$gte"] if isinstance(wanted, Mapping) else wanted)
         column = _require_column(sort.removeprefix("-"))
         rows = self.rows(
-            f"SELECT {', '.join(_MEMORY)} FROM memories WHERE {' AND '.join(conditions)}"
+            f"SELECT {_MEMORY} FROM memories WHERE {' AND '.join(conditions)}"
             f" ORDER BY {column} {'DESC' if sort.startswith('-') else ''}, memory_id LIMIT ?",
             *values,
             -1 if limit is None else limit,
         )
-        return [_memory_of_row(row) for row in rows]
+        return [memory_of(dict(zip(MEMORY_FIELDS, row, strict=True))) for row in rows]
 
     def archive(self, memory_id: str, why: str) -> None:
         """Archive a memory, so that contexts leave it out."""
@@ -445,7 +451,7 @@ class AgentJournal(SqliteStore):
         with self._changing() as number:
             for turn in turns:
                 require_redacted([turn.text])
-                self.put("turns", **_column_values(turn), changed=number)
+                self.put("turns", **values_of(turn), changed=number)
 
     def delete_memories(self, memory_ids: Iterable[str]) -> int:
         """Delete memories, and return their number."""
@@ -508,31 +514,10 @@ class AgentJournal(SqliteStore):
 
 
 def _require_column(name: str) -> str:
-    if name not in _MEMORY:
+    if name not in MEMORY_FIELDS:
         raise ConfigurationError(f"a memory has no field {name!r:.40}")
     return name
 
 
-def _column_values(row: ConversationTurn | StoredMemory) -> dict[str, object]:
-    values = asdict(row)
-    values["ts"] = row.ts.astimezone(UTC).isoformat()
-    return {
-        name: json.dumps(value) if isinstance(value, list | tuple) else value
-        for name, value in values.items()
-    }
-
-
 def _turn(row: Sequence[Any]) -> ConversationTurn:
-    values = dict(zip(_TURN, row, strict=True))
-    values |= {"ts": datetime.fromisoformat(values["ts"]), "text": seal(values["text"])}
-    return ConversationTurn(**values)
-
-
-def _memory_of_row(row: Sequence[Any]) -> StoredMemory:
-    values = dict(zip(_MEMORY, row, strict=True))
-    values |= {"ts": datetime.fromisoformat(values["ts"]), "text": seal(values["text"])}
-    for name in _TEXTS:
-        texts: tuple[RedactedText, ...] = tuple(map(seal, json.loads(values[name])))
-        values[name] = texts
-    values["contradicts"] = tuple(json.loads(values["contradicts"]))
-    return StoredMemory(**values)
+    return turn_of(dict(zip(TURN_FIELDS, row, strict=True)))

@@ -72,8 +72,8 @@ def running(data_dir: Path) -> Endpoint | None:
     endpoint = holder_state(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
     if endpoint is None or not _answers(endpoint):
         return None
-    # Read again: the port of a server that was killed may be its successor's when it answers.
-    return holder_state(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
+    # The file may be that of a server that was killed, whose port another one has by now.
+    return endpoint if _is_server_of(endpoint.pid, data_dir) else None
 
 
 def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -> Endpoint:
@@ -266,14 +266,11 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
         )
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
-        endpoint = running(data_dir)
-        if endpoint is not None and endpoint.pid == process.pid:
+        if (endpoint := running(data_dir)) is not None:
+            if endpoint.pid != process.pid:  # another was first: ours must not follow it
+                process.terminate()
+                process.wait()
             return endpoint
-        if endpoint is not None and _is_server_of(endpoint.pid, data_dir):
-            process.terminate()  # another was first: ours must not follow it
-            process.wait()
-            return endpoint
-        # Else ours has the lock, and what a dead one left is not overwritten yet.
         if process.poll() is not None and not is_locked(data_dir / LOCK):
             break
         time.sleep(0.02)

@@ -12,53 +12,22 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory, Where
 from memory_assets.errors import ConfigurationError, StoreError
-from memory_assets.redacted_text import RedactedText, require_redacted, seal
+from memory_assets.redacted_text import RedactedText, require_redacted
+from memory_assets.stores.agents.rows import (
+    FLOATS,
+    LISTS,
+    MEMORY_FIELDS,
+    memory_of,
+    turn_of,
+    values_of,
+)
 from memory_assets.stores.chroma_mcp.session import McpSession, ServerProcess
 from memory_assets.stores.files.shared import locked
-
-_SEALED = ("entities", "tags", "also")
-_LISTS = (*_SEALED, "contradicts")
-_FLOATS = ("confidence", "stored_at")
-"""Chroma keeps 1 and 1.0 apart, and compares each with its like only."""
-
-
-def metadata_of(row: ConversationTurn | StoredMemory) -> dict[str, str | int | float]:
-    """Return all fields of a row but its text."""
-    metadata = {}
-    for name, value in asdict(row).items():
-        if name in _LISTS:
-            value = json.dumps(value)
-        elif isinstance(value, datetime):
-            value = value.astimezone(UTC).isoformat()
-        metadata[name] = float(value) if name in _FLOATS else value
-    del metadata["text"]
-    return metadata
-
-
-def memory_from(metadata: Mapping[str, Any], text: str) -> StoredMemory:
-    """Return the memory of a row."""
-    return StoredMemory(**_values(StoredMemory, metadata, text))
-
-
-def turn_from(metadata: Mapping[str, Any], text: str) -> ConversationTurn:
-    """Return the turn of a row."""
-    return ConversationTurn(**_values(ConversationTurn, metadata, text))
-
-
-def _values(kind: type, metadata: Mapping[str, Any], text: str) -> dict[str, Any]:
-    values = {field.name: metadata[field.name] for field in fields(kind) if field.name in metadata}
-    values |= {"text": seal(text), "ts": datetime.fromisoformat(metadata["ts"])}
-    for name in values.keys() & {*_LISTS}:
-        parts = json.loads(values[name])
-        values[name] = tuple(map(seal, parts)) if name in _SEALED else tuple(parts)
-    return values
 
 
 def condition(where: Where) -> dict[str, Any] | None:
@@ -67,14 +36,14 @@ def condition(where: Where) -> dict[str, Any] | None:
     Raises:
         ConfigurationError: a memory has no such field.
     """
-    known = {field.name for field in fields(StoredMemory)} - {"text", *_LISTS}
+    known = {*MEMORY_FIELDS} - {"text", *LISTS}
     if unknown := sorted(set(where) - known):
         raise ConfigurationError(f"a memory has no field {unknown[0]!r:.40} to search by")
     parts: list[dict[str, Any]] = []
     for name, wanted in where.items():
         least = isinstance(wanted, Mapping)
         value: Any = wanted["$gte"] if isinstance(wanted, Mapping) else wanted
-        value = float(value) if name in _FLOATS else value
+        value = float(value) if name in FLOATS else value
         parts.append({name: {"$gte": value} if least else value})
     return {"$and": parts} if len(parts) > 1 else next(iter(parts), None)
 
@@ -130,8 +99,6 @@ class ChromaMcpVectorStoreAdapter:
         self._session = session
         self._lock_file = lock_file
         self._prefix = prefix
-        self._last_turns: dict[str, int] = {}
-        """Where the search for the end of a conversation begins."""
 
     def close(self) -> None:
         """End the session."""
@@ -150,9 +117,7 @@ class ChromaMcpVectorStoreAdapter:
         """Store memories, in place of those with their ids."""
         for memory in memories:
             require_redacted([memory.text, *memory.entities, *memory.tags, *memory.also])
-        self._put(
-            [(memory.memory_id, metadata_of(memory), str(memory.text)) for memory in memories]
-        )
+        self._put([_row(memory.memory_id, memory) for memory in memories])
 
     def query(self, text: RedactedText, k: int, where: Where) -> list[Found]:
         """Return the `k` memories that are most similar to a text, best first."""
@@ -168,7 +133,7 @@ class ChromaMcpVectorStoreAdapter:
         )
         columns = (page["metadatas"][0], page["documents"][0], page["distances"][0])
         memories = [
-            Found(memory_from(metadata, text), round(1 - distance, 6))
+            Found(memory_of({**metadata, "text": text}), round(1 - distance, 6))
             for metadata, text, distance in zip(*columns, strict=True)
         ]
         return sorted(memories, key=lambda found: (-found.similarity, found.memory.memory_id))
@@ -176,7 +141,7 @@ class ChromaMcpVectorStoreAdapter:
     def get(self, where: Where, limit: int | None = None) -> list[StoredMemory]:
         """Return memories, those that were stored last first."""
         rows = self._rows(MEMORY, where=condition(where))
-        memories = [memory_from(metadata, text) for _, metadata, text in rows]
+        memories = [memory_of({**metadata, "text": text}) for _, metadata, text in rows]
         memories.sort(key=lambda memory: memory.memory_id)
         memories.sort(key=lambda memory: memory.stored_at, reverse=True)
         return memories if limit is None else memories[:limit]
@@ -196,7 +161,7 @@ class ChromaMcpVectorStoreAdapter:
         place = {"conversation_id": turn.conversation_id, "turn_index": turn.turn_index}
         both = {"$and": [{name: value} for name, value in place.items()]}
         where = {"$or": [{"message_id": turn.message_id}, both]}
-        row = (f"{turn.conversation_id}:{turn.turn_index}", metadata_of(turn), str(turn.text))
+        row = _row(f"{turn.conversation_id}:{turn.turn_index}", turn)
         with self.exclusive():
             if self._is_stored(turn, where):
                 return False
@@ -208,9 +173,7 @@ class ChromaMcpVectorStoreAdapter:
         return True
 
     def _is_stored(self, turn: ConversationTurn, where: Mapping[str, Any]) -> bool:
-        known = [
-            turn_from(metadata, text) for _, metadata, text in self._rows(HISTORY, where=where)
-        ]
+        known = self._turns(where=where)
         for earlier in known:
             if _identity_of(earlier) != _identity_of(turn):
                 raise ConfigurationError(
@@ -222,51 +185,23 @@ class ChromaMcpVectorStoreAdapter:
 
     def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
         """Return the last `n` turns in order; fewer where there are fewer."""
-        last = self._last_turn(conversation_id)
-        if n < 1 or last < 0:
-            return []
-        width = n
-        while True:  # wider where places were left out
-            first = max(last - width + 1, 0)
-            rows = self._rows(HISTORY, where=_from_turn(conversation_id, first))
-            if len(rows) >= n or not first:
-                turns = [turn_from(metadata, text) for _, metadata, text in rows]
-                return sorted(turns, key=lambda turn: turn.turn_index)[-n:]
-            width *= 4
+        ids = self._turn_ids(conversation_id)[-n:] if n > 0 else []
+        return sorted(self._turns(ids), key=lambda turn: turn.turn_index)
 
     def count(self, conversation_id: str) -> int:
         """Return the number of turns of a conversation."""
-        where = _from_turn(conversation_id, 0)
+        return len(self._turn_ids(conversation_id))
+
+    def _turn_ids(self, conversation_id: str) -> list[str]:
+        """Return the ids of the rows of a conversation, which chroma-mcp cannot order, by the turn
+        index that they end with."""
+        where = {"conversation_id": conversation_id}
         page = self._call_json("chroma_get_documents", HISTORY, where=where, include=[])
-        return len(page["ids"])
+        return sorted(page["ids"], key=lambda row_id: int(row_id.rpartition(":")[2]))
 
-    def _last_turn(self, conversation_id: str) -> int:
-        """Return the greatest turn index of a conversation, -1 if it has none. chroma-mcp cannot
-        order rows, so it is asked whether there are any from an index on: some 2 log2(n) times, or
-        twice if the end is known from the last call."""
-
-        def has_from(place: int) -> bool:
-            where = _from_turn(conversation_id, place)
-            page = self._call_json(
-                "chroma_get_documents", HISTORY, where=where, include=[], limit=1
-            )
-            return bool(page["ids"])
-
-        low = self._last_turns.get(conversation_id, 0)  # the end is here or later, if anything is
-        if not has_from(low):
-            if not low or not has_from(0):
-                return -1
-            low = 0
-        step = 1
-        while has_from(low + step):
-            low += step
-            step *= 2
-        high = low + step  # there is none from here on
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if has_from(middle) else (low, middle)
-        self._last_turns[conversation_id] = low
-        return low
+    def _turns(self, ids: list[str] | None = None, **conditions: Any) -> list[ConversationTurn]:
+        rows = self._rows(HISTORY, ids, **conditions)
+        return [turn_of({**metadata, "text": text}) for _, metadata, text in rows]
 
     def _put(self, rows: Sequence[_Row]) -> None:
         """Add rows, and update those that are there with another text or other metadata."""
@@ -345,8 +280,9 @@ class ChromaMcpVectorStoreAdapter:
         )
 
 
-def _from_turn(conversation_id: str, place: int) -> dict[str, Any]:
-    return {"$and": [{"conversation_id": conversation_id}, {"turn_index": {"$gte": place}}]}
+def _row(row_id: str, row: ConversationTurn | StoredMemory) -> _Row:
+    metadata = values_of(row)
+    return row_id, metadata, str(metadata.pop("text"))
 
 
 def _identity_of(turn: ConversationTurn) -> tuple[str, str, int, str, str]:

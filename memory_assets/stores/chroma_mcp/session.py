@@ -7,11 +7,10 @@ server's process ends when its standard input is closed, which happens however o
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock, Thread
@@ -22,7 +21,6 @@ from memory_assets.errors import StoreError
 if TYPE_CHECKING:
     from mcp import Client
 
-_CONNECT_SECONDS = 60.0
 _CLOSE_SECONDS = 10.0
 
 
@@ -97,47 +95,42 @@ class McpSession:
 
 
 class _LiveSession:
-    """One session in its thread; it is made when the server has answered."""
+    """One session on an event loop of its own; it is made when the server has answered."""
 
     def __init__(self, server: str | ServerProcess, seconds: float) -> None:
-        self._server = server
-        self._seconds = seconds
-        self._ready: Future[tuple[Client, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-        connect = min(seconds, _CONNECT_SECONDS) if isinstance(server, str) else _CONNECT_SECONDS
-        self._thread = Thread(target=lambda: asyncio.run(self._run()), daemon=True)
-        self._thread.start()
-        self._client, self._loop, self._stop = self._ready.result(connect)
+        from anyio.from_thread import start_blocking_portal
 
-    async def _run(self) -> None:
-        stop = asyncio.Event()
+        self._seconds = seconds
         try:
-            with Path(os.devnull).open("w") as log:
-                async with _client(self._server, self._seconds, log) as client:
-                    self._ready.set_result((client, asyncio.get_running_loop(), stop))
-                    await stop.wait()
-        except Exception:  # noqa: BLE001 - of a server that died; who waits is told below
-            if not self._ready.done():
-                self._ready.set_exception(ConnectionError())
+            with ExitStack() as opened:
+                log = opened.enter_context(Path(os.devnull).open("w"))
+                self._loop = opened.enter_context(start_blocking_portal())
+                client = self._loop.wrap_async_context_manager(_client(server, seconds, log))
+                self._client = opened.enter_context(client)
+                self._opened = opened.pop_all()
+        except Exception:  # noqa: BLE001 - whatever the transport raises, nobody answered
+            raise ConnectionError from None
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Return the answer of a tool; raises what `_no_answer_errors` lists."""
-
-        async def answer() -> ToolAnswer:
-            result = await self._client.call_tool(tool, dict(arguments))
-            texts = tuple(str(getattr(part, "text", "")) for part in result.content)
-            return ToolAnswer(texts, bool(result.is_error))
-
-        called = asyncio.run_coroutine_threadsafe(answer(), self._loop)
+        called = self._loop.start_task_soon(self._client.call_tool, tool, dict(arguments))
         try:
-            return called.result(self._seconds + _CLOSE_SECONDS)
+            result = called.result(self._seconds + _CLOSE_SECONDS)
         finally:
             called.cancel()
+        texts = tuple(str(getattr(part, "text", "")) for part in result.content)
+        return ToolAnswer(texts, bool(result.is_error))
 
     def close(self) -> None:
-        """End the session, and wait until its server's process is gone."""
-        with suppress(RuntimeError):  # the loop is closed already
-            self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(_CLOSE_SECONDS)
+        """End the session, and wait until its server's process is gone, but not for ever."""
+
+        def end() -> None:
+            with suppress(Exception):  # of a server that died
+                self._opened.close()
+
+        ending = Thread(target=end, daemon=True)
+        ending.start()
+        ending.join(_CLOSE_SECONDS)
 
 
 def _client(server: str | ServerProcess, seconds: float, log: TextIO) -> Client:
@@ -164,5 +157,5 @@ def _no_answer_errors() -> tuple[type[BaseException], ...]:
 
     closed = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
     http = (httpx2.HTTPError, httpx2.StreamError)
-    other = (OSError, TimeoutError, RuntimeError, asyncio.CancelledError)
+    other = (OSError, TimeoutError, RuntimeError, CancelledError)
     return (MCPError, pydantic.ValidationError, *other, *closed, *http)

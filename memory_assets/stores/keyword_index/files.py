@@ -64,7 +64,7 @@ def open_for_writing(path: Path) -> KeywordIndex:
             return _open(path)
         except sqlite3.OperationalError:
             raise
-        except (sqlite3.DatabaseError, _OtherLayout):
+        except sqlite3.DatabaseError:
             discard(path)
         return _open(path)
 
@@ -96,10 +96,6 @@ def discard(path: Path) -> None:
         path.with_name(name).unlink(missing_ok=True)
 
 
-class _OtherLayout(Exception):
-    """The file was laid out by another version."""
-
-
 def _open(path: Path) -> KeywordIndex:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = connect(path)
@@ -116,5 +112,5 @@ def _open(path: Path) -> KeywordIndex:
     index = KeywordIndex(path, connection)
     if index.about("layout") != _LAYOUT:
         connection.close()
-        raise _OtherLayout
+        raise sqlite3.DatabaseError(f"its layout is not {_LAYOUT}")
     return index

@@ -26,7 +26,6 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.files.shared import locked
 from memory_assets.stores.lake.own_files import move_own_files
-from memory_assets.stores.lake.parquet_files import SessionRows
 from memory_assets.stores.lake.partition import (
     NAME,
     SEGMENT_BYTES,
@@ -46,7 +45,7 @@ from memory_assets.stores.lake.rows import (
     with_schema,
 )
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, TABLES, Table
-from memory_assets.stores.lake.segments import HASHED, SegmentCache
+from memory_assets.stores.lake.segments import HASHED, SegmentCache, SessionRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,7 +155,7 @@ class Lake:
                     rows = partition.open_rows(session_id, files)
             except FileNotFoundError:
                 raise NotFound(f"no {table.name} of session {session_id} in {project}") from None
-            with reading(rows.path, project):
+            with reading(rows.opened.segment.path, project):
                 yield rows
 
     def read_footer(
@@ -164,7 +163,7 @@ class Lake:
     ) -> tuple[FileFacts, dict[str, str]]:
         """Return facts and footer of a session's file, without reading its rows."""
         with self.opened(table, project, session_id) as rows:
-            return rows.facts, dict(rows.footer)
+            return rows.facts, dict(rows.entry.footer)
 
     def read_rows(self, table: Table, project: str, session_id: str) -> list[Any]:
         """Return a session's rows as instances of the table's model, in file order."""
@@ -254,7 +253,11 @@ class Lake:
     def remove_sessions(self, project: str, session_ids: Collection[str]) -> int:
         """Remove sessions from all tables, and unfinished files of killed writers; return the
         number of files that had them."""
-        return sum(partition.remove(session_ids) for partition in self._partitions_of(project))
+        removed = 0
+        for directory in self._directories_of(project):  # also of unknown tables
+            table = Table(directory.parent.name, object)
+            removed += Partition(directory, table, project, self._cache).remove(session_ids)
+        return removed
 
     @contextmanager
     def all_locked(self, seconds: float) -> Iterator[None]:
@@ -293,12 +296,6 @@ class Lake:
 
     def _directories_of(self, project: str) -> list[Path]:
         return sorted(self.root.glob(f"*/{glob.escape(_PARTITION_PREFIX + encoded_name(project))}"))
-
-    def _partitions_of(self, project: str) -> Iterator[Partition]:
-        """Yield the partitions of a project for removal, also those of unknown tables."""
-        for directory in self._directories_of(project):
-            table = Table(directory.parent.name, object)
-            yield Partition(directory, table, project, self._cache)
 
     def amend_footer(
         self, table: Table, project: str, session_id: str, footer: Mapping[str, str]

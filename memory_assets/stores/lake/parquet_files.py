@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memory_assets.stores.lake.rows import FileFacts, in_batches, with_schema
+from memory_assets.stores.lake.rows import in_batches, with_schema
 
 STAGING = re.compile(r"\.?(?P<of>.+\.parquet)\.\d+\.staging")
 """A file that is being written. Programs that read a directory of Parquet files skip names that
@@ -22,61 +21,6 @@ begin with a dot; former versions wrote them without."""
 _VECTORS = frozenset({"vector.list.element"})
 _LONG = _VECTORS | {"text"}
 """Columns that are most of a file."""
-
-ReadGroup = Callable[[int, list[str] | None], pa.Table]
-"""Takes the number of a row group, and columns (None: all); returns its rows."""
-
-
-@dataclass(frozen=True)
-class Extent:
-    """Rows `first` to `first + rows` of a Parquet file; `groups` has the rows of each group."""
-
-    groups: Sequence[int]
-    read_group: ReadGroup
-    first: int
-    rows: int
-
-    def spans(self) -> Iterator[tuple[int, int]]:
-        """Yield where the rows of each row group begin and end in the extent."""
-        first = -self.first
-        for length in self.groups:
-            start, end = max(first, 0), min(first + length, self.rows)
-            if start < end:
-                yield start, end
-            first += length
-
-    def slices(self, start: int, end: int, columns: list[str] | None) -> Iterator[pa.Table]:
-        """Yield rows `start` to `end` of the extent, a row group at a time."""
-        start, end = self.first + max(start, 0), self.first + min(end, self.rows)
-        first = 0
-        for number, length in enumerate(self.groups):
-            last = first + length
-            if first >= end or start >= end:
-                return
-            if last > start:
-                begin = max(start - first, 0)
-                count = min(end, last) - first - begin
-                yield self.read_group(number, columns).slice(begin, count)
-            first = last
-
-
-@dataclass(frozen=True)
-class SessionRows:
-    """The rows of a session in the file at `path`."""
-
-    path: Path
-    extent: Extent
-    facts: FileFacts
-    footer: Mapping[str, str]
-
-    def read(self, columns: list[str] | None = None) -> pa.Table:
-        """Return the rows."""
-        parts = list(self.parts(columns))
-        return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
-
-    def parts(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
-        """Yield the rows in order, a row group at a time."""
-        return self.extent.slices(0, self.extent.rows, columns)
 
 
 @contextmanager
@@ -142,11 +86,6 @@ def _leaves(name: str, kind: pa.DataType) -> Iterator[str]:
             yield from _leaves(f"{name}.{field.name}", field.type)
     else:
         yield name
-
-
-def group_rows(metadata: pq.FileMetaData) -> list[int]:
-    """Return the number of rows of each row group."""
-    return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
 
 def without_metadata(table: pa.Table) -> pa.Table:

@@ -21,16 +21,18 @@ import pyarrow as pa
 from memory_assets.errors import DamagedFile, StoreError, environment
 from memory_assets.stores.files.shared import REPLICA_FILE, replace_text
 from memory_assets.stores.lake import segments
-from memory_assets.stores.lake.parquet_files import STAGING, Extent, SessionRows
+from memory_assets.stores.lake.parquet_files import STAGING
 from memory_assets.stores.lake.rows import ArrowRows
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.lake.segments import (
     HASHED,
     Entry,
     Identity,
+    OpenSegment,
     Packed,
     Segment,
     SegmentCache,
+    SessionRows,
 )
 
 SEGMENT_BYTES = 4 << 20
@@ -49,8 +51,8 @@ _CUT_ESCAPE = re.compile(r"%[0-9A-F]?$")
 _TRIES = 10
 _Answer = TypeVar("_Answer")
 _Opened = TypeVar("_Opened")
-_Run = tuple[Segment, Mapping[str, int], Extent]
-"""Sessions side by side in a segment: the numbers of their rows, in order, and all of these."""
+_Run = tuple[OpenSegment, int, int]
+"""Rows of sessions side by side in a segment: begin and end."""
 
 
 class Partition:
@@ -104,7 +106,7 @@ class Partition:
     def file(self, session_id: str) -> Path | None:
         """Return the file that has a session's rows, None if it has none."""
         with ExitStack() as files, suppress(FileNotFoundError):
-            return self.open_rows(session_id, files).path
+            return self.open_rows(session_id, files).opened.segment.path
         return None
 
     def open_rows(self, session_id: str, files: ExitStack) -> SessionRows:
@@ -121,7 +123,8 @@ class Partition:
                 for place in state[1]:
                     segment = self._segment(place)
                     if session_id in segment.entries:
-                        return self._cache.rows(segment, session_id, files)
+                        opened = self._cache.open(segment, files)
+                        return SessionRows(opened, segment.entries[session_id])
             except FileNotFoundError:
                 continue  # a writer replaced it
             if state == before or not state[0]:  # no session was being moved
@@ -141,14 +144,13 @@ class Partition:
 
         def picked(runs: Sequence[_Run]) -> list[pa.Table]:
             tables = []
-            for segment, _, extent in runs:
-                with reading(segment.path, self.project):
-                    for start, end in extent.spans():
+            for opened, begin, end in runs:
+                with reading(opened.segment.path, self.project):
+                    for span in opened.spans(begin, end):
                         if pick is None:
-                            tables.append(next(extent.slices(start, end, columns)))
-                        elif len(numbers := pick(next(extent.slices(start, end, among)))):
-                            rows = next(extent.slices(start, end, columns))
-                            tables.append(rows.take(numbers))
+                            tables.append(opened.read(span, columns))
+                        elif len(numbers := pick(opened.read(span, among))):
+                            tables.append(opened.read(span, columns).take(numbers))
             return tables
 
         return self._read_consistently(self._open_runs, picked)
@@ -158,12 +160,11 @@ class Partition:
 
         def read_all(runs: Sequence[_Run]) -> list[pa.Table]:
             parts: dict[str, list[pa.Table]] = {}
-            for segment, lengths, extent in runs:
-                first = 0
-                with reading(segment.path, self.project):
-                    for session_id, rows in lengths.items():
-                        parts[session_id] = list(extent.slices(first, first + rows, columns))
-                        first += rows
+            for opened, begin, end in runs:
+                with reading(opened.segment.path, self.project):
+                    for session_id, entry in opened.segment.within(begin, end).items():
+                        rows = SessionRows(opened, entry)
+                        parts[session_id] = list(rows.parts(columns))
             return [part for session_id in sorted(parts) for part in parts[session_id]]
 
         return self._read_consistently(self._open_runs, read_all)
@@ -185,9 +186,10 @@ class Partition:
                 segment = self._segment(place)
                 for begin, end in segments.runs_without(segment, segment.entries.keys() - left):
                     with reading(segment.path, self.project), ExitStack() as files:
-                        run = self._cache.extent(segment, begin, end - begin, files)
-                        rows = pa.concat_tables(run.slices(0, end - begin, None))
-                    yield segment.lengths(begin, end), rows
+                        opened = self._cache.open(segment, files)
+                        rows = pa.concat_tables(opened.slices(begin, end, None))
+                    sessions = segment.within(begin, end).items()
+                    yield {name: entry.rows for name, entry in sessions}, rows
                 left -= segment.entries.keys()
         except FileNotFoundError as error:
             raise self._changing_error() from error
@@ -198,10 +200,10 @@ class Partition:
         runs: list[_Run] = []
         newer: set[str] = set()
         for segment in all_segments:
-            for begin, end in segments.runs_without(segment, newer):
+            if remaining := segments.runs_without(segment, newer):
                 with reading(segment.path, self.project):
-                    extent = self._cache.extent(segment, begin, end - begin, files)
-                runs.append((segment, segment.lengths(begin, end), extent))
+                    opened = self._cache.open(segment, files)
+                runs += ((opened, begin, end) for begin, end in remaining)
             newer |= segment.entries.keys()
         return runs
 
@@ -306,9 +308,8 @@ class Partition:
     def _packed(self, segment: Segment, session_id: str) -> Packed:
         entry = segment.entries[session_id]
         with reading(segment.path, self.project), ExitStack() as files:
-            rows = self._cache.rows(segment, session_id, files)
-            parts = list(rows.parts())
-        return Packed(session_id, entry.stamp, rows.footer, parts)
+            parts = list(SessionRows(self._cache.open(segment, files), entry).parts())
+        return Packed(session_id, entry.stamp, entry.footer, parts)
 
     def _all_packed(self, place: tuple[Path, Identity]) -> list[Packed]:
         """Return the sessions of a segment; none if it has other columns."""

@@ -16,10 +16,9 @@ import os
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -28,11 +27,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from memory_assets.stores.lake.parquet_files import (
-    Extent,
-    SessionRows,
     column_names,
     footer_of,
-    group_rows,
     names_in,
     staged_file,
     without_metadata,
@@ -74,6 +70,11 @@ class Entry:
     footer: Mapping[str, str]
 
     @property
+    def end(self) -> int:
+        """The row after the last one."""
+        return self.first + self.rows
+
+    @property
     def output_hash(self) -> str:
         """The hash of the session's rows."""
         return self.footer.get(OUTPUT_HASH, "")
@@ -99,13 +100,62 @@ class Segment:
     groups: Sequence[int]
     entries: Mapping[str, Entry]
 
-    def lengths(self, begin: int, end: int) -> dict[str, int]:
-        """Return the numbers of rows of the sessions within these rows, in order."""
+    def within(self, begin: int, end: int) -> dict[str, Entry]:
+        """Return the sessions within these rows, in order."""
         return {
-            name: entry.rows
+            name: entry
             for name, entry in self.entries.items()
             if entry.rows and begin <= entry.first < end
         }
+
+
+@dataclass(frozen=True)
+class OpenSegment:
+    """A segment that is open for reading; its row groups are read through the cache."""
+
+    segment: Segment
+    file: pa.OSFile
+    cache: SegmentCache
+
+    def spans(self, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Yield which row groups have the rows `begin` to `end`, and between which of theirs."""
+        first = 0
+        for number, length in enumerate(self.segment.groups):
+            start, stop = max(begin - first, 0), min(end - first, length)
+            if start < stop:
+                yield number, start, stop
+            first += length
+
+    def read(self, span: tuple[int, int, int], columns: list[str] | None) -> pa.Table:
+        """Return the rows of one of `spans`."""
+        number, start, stop = span
+        return self.cache.group(self, number, columns).slice(start, stop - start)
+
+    def slices(self, begin: int, end: int, columns: list[str] | None) -> Iterator[pa.Table]:
+        """Yield the rows `begin` to `end`, a row group at a time."""
+        return (self.read(span, columns) for span in self.spans(begin, end))
+
+
+@dataclass(frozen=True)
+class SessionRows:
+    """The rows of a session in a segment that is open for reading."""
+
+    opened: OpenSegment
+    entry: Entry
+
+    @property
+    def facts(self) -> FileFacts:
+        """The number of the rows, and their hash."""
+        return FileFacts(self.entry.rows, self.entry.output_hash)
+
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        """Return the rows."""
+        parts = list(self.parts(columns))
+        return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+
+    def parts(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the rows in order, a row group at a time."""
+        return self.opened.slices(self.entry.first, self.entry.end, columns)
 
 
 class SegmentCache:
@@ -156,9 +206,8 @@ class SegmentCache:
                 return known
         with ExitStack() as files:
             metadata = pq.ParquetFile(_open(path, identity, files)).metadata
-            segment = Segment(
-                path, identity, metadata, group_rows(metadata), _entries(metadata, identity)
-            )
+            groups = [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
+            segment = Segment(path, identity, metadata, groups, _entries(metadata, identity))
         with self._lock:
             self._segments[path] = segment
             self._segments.move_to_end(path)
@@ -166,23 +215,13 @@ class SegmentCache:
                 self._segments.popitem(last=False)
         return segment
 
-    def rows(self, segment: Segment, session_id: str, files: ExitStack) -> SessionRows:
-        """Return a session's rows in a segment; `files` closes it."""
-        entry = segment.entries[session_id]
-        extent = self.extent(segment, entry.first, entry.rows, files)
-        facts = FileFacts(entry.rows, entry.output_hash)
-        return SessionRows(segment.path, extent, facts, entry.footer)
+    def open(self, segment: Segment, files: ExitStack) -> OpenSegment:
+        """Open a segment for reading; `files` closes it."""
+        return OpenSegment(segment, _open(segment.path, segment.identity, files), self)
 
-    def extent(self, segment: Segment, first: int, rows: int, files: ExitStack) -> Extent:
-        """Return a range of rows of a segment; `files` closes it."""
-        file = _open(segment.path, segment.identity, files)
-        read_group = partial(self._group, segment, file)
-        return Extent(segment.groups, read_group, first, rows)
-
-    def _group(
-        self, segment: Segment, file: pa.OSFile, number: int, columns: list[str] | None
-    ) -> pa.Table:
+    def group(self, opened: OpenSegment, number: int, columns: list[str] | None) -> pa.Table:
         """Return a row group, which is cached for the next session of it."""
+        segment = opened.segment
         wanted = None if columns is None else tuple(columns)
         for names in (None, wanted):
             key = (segment.path, segment.identity, number, names)
@@ -191,8 +230,10 @@ class SegmentCache:
                     self._groups.move_to_end(key)
                     known = self._groups[key]
                     return known if columns is None else known.select(columns)
-        opened = pq.ParquetFile(file, metadata=segment.metadata, page_checksum_verification=True)
-        group = without_metadata(opened.read_row_group(number, columns=columns, use_threads=False))
+        file = pq.ParquetFile(
+            opened.file, metadata=segment.metadata, page_checksum_verification=True
+        )
+        group = without_metadata(file.read_row_group(number, columns=columns, use_threads=False))
         with self._lock:
             if key not in self._groups:
                 self._groups[key] = group
@@ -242,11 +283,11 @@ def drop(segment: Segment, session_ids: Set[str], cache: SegmentCache) -> None:
         if name not in session_ids
     ]
     with ExitStack() as files:
-        rows = cache.extent(segment, 0, segment.metadata.num_rows, files)
+        rows = cache.open(segment, files)
         parts = (
             part
-            for first, end in runs_without(segment, session_ids)
-            for part in rows.slices(first, end, None)
+            for begin, end in runs_without(segment, session_ids)
+            for part in rows.slices(begin, end, None)
         )
         schema = segment.metadata.schema.to_arrow_schema()
         _write(segment.path, schema, parts, directory)
@@ -258,9 +299,8 @@ def runs_without(segment: Segment, session_ids: Set[str]) -> list[tuple[int, int
     runs: list[tuple[int, int]] = []
     for name, entry in segment.entries.items():
         if entry.rows and name not in session_ids:
-            end = entry.first + entry.rows
             begin = runs.pop()[0] if runs and runs[-1][1] == entry.first else entry.first
-            runs.append((begin, end))
+            runs.append((begin, entry.end))
     return runs
 
 

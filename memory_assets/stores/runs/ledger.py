@@ -137,21 +137,18 @@ class RunLedger(SqliteStore):
         connection = open_shared(path, _SCHEMA, _REMEDY, seconds=seconds)
         super().__init__(path, connection, _REMEDY)
         try:
-            self._add_missing_columns()
+            if self._missing_columns():
+                with self.transaction():
+                    for name in self._missing_columns():  # another process may have been first
+                        column = f"{name} TEXT NOT NULL DEFAULT {_ADDED[name]}"
+                        self.write(f"ALTER TABLE runs ADD COLUMN {column}")
         except BaseException:
             self.close()
             raise
 
-    def _add_missing_columns(self) -> None:
-        if self._missing_columns():
-            with self.transaction() as connection:
-                for name in sorted(self._missing_columns()):
-                    column = f"{name} TEXT NOT NULL DEFAULT {_ADDED[name]}"
-                    connection.execute(f"ALTER TABLE runs ADD COLUMN {column}")
-
-    def _missing_columns(self) -> set[str]:
+    def _missing_columns(self) -> list[str]:
         """Return the columns that a file of an earlier version lacks."""
-        return _ADDED.keys() - {row[1] for row in self.rows("PRAGMA table_info(runs)")}
+        return sorted(_ADDED.keys() - {row[1] for row in self.rows("PRAGMA table_info(runs)")})
 
     @contextmanager
     def under_way(

@@ -108,7 +108,8 @@ class Shard:
 
     def generation(self) -> int:
         """Return the number of the last generation, by one request; 0 where there is none."""
-        return max(self._generations(), default=0)
+        names = (key.rpartition("/")[2] for key in self._keys(_HEADS))
+        return max((int(name) for name in names if name.isdecimal()), default=0)
 
     def head(self) -> Head | None:
         """Return the present head; None of a shard that was never written.
@@ -189,10 +190,6 @@ class Shard:
         keys = [*self._keys(_HEADS), *self._keys(_BLOBS)]
         self._objects.delete(keys)
         return len(keys)
-
-    def _generations(self) -> list[int]:
-        names = (key.rpartition("/")[2] for key in self._keys(_HEADS))
-        return [int(name) for name in names if name.isdecimal()]
 
     def _keys(self, folder: str) -> list[str]:
         return self._objects.keys(self._prefix + folder)
