@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.errors import NotFound
@@ -53,16 +52,10 @@ def _version(components: Components) -> str:
     return input_hash(_VERSION, made_with(components))
 
 
-SUMMARISED_HISTORY = DerivedTable(
-    HISTORY_SUMMARIES, _VERSION, chosen=_version, upstream=AGENT_HISTORY
-)
-
-
 def summarise_history(components: Components, partition: str) -> StageReport:
     """Summarize the new windows of the conversations that changed, and return the report."""
-    make = partial(_summarize_conversation, components)
     with components.project_lock(partition):
-        report = derive_table(components, partition, SUMMARISED_HISTORY, make=make)
+        report = derive_table(components, partition, SUMMARISED_HISTORY)
         if has_journal(components.data_dir):
             components.journal.erase_replaced_texts()
     return report
@@ -88,6 +81,16 @@ def _summarize_conversation(components: Components, source: Product) -> DerivedR
     kept = _summaries_of_cut_turns(components, source, present_ids)
     counted = [replace(row, cut_turns=len({*row.message_ids} - present_ids)) for row in kept]
     return [*counted, *_new_summaries(components, _turns_after(turns, kept), kept)], {}
+
+
+SUMMARISED_HISTORY = DerivedTable(
+    HISTORY_SUMMARIES,
+    _VERSION,
+    _summarize_conversation,
+    chosen=_version,
+    upstream=AGENT_HISTORY,
+    is_pure=lambda components: False,  # it writes to the journal
+)
 
 
 def _summaries_of_cut_turns(
