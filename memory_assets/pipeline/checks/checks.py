@@ -12,7 +12,8 @@ from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
-from memory_assets.pipeline.checks.verify import Verdict, lines_conserved, text_is_explained
+from memory_assets.pipeline.checks.pending import Verdict
+from memory_assets.pipeline.checks.verify import lines_conserved, text_is_explained
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSION_INDEXES, SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.checks.pending import MATCHED, Verdict, pending_rows, sessions_to_check
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, pending_rows, sessions_to_check
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import Expectations, Table

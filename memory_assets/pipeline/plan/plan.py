@@ -22,6 +22,7 @@ from datetime import datetime
 from memory_assets.errors import DamagedFile
 from memory_assets.pipeline.agent_memory import tables as agents
 from memory_assets.pipeline.checks.expectations import matching_version
+from memory_assets.pipeline.checks.pending import MATCHED, note_stage, sessions_to_check
 from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
@@ -39,7 +40,6 @@ from memory_assets.pipeline.plan.lost_tables import forget_lost_rows
 from memory_assets.pipeline.redact.redacted_records import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, sessions_to_check
 from memory_assets.pipeline.stage.quarantine import held_sessions, release_mended
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
