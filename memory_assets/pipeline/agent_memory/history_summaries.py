@@ -23,7 +23,6 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import DerivedRows, DerivedTable, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
-from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import SUMMARY_HEAD
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
@@ -56,7 +55,7 @@ def summarise_history(components: Components, partition: str) -> StageReport:
     """Summarize the new windows of the conversations that changed, and return the report."""
     with components.project_lock(partition):
         report = derive_table(components, partition, SUMMARISED_HISTORY)
-        if has_journal(components.data_dir):
+        if components.has_journal:
             components.journal.erase_replaced_texts()
     return report
 
@@ -100,7 +99,7 @@ def _summaries_of_cut_turns(
     under the present rules and with all known secrets; changed ones are stored in the journal.
     `present_ids`: the ids of the turns that were not cut. They are in the lake alone where a worker
     derives a shard, and where version 0.3.0 cut the turns; from there they go to the journal."""
-    cut = components.journal.cut_turns if has_journal(components.data_dir) else None
+    cut = components.journal.cut_turns if components.has_journal else None
     kept = cut.summaries(source.session_id) if cut is not None else []
     if not kept and (cut is None or cut.count(source.session_id)):
         kept = _in_lake(components.lake, source, present_ids)

@@ -47,7 +47,7 @@ from memory_assets.pipeline.tables.derive import DueProducts, expected_input
 from memory_assets.pipeline.workspace.files import STAGE, DueDocuments, files_of, made_with
 from memory_assets.status.health import failed_checks
 from memory_assets.status.words import counted
-from memory_assets.stores.agents.journal import FILE_NAME, has_journal
+from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.journal_file import recover_damaged
 from memory_assets.stores.agents.partitions import is_agent_memory, partition_of, project_in
 from memory_assets.stores.catalog.facts import RETAINED
@@ -377,7 +377,7 @@ def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
     replaced texts is erased."""
     if recover_damaged(components.data_dir / FILE_NAME):
         components.opened.pop("journal", None)
-    if has_journal(components.data_dir):
+    if components.has_journal:
         components.journal.erase_replaced_texts()
     partitions = partitions_with_agent_memory(components)
     if partitions:
@@ -397,6 +397,6 @@ def partitions_with_agent_memory(components: Components) -> list[str]:
     lake = components.lake
     partitions = {*lake.projects(AGENT_HISTORY), *lake.projects(AGENT_MEMORY)}
     partitions |= {name for name in components.catalog.projects() if is_agent_memory(name)}
-    if has_journal(components.data_dir):
+    if components.has_journal:
         partitions |= set(map(partition_of, components.journal.projects()))
     return sorted(partitions)
