@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from memory_assets.pipeline.checks.checks import projects_on_record
 from memory_assets.pipeline.checks.expectations import matches_schema
-from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.checks.pending import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.stores.lake.schemas import TABLES, Expectations, Table

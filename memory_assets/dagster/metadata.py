@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.checks.pending import Verdict
 from memory_assets.pipeline.ingest.batch_run import metadata_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport

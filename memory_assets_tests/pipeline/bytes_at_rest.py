@@ -68,7 +68,8 @@ def vectors_only_of(settings: Settings, session_ids: set[str]) -> Vectors:
     return alone
 
 
-def _files(root: Path) -> list[Path]:
+def files_in(root: Path) -> list[Path]:
+    """The files below a directory."""
     return [path for path in sorted(root.rglob("*")) if path.is_file()]
 
 
@@ -91,16 +92,16 @@ def found_words(root: Path, words: set[str], without: Set[str] = _OF_OTHERS) -> 
         for word in words
         for form in (word.encode(), json.dumps(word)[1:-1].encode(), word.encode("utf-16-le"))
     }
-    search = _Forms(list(forms))
+    search = Forms(list(forms))
     found: dict[str, set[str]] = {}
-    for path in _files(root):
+    for path in files_in(root):
         for content in _contents(path, without):
             for form in search.within(content):
                 found.setdefault(str(path.relative_to(root)), set()).add(forms[form])
     return found
 
 
-class _Forms:
+class Forms:
     """Looks for many byte strings at once: where the first eight bytes of one stand, all of it is
     compared. To look for one after the other takes most of the CPU of the tests that do."""
 
@@ -120,7 +121,8 @@ class _Forms:
             count = (len(content) - shift) // _BEGINNING
             read = np.frombuffer(content, "<u8", count, shift)
             at = np.flatnonzero(self._may_begin[read & 0xFFFF])
-            at = at[np.isin(read[at], self._beginnings)]
+            among = np.searchsorted(self._beginnings, read[at]) % len(self._beginnings)
+            at = at[self._beginnings[among] == read[at]]
             for place in (at * _BEGINNING + shift).tolist():
                 begins = int.from_bytes(content[place : place + _BEGINNING], "little")
                 found.update(f for f in self._forms[begins] if content.startswith(f, place))
@@ -131,7 +133,7 @@ def vectors_found(root: Path, vectors: Vectors) -> set[str]:
     """The files in which a piece of one of the vectors stands, to four digits."""
     pieces = vectors.reshape(-1, _PIECE)
     found = set()
-    for path in _files(root):
+    for path in files_in(root):
         content = path.read_bytes()
         for shift in range(4):
             if _has_piece(content[shift:], pieces):

@@ -199,27 +199,6 @@ def test_a_secret_that_is_edited_away_frees_the_rows_that_it_was_taken_out_of(
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
-def test_a_half_written_line_waits(memory: SampleMemory, fresh: SampleMemory) -> None:
-    """It is no record and no bad line; complete, it is what it is."""
-    path = memory.path(memory.flaky)
-    before = memory.rows("redacted_records", memory.harbor)
-    memory.append(memory.flaky, "a question about the half", "an answer in full")
-    content = path.read_bytes()
-    path.write_bytes(content[:-40])
-    memory.run(STAGES, [memory.harbor])
-    (half,) = (
-        row
-        for row in memory.components.catalog.sources.rows(memory.harbor)
-        if row.session_id == memory.flaky and not row.agent_id
-    )
-    assert half.facts["pending_bytes"] > 0
-    assert half.facts["bad_lines"] == 0
-    assert len(memory.rows("redacted_records", memory.harbor)) == len(before) + 1
-    path.write_bytes(content)
-    assert _kept_again(memory) > 40
-    _assert_same(memory, _at_once(memory, fresh), memory.harbor)
-
-
 def test_a_crash_between_rows_and_ledger_costs_a_whole_session_and_nothing_else(
     memory: SampleMemory, fresh: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import json
 import sqlite3
 import tracemalloc
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -148,23 +148,20 @@ CONTAINERS: dict[str, Callable[[Path, str], object]] = {
 @pytest.mark.parametrize("value", [CANARY, KNOWN], ids=["canary", "known value"])
 def test_every_container_is_opened(tmp_path: Path, name: str, value: str) -> None:
     """Logs, Parquet, SQLite (a value longer than a page), gzip and zip: the hit names the
-    file and the place in it, never the value."""
-    (tmp_path / "deep" / "er").mkdir(parents=True)
-    CONTAINERS[name](tmp_path / "deep" / "er" / name, value)
+    file and the place in it, never the value. The same files without it give no hit."""
+    path = tmp_path / "deep" / "er" / name
+    path.parent.mkdir(parents=True)
+    CONTAINERS[name](path, "a harmless text of the same kind")
+    clean = _scan(tmp_path)
+    assert clean.passed and clean.files == 1 and clean.bytes == path.stat().st_size
+    path.unlink()
+    CONTAINERS[name](path, value)
     found = _scan(tmp_path)
     assert not found.passed and found.hits
     assert {Path(hit.path).name for hit in found.hits} == {name}
     assert all(value not in repr(hit) for hit in found.hits)
     if name == "rows.parquet":
         assert found.hits[0].place.startswith("notes[]")
-
-
-@pytest.mark.parametrize("name", CONTAINERS)
-def test_a_clean_container_passes(tmp_path: Path, name: str) -> None:
-    """The same files without the values give no hit."""
-    CONTAINERS[name](tmp_path / name, "a harmless text of the same kind")
-    found = _scan(tmp_path)
-    assert found.passed and found.files == 1 and found.bytes == (tmp_path / name).stat().st_size
 
 
 def test_what_is_only_in_the_write_ahead_log_is_found(tmp_path: Path) -> None:
@@ -245,24 +242,15 @@ def test_only_parts_of_a_root_can_be_left_out(tmp_path: Path) -> None:
     assert len(list(files_under([root], [root]))) == 2
 
 
-@pytest.fixture
-def canary_file(tmp_path: Path) -> Iterator[Path]:
-    """A file of canaries."""
-    path = tmp_path / "canaries.txt"
-    path.write_text(f"# planted on Monday\n\n{CANARY}\n  another canary  \n")
-    yield path
-
-
-def test_canaries_are_named_by_line(canary_file: Path) -> None:
-    """One value a line; comments and empty lines do not count."""
+def test_canaries_are_named_by_line_and_short_ones_refused(tmp_path: Path) -> None:
+    """One value a line; comments and empty lines do not count. What is found everywhere is an error
+    that names the line and does not repeat it."""
+    canary_file = tmp_path / "canaries.txt"
+    canary_file.write_text(f"# planted on Monday\n\n{CANARY}\n  another canary  \n")
     assert read_canaries([canary_file]) == [
         ("canary of line 3", CANARY),
         ("canary of line 4", "another canary"),
     ]
-
-
-def test_a_short_canary_is_refused_without_being_repeated(canary_file: Path) -> None:
-    """Four letters are found everywhere; the error names the line."""
     canary_file.write_text("long enough\nseven77\n")
     with pytest.raises(ConfigurationError, match="line 2 of") as error:
         read_canaries([canary_file])

@@ -16,7 +16,6 @@ import pytest
 from filelock import FileLock
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, StoreError
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.removal import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.scan.on_disk import find_sources
@@ -188,7 +187,7 @@ def test_nothing_is_removed_while_another_process_writes_the_memory(memory: Samp
     ):
         forget_sessions(memory, session=memory.flaky)
     assert memory.lake_files() == before
-    assert not tombstones(memory.components).forgotten()
+    assert not memory.components.tombstones.forgotten()
 
 
 def _ids(memory: SampleMemory, **selection: Any) -> set[str]:

@@ -4,15 +4,17 @@ nothing shows that it happened."""
 from __future__ import annotations
 
 import errno
+import os
 import shutil
+import signal
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from filelock import FileLock
 
+from benchmarks.crash_child import HashEmbedder
 from memory_assets.chunking import chunk_turn
 from memory_assets.errors import DamagedFile, StoreError
 from memory_assets.pipeline.checks import verify
@@ -21,12 +23,16 @@ from memory_assets.pipeline.plan.lost_tables import forget_lost_rows, without_re
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
+from memory_assets.stores.catalog.products import Products
 from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.collections import ChromaCollection
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.lake import partition
+from memory_assets.stores.lake.lake import LakeBatch
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS
 from memory_assets.stores.lake.segments import SEGMENT, SegmentCache
-from memory_assets_tests.kills import Killed, killed_after
+from memory_assets_tests.kills import Killed, killed_after, killed_at
 from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, SampleMemory
 from memory_assets_tests.pipeline.conftest import STAGES as RUN_OF
@@ -106,6 +112,33 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
         assert memory.behind() == [], stage
         assert f"question number {number}" in repr(memory.rows("user_prompts", memory.harbor))
     memory.assert_collections_equal_the_lake()
+
+
+def test_three_kills_in_a_row_leave_no_trace(fresh: SampleMemory, finished: SampleMemory) -> None:
+    """In the lake, in Chroma, whose server is killed with it, and in the catalogue; then a run to
+    the end. The full form, with kills of the whole command, is `benchmarks/crash_safety.py`."""
+
+    def run() -> None:
+        fresh.reopen(embedder=HashEmbedder())  # a fork cannot use the threads of the model
+        fresh.run()
+
+    for owner, step, after in (
+        (LakeBatch, "publish", 2),
+        (ChromaCollection, "upsert", 1),
+        (Products, "put", 60),
+    ):
+        fresh.close()
+        assert killed_at(owner, step, after, run) == -signal.SIGKILL
+        endpoint = chroma_server.running(fresh.data_dir)
+        if owner is ChromaCollection:
+            assert endpoint is not None
+            os.kill(endpoint.pid, signal.SIGKILL)
+    run()
+    calm, killed = finished.lake_state(), fresh.lake_state()
+    tables = {name for name in calm if not name.endswith("_embeddings")}
+    assert [name for name in tables if calm[name] != killed[name]] == []
+    fresh.assert_collections_equal_the_lake()
+    assert fresh.behind() == []
 
 
 def test_the_time_of_first_writing_survives_an_interruption(
@@ -311,21 +344,6 @@ def test_a_plan_waits_for_no_writer_that_has_just_begun(
     assert products.of_project("turn_chunks", wordy.harbor) == {}
 
 
-def test_lost_records_are_known_whatever_the_reason_says(wordy: SampleMemory) -> None:
-    """Of a session whose transcript is gone as well: it is released when they are back."""
-    wordy.path(wordy.flaky).unlink()
-    wordy.run()
-    lake, quarantine = wordy.data_dir / "lake", wordy.components.catalog.quarantine
-    lake.rename(wordy.root / "backup")
-    assert wordy.behind()
-    (held,) = quarantine.entries(wordy.harbor)
-    quarantine.hold(replace(held, reason="in other words"))
-    assert without_records(wordy.components, wordy.harbor) == [wordy.flaky]
-    shutil.copytree(wordy.root / "backup", lake, dirs_exist_ok=True)
-    forget_lost_rows(wordy.components, {wordy.harbor})
-    assert quarantine.entries(wordy.harbor) == []
-
-
 def _file_for_each_session(memory: SampleMemory) -> int:
     """Store every session as former versions did, and return the number of files."""
     lake = memory.components.lake
@@ -346,22 +364,21 @@ def test_a_lake_with_a_file_for_each_session_is_packed_whatever_kills_it(
 ) -> None:
     """Ended ten times meanwhile; the rows and what passed its checks are the same, and nothing
     is made again."""
-    memory = wordy
-    assert _file_for_each_session(memory) == len(_files(memory))
-    state, stamps = memory.lake_state(), memory.stamps()
+    assert _file_for_each_session(wordy) == len(_files(wordy))
+    state, stamps = wordy.lake_state(), wordy.stamps()
     monkeypatch.setattr(partition, "_MOST_SMALL_FILES", 0)
     for kill in range(10):
         with pytest.raises(Killed), killed_after(3 * kill):
-            memory.run()
-        memory.reopen()
-        assert memory.lake_state() == state
-        assert memory.stamps() == stamps
-    assert all(report.unchanged for report in memory.run().values())
-    assert (memory.lake_state(), memory.stamps()) == (state, stamps)
-    without_vectors = [path for path in _files(memory) if "_embeddings" not in str(path)]
+            wordy.run()
+        wordy.reopen()
+        assert wordy.lake_state() == state
+        assert wordy.stamps() == stamps
+    assert all(report.unchanged for report in wordy.run().values())
+    assert (wordy.lake_state(), wordy.stamps()) == (state, stamps)
+    without_vectors = [path for path in _files(wordy) if "_embeddings" not in str(path)]
     assert all(SEGMENT.fullmatch(path.name) for path in without_vectors)
     assert len(without_vectors) == len({path.parent for path in without_vectors})
-    assert memory.behind() == []
+    assert wordy.behind() == []
 
 
 def test_what_passed_its_checks_is_not_checked_again_when_it_is_packed(
@@ -388,18 +405,18 @@ def test_a_damaged_segment_is_made_again_once_it_is_moved_away(
     wordy: SampleMemory, tmp_path: Path
 ) -> None:
     """As its error says."""
-    memory, project = wordy, wordy.harbor
-    state = memory.lake_state()
-    segment = memory.components.lake.file(REDACTED_RECORDS, project, memory.flaky)
+    project = wordy.harbor
+    state = wordy.lake_state()
+    segment = wordy.components.lake.file(REDACTED_RECORDS, project, wordy.flaky)
     assert segment is not None
     segment.write_bytes(b"PAR1 torn")
     with pytest.raises(DamagedFile, match=f"memory ingest --full --project={project}"):
-        memory.lake_state()
+        wordy.lake_state()
     shutil.move(segment, tmp_path / "away")
-    memory.components.catalog.products.forget_project(project)
-    memory.run(projects=[project])
-    assert memory.lake_state() == state
-    assert memory.behind() == []
+    wordy.components.catalog.products.forget_project(project)
+    wordy.run(projects=[project])
+    assert wordy.lake_state() == state
+    assert wordy.behind() == []
 
 
 def test_a_file_that_may_not_be_read_does_not_stop_the_plan(

@@ -30,7 +30,7 @@ from memory_assets_tests.pipeline.guessable import (
     Transcripts,
     write_transcripts,
 )
-from memory_assets_tests.pipeline.guesses import Needles, confirmed, guesses
+from memory_assets_tests.pipeline.guesses import confirmed, guesses
 
 _PIECE = 20
 
@@ -122,6 +122,6 @@ def test_no_hash_of_a_guessed_sentence_stands_anywhere(
     sources = list(discover(settings.transcript_roots()))
     assert len(sources) > len(transcripts.files())
     tried = guesses(sources, transcripts.sentences) | set(PASSWORDS)
-    assert confirmed(settings.data_dir, Needles(tried)) == {}
+    assert confirmed(settings.data_dir, tried) == {}
     (row, *_) = Components(settings).lake.read_partition(TURN_CHUNKS, CLAUDE).to_pylist()
-    assert "chroma.sqlite3" in confirmed(settings.data_dir / "chroma", Needles({row["text"]}))
+    assert "chroma.sqlite3" in confirmed(settings.data_dir / "chroma", {row["text"]})

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 
 from memory_assets.errors import (
-    OutOfMemory,
     StoreError,
     TranscriptError,
     environment,
@@ -28,7 +27,6 @@ from memory_assets.status.words import can_be_helped, held_back, in_words
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.command_line import run_code
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, SampleMemory
-from memory_assets_tests.pipeline.test_quarantine import MARK, FailingRedactor
 from memory_assets_tests.sweep import sweep
 
 EMBEDDINGS = ("turn_embeddings", "prompt_embeddings", "summary_embeddings")
@@ -192,22 +190,6 @@ def test_too_little_memory_for_the_model_is_healed_by_the_next_run(
     assert memory.components.catalog.quarantine.entries() == []
 
 
-def test_memory_that_ran_out_during_redaction_is_no_fault_of_the_record(
-    memory: SampleMemory,
-) -> None:
-    """The session is tried again by every run, and comes in once there is memory."""
-    memory.append(memory.flaky, f"the {MARK} is out of tune", "I tuned it.")
-    real = memory.components.redactor
-    memory.reopen(redactor=FailingRedactor(real, memory.flaky, MemoryError))
-    memory.run(BEFORE_EMBEDDINGS, [memory.harbor])
-    (held,) = memory.components.catalog.quarantine.entries()
-    assert (held.stage, held.reason) == ("redacted_records", "not enough memory")
-    memory.reopen(redactor=real)
-    assert memory.behind()
-    memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert memory.components.catalog.quarantine.entries() == []
-
-
 def test_the_redactor_tells_memory_from_a_record_that_cannot_be_redacted(
     engines: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,14 +235,6 @@ def test_any_other_error_is_not_of_the_environment(error: Exception) -> None:
     report a failed allocation are looked into."""
     assert environment(error) is None
     assert safe_reason(error) == f"a fault of memory_assets ({type(error).__name__})"
-
-
-def test_out_of_memory_says_which_part_wanted_it() -> None:
-    """The message is ours, the remedy that of memory."""
-    error = OutOfMemory("not enough memory for the embedding model")
-    cause = environment(error)
-    assert safe_reason(error) == str(error)
-    assert cause is not None and "memory limit" in cause.remedy
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.plan.plan import derived_reason, plan_each, project_fingerprint
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
@@ -205,22 +204,6 @@ def test_a_new_chunker_remakes_chunks_and_what_follows_and_nothing_else(
     memory.assert_collections_equal_the_lake()
 
 
-def test_a_new_summarizer_remakes_summaries_alone(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With what follows; no chunk, no prompt, no observation."""
-    kind: Any = type(memory.components.summarizer)
-    monkeypatch.setattr(kind, "summarizer_id", "extractive-next")
-    memory.run()
-    assert _changed(memory) <= {
-        "session_summaries",
-        "summary_embeddings",
-        "summary_collection",
-        "keyword_index",
-    }
-    assert memory.behind() == []
-
-
 class Mirrored:
     """The embedder, its vectors reversed, under another id of its family."""
 
@@ -235,22 +218,6 @@ class Mirrored:
         """Return the embedder's vectors from their last number to their first."""
         vectors: NDArray[np.float32] = self._embedder.embed(texts)[:, ::-1]
         return np.ascontiguousarray(vectors)
-
-
-def test_the_next_ingest_replaces_every_vector(memory: SampleMemory) -> None:
-    """In the lake, in Chroma and in the keyword index; every check passes."""
-    mirrored = Mirrored(memory.engines["embedder"])
-    memory.reopen(embedder=mirrored)
-    assert {work.reason for work in memory.behind()} == {"turn_embeddings behind turn_chunks"}
-    memory.run()
-    assert memory.behind() == []
-    for of in INDEXES:
-        assert {row["embedder_id"] for row in memory.rows(of.embeddings.name)} == {
-            mirrored.embedder_id
-        }
-    memory.assert_collections_equal_the_lake()
-    verified = verify_project(memory.components, memory.harbor)
-    assert [made for made in verified if not made.verdict.passed] == []
 
 
 def test_searches_go_on_before_that_ingest(memory: SampleMemory) -> None:

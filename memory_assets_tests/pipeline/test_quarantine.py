@@ -24,13 +24,12 @@ from memory_assets.redaction import RecordRedaction, Redactor, SessionRedactor
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.tool_answers import answer_tool
 from memory_assets.settings import load_settings
-from memory_assets.status.status import coverage
-from memory_assets.status.words import in_words
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 from memory_assets.transcripts import READER_VERSIONS, read_session
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.pipeline.bytes_at_rest import found_words
 from memory_assets_tests.pipeline.conftest import UP_TO_SUMMARIES, SampleMemory
+from memory_assets_tests.transcript_files import claude_line, write_lines
 
 LAKE_STAGES = (*UP_TO_SUMMARIES, "turn_embeddings")
 MARK = "xylophone"
@@ -254,38 +253,16 @@ EXAMPLES = (
 RULE = "betterleaks.curl-auth-header"
 
 
-def said(session: str, *texts: str) -> str:
-    """A transcript of Claude Code with prompts and answers in turns."""
-    lines = [
-        {
-            "type": "assistant" if number % 2 else "user",
-            "uuid": f"{session}-{number}",
-            "parentUuid": None,
-            "isSidechain": False,
-            "sessionId": session,
-            "timestamp": f"2026-05-04T09:0{number}:00.000Z",
-            "cwd": "/home/ada/tides",
-            "version": "2.1.129",
-            "message": {
-                "role": "assistant" if number % 2 else "user",
-                "content": [{"type": "text", "text": text}],
-                "id": f"{session}-{number}",
-            },
-        }
-        for number, text in enumerate(texts)
-    ]
-    return "".join(f"{json.dumps(line)}\n" for line in lines)
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
     """The settings of a memory with one project, in which one of two sessions has an alarm."""
     project = tmp_path / "projects" / PROJECT
-    project.mkdir(parents=True)
-    quiet = said(QUIET, "Which quay is dry?", f"The northern one. {' or '.join(EXAMPLES)}")
-    (project / f"{QUIET}.jsonl").write_text(quiet)
-    loud = said(LOUD, "How do I ask for the tides?", f"Run `{ALARM}` at the quay.")
-    (project / f"{LOUD}.jsonl").write_text(loud)
+    for name, *said in (
+        (QUIET, "Which quay is dry?", f"The northern one. {' or '.join(EXAMPLES)}"),
+        (LOUD, "How do I ask for the tides?", f"Run `{ALARM}` at the quay."),
+    ):
+        lines = [claude_line(name, at, text, "/home/ada/tides") for at, text in enumerate(said)]
+        write_lines(project / f"{name}.jsonl", lines)
     return {
         "MEMORY_DATA_DIR": str(tmp_path / "data"),
         "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
@@ -364,16 +341,6 @@ def test_rows_made_of_a_session_that_is_held_back_are_removed(wordy: SampleMemor
     wordy.append(wordy.flaky, "and now?", "Now it is another session.")
     wordy.run(projects=[wordy.harbor])
     assert wordy.flaky in lake.sessions(TURN_CHUNKS, wordy.harbor)
-
-
-def test_sessions_of_which_nothing_was_made_are_said_not_to_be_found() -> None:
-    """After a check that blocks, or an ingest that was stopped."""
-    stages = {"redacted_records": {"sessions": 3}, "turn_chunks": {"sessions": 1, "rows": 4}}
-    stages["sessions_keywords"] = {"rows": 4}
-    covered = coverage(stages, quarantined=0, vectors=False)
-    lines = list(in_words(covered))
-    assert [everything for everything, _ in lines] == [False]
-    assert lines[0][1].startswith("2 sessions cannot be found yet")
 
 
 def test_a_search_says_that_sessions_of_a_blocked_project_are_not_found(

@@ -98,107 +98,101 @@ def test_an_old_session_keeps_its_prompts_and_its_summary(memory: SampleMemory) 
 
 def test_nothing_is_let_go_of_unless_it_is_asked_for(wordy: SampleMemory) -> None:
     """By default all is kept; with a policy, a run of the pipeline alone lets go of nothing."""
-    memory = wordy
-    before = memory.lake_state()
-    assert retain(memory.components).cut == 0
-    reopened(memory, retention=f"{DAYS}d")
-    assert memory.behind() == []
-    run(memory)
-    assert memory.lake_state() == before
+    before = wordy.lake_state()
+    assert retain(wordy.components).cut == 0
+    reopened(wordy, retention=f"{DAYS}d")
+    assert wordy.behind() == []
+    run(wordy)
+    assert wordy.lake_state() == before
 
 
 def test_a_wider_policy_brings_a_session_back_whole(wordy: SampleMemory) -> None:
     """From its own file, with the tags it had; the policy need only reach further back. One
     whose file is gone by then stays what it is, and stays in order."""
-    memory = wordy
-    before = memory.lake_state()
-    retained(memory)
-    gone = memory.path("71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3")
+    before = wordy.lake_state()
+    retained(wordy)
+    gone = wordy.path("71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3")
     content = gone.read_bytes()
     gone.unlink()
-    reopened(memory, retention="5000d")
-    assert [work.project for work in memory.behind()] == [TIDEPOOL, memory.harbor]
-    run(memory)
-    assert_all_holds(memory)
-    assert memory.rows("redacted_records", memory.harbor) == [
-        row for row in before["redacted_records"] if row["project"] == memory.harbor
+    reopened(wordy, retention="5000d")
+    assert [work.project for work in wordy.behind()] == [TIDEPOOL, wordy.harbor]
+    run(wordy)
+    assert_all_holds(wordy)
+    assert wordy.rows("redacted_records", wordy.harbor) == [
+        row for row in before["redacted_records"] if row["project"] == wordy.harbor
     ]
-    records = memory.rows("redacted_records", TIDEPOOL)
+    records = wordy.rows("redacted_records", TIDEPOOL)
     lost = [row for row in records if row["session_id"] in gone.name]
     assert lost and {row["kind"] for row in lost} == {"prompt"}
     gone.write_bytes(content)
-    reopened(memory, retention="all")
-    run(memory)
-    assert_all_holds(memory)
-    after = memory.lake_state()
+    reopened(wordy, retention="all")
+    run(wordy)
+    assert_all_holds(wordy)
+    after = wordy.lake_state()
     assert all(after[name] == before[name] for name in after if "embeddings" not in name)
 
 
 def test_a_session_that_goes_on_comes_back_whole(wordy: SampleMemory) -> None:
     """It is not old any more, and its file holds all of it."""
-    memory = wordy
-    retained(memory)
-    memory.append(memory.flaky, "one more thing", "Done.", at="2026-07-01T10:00:00.000Z")
-    run(memory)
-    rows = [row for row in memory.rows("redacted_records") if is_of({memory.flaky}, row)]
+    retained(wordy)
+    wordy.append(wordy.flaky, "one more thing", "Done.", at="2026-07-01T10:00:00.000Z")
+    run(wordy)
+    rows = [row for row in wordy.rows("redacted_records") if is_of({wordy.flaky}, row)]
     assert Counter(row["kind"] for row in rows)["prompt"] == 5
     assert len(rows) == 53
-    assert_all_holds(memory)
+    assert_all_holds(wordy)
 
 
 def test_a_touched_file_or_new_rules_do_not_bring_it_back(wordy: SampleMemory) -> None:
     """Under other rules its prompts are redacted again as those of a file that is gone."""
-    memory = wordy
-    retained(memory)
-    after = memory.lake_state()
-    with memory.path(memory.flaky).open("ab") as file:
+    retained(wordy)
+    after = wordy.lake_state()
+    with wordy.path(wordy.flaky).open("ab") as file:
         file.write(b'{"type":"mode","mode":"plan"}\n')
-    retained(memory)
-    assert memory.lake_state() == after
+    retained(wordy)
+    assert wordy.lake_state() == after
     redactor = load_redactor(RedactionSettings(max_file_bytes=4_000), bytes(range(32)))
-    reopened(memory).opened["redactor"] = redactor
-    run(memory)
-    kinds = {row["kind"] for row in memory.rows("redacted_records") if is_of(OLD, row)}
+    reopened(wordy).opened["redactor"] = redactor
+    run(wordy)
+    kinds = {row["kind"] for row in wordy.rows("redacted_records") if is_of(OLD, row)}
     assert kinds == {"prompt"}
-    versions = {row["ruleset_version"] for row in memory.rows("redacted_records")}
-    assert versions == {memory.components.redactor.ruleset_version}
-    assert_all_holds(memory)
+    versions = {row["ruleset_version"] for row in wordy.rows("redacted_records")}
+    assert versions == {wordy.components.redactor.ruleset_version}
+    assert_all_holds(wordy)
 
 
 def test_a_session_that_is_not_up_to_date_waits(wordy: SampleMemory) -> None:
     """What has grown since, or has no summary yet, is left to the next time: the summary is
     made of the whole session."""
-    memory = wordy
-    memory.append(memory.flaky, "one more thing", "Done.", at="2026-03-30T08:30:00.000Z")
-    memory.run(["raw_sessions", "redacted_records"])
-    report = retain(reopened(memory, retention=f"{DAYS}d"))
+    wordy.append(wordy.flaky, "one more thing", "Done.", at="2026-03-30T08:30:00.000Z")
+    wordy.run(["raw_sessions", "redacted_records"])
+    report = retain(reopened(wordy, retention=f"{DAYS}d"))
     assert (report.cut, report.waiting) == (2, 1)
-    run(memory)
-    assert retained(memory).cut == 1
-    assert_all_holds(memory)
+    run(wordy)
+    assert retained(wordy).cut == 1
+    assert_all_holds(wordy)
 
 
 def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) -> None:
     """Its records are gone, so it is searched itself, and redacted again by the next run."""
-    memory = wordy
     word = "kelp7tide42moor9drift1"
     said = f"The cause is the label {word} of the report."
-    memory.append(memory.flaky, "why is it late?", said, at="2026-03-30T08:30:00.000Z")
-    run(memory)
-    retained(memory)
-    (row,) = [row for row in memory.rows("session_summaries") if is_of({memory.flaky}, row)]
+    wordy.append(wordy.flaky, "why is it late?", said, at="2026-03-30T08:30:00.000Z")
+    run(wordy)
+    retained(wordy)
+    (row,) = [row for row in wordy.rows("session_summaries") if is_of({wordy.flaky}, row)]
     assert word in row["learned"]
-    assert word not in json.dumps(memory.rows("redacted_records"), default=str)
-    hashed = value_hash(word, memory.components.install_key)
+    assert word not in json.dumps(wordy.rows("redacted_records"), default=str)
+    hashed = value_hash(word, wordy.components.install_key)
     assert hashed is not None, word
-    memory.components.catalog.known_secrets.add("elsewhere", {hashed: "password"})
-    mark_affected(memory.components)
-    assert memory.harbor in {work.project for work in memory.behind()}
-    run(memory)
-    (now,) = [row for row in memory.rows("session_summaries") if is_of({memory.flaky}, row)]
+    wordy.components.catalog.known_secrets.add("elsewhere", {hashed: "password"})
+    mark_affected(wordy.components)
+    assert wordy.harbor in {work.project for work in wordy.behind()}
+    run(wordy)
+    (now,) = [row for row in wordy.rows("session_summaries") if is_of({wordy.flaky}, row)]
     assert word not in json.dumps(now, default=str)
     assert "<redacted:known-secret" in now["learned"]
-    assert_all_holds(memory)
+    assert_all_holds(wordy)
 
 
 STEPS: tuple[tuple[Any, str, int], ...] = (
@@ -243,15 +237,14 @@ def test_killed_behind_the_words_the_next_run_indexes_what_is_made_again_as_it_w
     wordy: SampleMemory,
 ) -> None:
     """An observation that comes from prompts alone is the same before and after."""
-    memory = wordy
-    _write_session(memory, DECIDED, {0: _DECISION, 1: "I looked at the services."})
-    run(memory)
-    observed = [row for row in memory.rows("observations") if is_of({DECIDED}, row)]
-    assert _killed(memory, keywords, "compact", 0) == -signal.SIGKILL
-    reopened(memory, retention=f"{DAYS}d")
-    run(memory)
-    assert [row for row in memory.rows("observations") if is_of({DECIDED}, row)] == observed != []
-    assert_all_holds(memory)
+    _write_session(wordy, DECIDED, {0: _DECISION, 1: "I looked at the services."})
+    run(wordy)
+    observed = [row for row in wordy.rows("observations") if is_of({DECIDED}, row)]
+    assert _killed(wordy, keywords, "compact", 0) == -signal.SIGKILL
+    reopened(wordy, retention=f"{DAYS}d")
+    run(wordy)
+    assert [row for row in wordy.rows("observations") if is_of({DECIDED}, row)] == observed != []
+    assert_all_holds(wordy)
 
 
 def test_killed_behind_the_collections_their_number_of_rows_hides_nothing(
@@ -370,28 +363,26 @@ def _subagent(memory: SampleMemory) -> Path:
 def test_it_outlives_the_catalogue_and_its_file(wordy: SampleMemory) -> None:
     """The lake says itself what was let go of. A fork that is still on disk knows its copies as
     those of the other, and does not bring them back."""
-    memory = wordy
-    retained(memory)
-    after = memory.lake_state()
-    for gone in (memory.flaky, "71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3"):
-        memory.path(gone).unlink()
-    memory.lose_the_catalogue()
-    run(memory)
-    assert memory.lake_state() == after
-    assert_all_holds(memory)
+    retained(wordy)
+    after = wordy.lake_state()
+    for gone in (wordy.flaky, "71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3"):
+        wordy.path(gone).unlink()
+    wordy.lose_the_catalogue()
+    run(wordy)
+    assert wordy.lake_state() == after
+    assert_all_holds(wordy)
 
 
 def test_what_was_let_go_of_is_known_by_keyed_ids(wordy: SampleMemory) -> None:
     """An agent's id may be a hash of what was said: what is left has keyed hashes alone, which
     under another install key are those of no record."""
-    memory = wordy
-    path = memory.path(memory.flaky)
+    path = wordy.path(wordy.flaky)
     ids = {record.record_uuid for record in read_session(path, source=source_of(path))}
     marks = {text_hash(each).to_bytes(8, "little") for each in ids}
-    retained(memory)
-    lake, key = memory.components.lake, memory.components.install_key
-    path = own_file(lake, REDACTED_RECORDS, memory.harbor, memory.flaky)
-    _, footer = lake.read_footer(REDACTED_RECORDS, memory.harbor, memory.flaky)
+    retained(wordy)
+    lake, key = wordy.components.lake, wordy.components.install_key
+    path = own_file(lake, REDACTED_RECORDS, wordy.harbor, wordy.flaky)
+    _, footer = lake.read_footer(REDACTED_RECORDS, wordy.harbor, wordy.flaky)
     family, records = read_removed_records(footer[REMOVED_RECORDS])
     keyed = set(map(RecordIdentity(key).id_of, ids))
     assert family is not None
@@ -403,44 +394,42 @@ def test_what_was_let_go_of_is_known_by_keyed_ids(wordy: SampleMemory) -> None:
 def test_a_subagents_file_that_is_left_does_not_undo_it(wordy: SampleMemory) -> None:
     """The agent deleted the session's own file and left the subagent's: neither the next
     ingest, nor the loss of the catalogue, nor a wider policy brings a part of it back."""
-    memory = wordy
-    retained(memory)
-    after = memory.lake_state()
-    assert _subagent(memory).exists()
-    memory.path(memory.flaky).unlink()
-    run(memory)
-    assert memory.lake_state() == after
-    reopened(memory, retention="5000d")
-    run(memory)
-    mine = [row for row in memory.rows("redacted_records") if is_of({memory.flaky}, row)]
-    assert mine == [row for row in after["redacted_records"] if is_of({memory.flaky}, row)]
-    assert_all_holds(memory)
-    before = memory.lake_state()
-    memory.lose_the_catalogue()
-    run(memory)
-    assert memory.lake_state() == before
-    assert_all_holds(memory)
+    retained(wordy)
+    after = wordy.lake_state()
+    assert _subagent(wordy).exists()
+    wordy.path(wordy.flaky).unlink()
+    run(wordy)
+    assert wordy.lake_state() == after
+    reopened(wordy, retention="5000d")
+    run(wordy)
+    mine = [row for row in wordy.rows("redacted_records") if is_of({wordy.flaky}, row)]
+    assert mine == [row for row in after["redacted_records"] if is_of({wordy.flaky}, row)]
+    assert_all_holds(wordy)
+    before = wordy.lake_state()
+    wordy.lose_the_catalogue()
+    run(wordy)
+    assert wordy.lake_state() == before
+    assert_all_holds(wordy)
 
 
 def test_a_session_without_prompts_keeps_its_summary(wordy: SampleMemory) -> None:
     """Its summary is all that is left; it stays, counted as one session, when its file and the
     catalogue are lost."""
-    memory = wordy
-    _write_mute(memory)
-    run(memory)
-    (summary,) = [row for row in memory.rows("session_summaries") if is_of({MUTE}, row)]
-    assert retained(memory).cut == 4
-    after = memory.lake_state()
+    _write_mute(wordy)
+    run(wordy)
+    (summary,) = [row for row in wordy.rows("session_summaries") if is_of({MUTE}, row)]
+    assert retained(wordy).cut == 4
+    after = wordy.lake_state()
     assert summary in after["session_summaries"]
     assert not [row for row in after["redacted_records"] if is_of({MUTE}, row)]
-    assert_all_holds(memory)
-    memory.path(MUTE).unlink()
-    run(memory)
-    memory.lose_the_catalogue()
-    run(memory)
-    assert memory.lake_state() == after
-    assert (memory.harbor, MUTE) in memory.components.catalog.products.of_stage("redacted_records")
-    assert_all_holds(memory)
+    assert_all_holds(wordy)
+    wordy.path(MUTE).unlink()
+    run(wordy)
+    wordy.lose_the_catalogue()
+    run(wordy)
+    assert wordy.lake_state() == after
+    assert (wordy.harbor, MUTE) in wordy.components.catalog.products.of_stage("redacted_records")
+    assert_all_holds(wordy)
 
 
 def _write_mute(memory: SampleMemory) -> None:

@@ -367,21 +367,12 @@ def test_a_shard_that_begins_anew_is_another_one(machine: Machine) -> None:
     machine.pull()
     machine.shard.delete()
     machine.forget(memory.fork)
+    with pytest.raises(StoreMismatch, match="--replace"):
+        machine.push()
     assert machine.push(replace_other=True).generation == 1
     machine.pull()
     machine.assert_equal()
     assert holding(machine.root / "other", memory.fork) == []
-
-
-def test_a_shard_that_went_is_started_anew_on_demand(machine: Machine) -> None:
-    """With all that is in the memory."""
-    files = machine.push().files
-    machine.shard.delete()
-    with pytest.raises(StoreMismatch, match="--replace"):
-        machine.push()
-    assert machine.push(replace_other=True).files == files
-    machine.pull()
-    machine.assert_equal()
 
 
 @pytest.mark.parametrize(

@@ -3,25 +3,17 @@ needs once."""
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 from collections import Counter
-from contextlib import closing
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
-from memory_assets.errors import StoreError
-from memory_assets.pipeline.ingest import passes
-from memory_assets.pipeline.ingest.steps import StepFailed
-from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
-from memory_assets.status import found_sources
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS, Table
-from memory_assets.transcripts import discover
 from memory_assets_tests.pipeline.bytes_at_rest import forget_sessions
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, EMBEDDINGS, NEW_TURN, SampleMemory
 
@@ -240,23 +232,6 @@ def test_a_session_that_lost_its_rows_leaves_every_stage(memory: SampleMemory) -
     assert memory.behind() == []
 
 
-def test_garbage_is_looked_for_rarely_while_tasks_run(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Afterwards as before, also when a step fails."""
-    before = gc.get_threshold()
-    during: list[int] = []
-
-    def failing(*_: object) -> NoReturn:
-        during.append(gc.get_threshold()[0])
-        raise StoreError("no")
-
-    monkeypatch.setattr(passes, "run_step", failing)
-    with closing(Workers(memory.components)) as workers:
-        (outcome,) = workers.run([passes.Task(memory.harbor, ("raw_sessions",))])
-    assert isinstance(outcome, StepFailed) and during[0] > before[0] == gc.get_threshold()[0]
-
-
 READING = (
     *("turn_chunks", "user_prompts", "session_summaries", "observations", "session_commits"),
     *("retrieved_documents", "session_usage"),
@@ -375,28 +350,6 @@ def test_no_record_is_kept_after_redaction(fresh: SampleMemory) -> None:
 
 
 TOLD = ("and the zanzibar clock?", "It has no summer time.")
-
-
-def test_all_projects_are_scanned_after_one_walk(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each finds its own; without the walk each scan walks by itself."""
-    walks: list[object] = []
-
-    def counted(*given: Any) -> Any:
-        walks.append(given)
-        return discover(*given)
-
-    projects = memory.projects()
-    monkeypatch.setattr(found_sources, "discover", counted)
-    alone = [scan.scan_project(memory.components, project).rows for project in projects]
-    walked = on_disk.walk_once(memory.components)
-    together = [
-        scan.scan_project(memory.components, project, walked=walked[project]).rows
-        for project in projects
-    ]
-    assert together == alone
-    assert len(walks) == len(projects) + 1 > 2
 
 
 def test_files_that_changed_since_the_walk_are_taken_as_they_are(memory: SampleMemory) -> None:

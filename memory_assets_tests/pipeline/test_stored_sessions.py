@@ -208,19 +208,6 @@ def test_an_audit_leads_to_the_session_and_its_lines(
     assert state_of_source(components).state == "gone"
 
 
-def test_nothing_unredacted_is_written(
-    components: Components, store: OpenCode, tmp_path: Path
-) -> None:
-    """A secret in the store is in no file of the memory."""
-    secret = "ghp_" + "Zq3w9Rk7Lm2Xv8Tb4Nc6Yd1Hf5Jg0Ps9Ab2C"
-    store.say("the token", f"it is {secret}")
-    ingest(components)
-    assert any("github" in text.lower() for text in said(components))
-    files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
-    assert files
-    assert not any(secret.encode() in path.read_bytes() for path in files)
-
-
 ZSTD = zstd_library()
 SESSION = "019dd3a0-6c41-7d52-9b0e-2f8e61c7a930"
 SEGMENT = "019e0000-0000-7000-8000-00000000b001"

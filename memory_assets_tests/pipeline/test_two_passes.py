@@ -15,7 +15,7 @@ from memory_assets.pipeline.redact import session_redaction
 from memory_assets.status.ledger_sources import source_of
 from memory_assets.stores.catalog.known_secrets import KnownSecrets
 from memory_assets.stores.lake.partition import Partition
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, TURN_CHUNKS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import read_session
 from memory_assets_tests.kills import killed_at
 from memory_assets_tests.pipeline.conftest import SampleMemory
@@ -292,49 +292,3 @@ def test_a_known_value_goes_from_a_vanished_session_too(wordy: SampleMemory) -> 
     wordy.run()
     assert FOUND_TODAY not in repr(wordy.lake_state())
     assert wordy.behind() == []
-
-
-def test_a_rule_that_touches_one_turn_embeds_one_turn(memory: SampleMemory) -> None:
-    """New rules make every session's records again; vectors are reused for every text that
-    came out the same, and one text did not."""
-    memory.append(memory.flaky, "what does zebra-4711-quagga mean?", "Nothing.")
-    memory.run()
-    inner = memory.components.redactor
-
-    class Stricter:
-        """The same rules and one more, that knows one word."""
-
-        ruleset_version = f"{inner.ruleset_version}-stricter"
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(inner, name)
-
-        def session(self, session_id: str, known: frozenset[bytes] = frozenset()) -> Any:
-            return StricterSession(inner.session(session_id, known))
-
-    class StricterSession:
-        def __init__(self, session: Any) -> None:
-            self._session = session
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._session, name)
-
-        def redact_record(self, record: Any, **where: Any) -> Any:
-            from dataclasses import replace
-
-            text = record.text.replace("zebra-4711-quagga", "ghp_" + "Zq4xW7" * 6)
-            return self._session.redact_record(replace(record, text=text), **where)
-
-    memory.reopen(redactor=Stricter())
-    reports = memory.run()
-    redone = sum(r.changed for (stage, _), r in reports.items() if stage == "redacted_records")
-    assert redone == len(memory.components.catalog.products.of_stage(REDACTED_RECORDS.name))
-    embedded = {
-        stage: sum(
-            int(r.details.get("texts_embedded", 0)) for (s, _), r in reports.items() if s == stage
-        )
-        for stage in ("turn_embeddings", "prompt_embeddings")
-    }
-    assert embedded == {"turn_embeddings": 1, "prompt_embeddings": 1}
-    assert "zebra-4711" not in repr(memory.rows(TURN_CHUNKS.name))
-    memory.assert_collections_equal_the_lake()

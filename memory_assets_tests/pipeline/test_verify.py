@@ -19,6 +19,7 @@ from memory_assets.pipeline.checks import expectations as by_arrow
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.checks.expectations import facts
+from memory_assets.pipeline.checks.pending import Verdict
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, SESSION_INDEXES, SESSIONS_INDEX
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.stages import EXPECTATIONS
@@ -59,7 +60,7 @@ def _rewritten(memory: SampleMemory, table: Table, edit: Edit) -> Iterator[None]
     altered(lake, *key, rows)
 
 
-def _verdicts(memory: SampleMemory, project: str) -> dict[str, verify.Verdict]:
+def _verdicts(memory: SampleMemory, project: str) -> dict[str, Verdict]:
     components = memory.components
     return {
         **{
@@ -168,22 +169,37 @@ def test_a_session_held_back_is_told_with_its_reason(memory: SampleMemory) -> No
     assert verify.nothing_quarantined(memory.components, "-home-mara-code-lantern").passed
 
 
-_WRONG_CHUNKS: tuple[tuple[Edit, str], ...] = (
-    (lambda rows: [row for row in rows if row["turn_index"] != 1], "missing"),
-    (lambda rows: [*rows, {**rows[0], "id": "again"}], "repeated"),
-    (lambda rows: [{**rows[0], "prompt_uuid": "of nobody"}, *rows[1:]], "extra"),
+_WRONG_ROWS: tuple[tuple[Any, Table, Edit, str | None], ...] = (
+    *(
+        (verify.prompts_in_one_chunk, TURN_CHUNKS, *wrong)
+        for wrong in (
+            (lambda rows: [row for row in rows if row["turn_index"] != 1], "missing"),
+            (lambda rows: [*rows, {**rows[0], "id": "again"}], "repeated"),
+            (lambda rows: [{**rows[0], "prompt_uuid": "of nobody"}, *rows[1:]], "extra"),
+        )
+    ),
+    *(
+        (verify.vectors_complete, TURN_EMBEDDINGS, *wrong)
+        for wrong in (
+            (lambda rows: rows[1:], "missing"),
+            (lambda rows: [*rows, {**rows[0], "id": "of no chunk"}], "extra"),
+            (lambda rows: [{**rows[0], "content_hash": "of other text"}, *rows[1:]], "missing"),
+            (lambda rows: [*rows, rows[0]], None),
+        )
+    ),
 )
 
 
-@sweep("edit, count", _WRONG_CHUNKS)
-def test_a_prompt_that_is_not_in_exactly_one_chunk_is_found(
-    memory: SampleMemory, edit: Edit, count: str
+@sweep("check, table, edit, count", _WRONG_ROWS)
+def test_rows_that_do_not_fit_those_they_are_made_of_are_found(
+    memory: SampleMemory, check: Any, table: Table, edit: Edit, count: str | None
 ) -> None:
-    """Missing, in two chunks, or a chunk that names a prompt that is none."""
-    with _rewritten(memory, TURN_CHUNKS, edit):
-        verdict = verify.prompts_in_one_chunk(memory.components, memory.harbor)
+    """A prompt that is missing, in two chunks or of nobody; a vector that is missing, extra, of an
+    older text, or twice."""
+    with _rewritten(memory, table, edit):
+        verdict = check(memory.components, memory.harbor)
     assert not verdict.passed
-    assert verdict.counts[count] == 1
+    assert count is None or verdict.counts[count] == 1
 
 
 def test_a_chunk_file_that_is_gone_fails_all_that_rest_on_it(memory: SampleMemory) -> None:
@@ -198,25 +214,6 @@ def test_a_chunk_file_that_is_gone_fails_all_that_rest_on_it(memory: SampleMemor
     rows = verify.collection_matches(components, project, SESSIONS_INDEX)
     assert (rows.passed, rows.counts["extra"]) == (False, lost)
     assert verify.collection_matches(components, project, INDEX_OF["prompts"]).passed
-
-
-_WRONG_VECTORS: tuple[tuple[Edit, str | None], ...] = (
-    (lambda rows: rows[1:], "missing"),
-    (lambda rows: [*rows, {**rows[0], "id": "of no chunk"}], "extra"),
-    (lambda rows: [{**rows[0], "content_hash": "of other text"}, *rows[1:]], "missing"),
-    (lambda rows: [*rows, rows[0]], None),
-)
-
-
-@sweep("edit, count", _WRONG_VECTORS)
-def test_vectors_that_do_not_fit_the_chunks_are_found(
-    memory: SampleMemory, edit: Edit, count: str | None
-) -> None:
-    """Missing, extra, of an older text, or twice."""
-    with _rewritten(memory, TURN_EMBEDDINGS, edit):
-        verdict = verify.vectors_complete(memory.components, memory.harbor)
-    assert not verdict.passed
-    assert count is None or verdict.counts[count] == 1
 
 
 @sweep("of", SESSION_INDEXES)
@@ -242,7 +239,7 @@ def test_sessions_that_matched_are_not_read_again(
 ) -> None:
     """Unless a collection has another number of rows than were written to it."""
     components, project = memory.components, memory.harbor
-    checks: list[Callable[[], verify.Verdict]] = [
+    checks: list[Callable[[], Verdict]] = [
         partial(verify.collection_matches, components, project, SESSIONS_INDEX),
         partial(verify.embedder_consistent, components, project, SESSIONS_INDEX),
         partial(verify.rows_conserved, components, project),
@@ -276,26 +273,6 @@ def test_a_collection_that_is_gone_is_a_failure_not_a_crash(memory: SampleMemory
     memory.components.catalog.products.forget_project(memory.harbor)
     memory.run(projects=[memory.harbor])
     assert verify.collection_matches(memory.components, memory.harbor, INDEX_OF["summaries"]).passed
-
-
-def test_rows_of_a_project_that_has_none_left_are_found(memory: SampleMemory) -> None:
-    """The table is empty, the collection is not."""
-    chunks = len(memory.rows("turn_chunks", memory.harbor))
-    for session in memory.components.lake.sessions(TURN_CHUNKS, memory.harbor):
-        _path(memory, TURN_CHUNKS, session).unlink()
-    verdict = verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX)
-    assert not verdict.passed
-    assert verdict.counts["extra"] == verdict.counts["rows"] == chunks
-
-
-def test_vectors_of_another_embedder_are_found(memory: SampleMemory) -> None:
-    """In the lake, row by row, and in the record that the collection keeps."""
-    changed = len(memory.components.lake.read(TURN_EMBEDDINGS, memory.harbor, memory.flaky))
-    with _rewritten(
-        memory, TURN_EMBEDDINGS, lambda rows: [{**row, "embedder_id": "another"} for row in rows]
-    ):
-        verdict = verify.embedder_consistent(memory.components, memory.harbor, SESSIONS_INDEX)
-    assert (verdict.passed, verdict.counts["of_other_embedders"]) == (False, changed)
 
 
 def test_a_collection_of_another_embedder_is_found(memory: SampleMemory) -> None:

@@ -17,6 +17,7 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.paths import project_slug
 from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.collections import rebuild
+from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.recall import Memory
 from memory_assets.recall.search import search
 from memory_assets.stores.chroma import server as chroma_server
@@ -201,7 +202,7 @@ def test_a_keyword_index_that_is_away_is_an_error_that_says_what_to_do(
     components = components_of(memory)
     for project in components.catalog.projects():
         if damage == "empty":
-            for kind in keywords.KINDS:
+            for kind in INDEX_OF:
                 for product in components.catalog.products.of_project(
                     keywords.stage_of(kind), project
                 ):

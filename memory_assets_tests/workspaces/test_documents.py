@@ -214,26 +214,6 @@ def test_a_failure_under_another_domain_is_not_tried_again(
     assert tried and len(tried) == len(set(tried))
 
 
-def test_an_unreadable_file_is_held_back_and_the_others_go_on(
-    wordy: Indexed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is tried again by the next run."""
-    real = Path.read_bytes
-
-    def refused(path: Path) -> bytes:
-        if path.name == "README.md":
-            raise PermissionError(13, "Permission denied")
-        return real(path)
-
-    monkeypatch.setattr(Path, "read_bytes", refused)
-    partition = wordy.workspace.partition
-    report = read_documents(wordy.components, partition)
-    assert report.quarantined == 1 and "keep.log" in wordy.documents()
-    monkeypatch.undo()
-    assert read_documents(wordy.components, partition).quarantined == 0
-    assert "README.md" in wordy.documents()
-
-
 def test_a_workspace_whose_directory_is_gone_keeps_its_documents(wordy: Indexed) -> None:
     """A disk that is not mounted loses nothing."""
     wordy.index()

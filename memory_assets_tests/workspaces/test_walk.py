@@ -69,21 +69,6 @@ def test_directories_of_tools_are_not_entered(tmp_path: Path, name: str) -> None
     assert _found(tmp_path) == {"a.md"}
 
 
-def test_another_workspace_is_not_entered(tmp_path: Path) -> None:
-    """Each file belongs to one workspace."""
-    write(tmp_path, {"inner/a.md": "x", "b.md": "x"})
-    assert _found(tmp_path, others=[tmp_path / "inner"]) == {"b.md"}
-
-
-@pytest.mark.parametrize("rule", ["!", "[a", "a\\", "*.[[:number:]]", "x" * 5_000])
-def test_an_invalid_rule_is_counted_and_passed_over(tmp_path: Path, rule: str) -> None:
-    """The other rules of the file hold."""
-    write(tmp_path, {".gitignore": f"{rule}\n*.log\n", "a.log": "x", "a.md": "x"})
-    found = walk(tmp_path, lambda path: False)
-    assert set(found.files) == {".gitignore", "a.md"}
-    assert found.skipped["rule of an ignore file that is not valid"] == 1
-
-
 def test_rules_are_read_again_only_when_their_file_changes(tmp_path: Path) -> None:
     """A watcher asks for them at each save."""
     write(tmp_path, {".gitignore": "*.log\n", "a/.gitignore": "b/\n", "a/c.log": "x", "a/d": "x"})

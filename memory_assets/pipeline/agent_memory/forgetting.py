@@ -20,7 +20,6 @@ from memory_assets.pipeline.agent_memory.session_promotion import promoted_from,
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redacted_text import RedactedText
-from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import (
     MEMORY_HEAD,
     is_agent_memory,
@@ -37,7 +36,7 @@ _SESSION_HEAD = "session::"
 def journal_rows(components: Components) -> Iterator[tuple[SessionKey, str, int]]:
     """Yield key (partition, name), table and number of rows of each conversation and memory in the
     journal."""
-    if has_journal(components.data_dir):
+    if components.has_journal:
         journal = components.journal
         for project in journal.projects():
             for name in journal.conversation_states(project):
@@ -51,7 +50,7 @@ def texts_in_journal(components: Components, key: SessionKey) -> Iterator[str]:
     """Yield the texts of a conversation or a memory in the journal; the lake may not have them
     yet."""
     partition, name = key
-    if not (is_agent_memory(partition) and has_journal(components.data_dir)):
+    if not (is_agent_memory(partition) and components.has_journal):
         return
     yield from (turn.text for turn in components.journal.turns(name))
     memory_id = f"{MEMORY_HEAD}{name}"
@@ -64,7 +63,7 @@ def memories_from(
 ) -> list[SessionKey]:
     """Return the keys of the memories from these conversations, and of the notes on these sessions,
     whose ids need not be unique."""
-    if not has_journal(components.data_dir):
+    if not components.has_journal:
         return []
     return [
         _key_of(memory)
@@ -78,7 +77,7 @@ def written_since(components: Components, key: SessionKey, moment: datetime) -> 
     """Whether an agent wrote a memory, or all of a conversation, after a moment; False for other
     keys."""
     partition, name = key
-    if not (is_agent_memory(partition) and has_journal(components.data_dir)):
+    if not (is_agent_memory(partition) and components.has_journal):
         return False
     first = components.journal.first_change(name, f"{MEMORY_HEAD}{name}")
     return first is not None and first > moment
@@ -91,7 +90,7 @@ def forget_written(components: Components, keys: Iterable[SessionKey]) -> int:
     keys = list(keys)
     conversations = {name for where, name in keys if is_agent_memory(where) or is_unique(name)}
     drop_waiting(components.data_dir, lambda entry: entry.get("conversation") in conversations)
-    if not has_journal(components.data_dir):
+    if not components.has_journal:
         return 0
     journal, names = components.journal, list[str]()
     for partition, name in keys:
@@ -137,7 +136,7 @@ class _Forgotten:
 def said_too(components: Components, keys: Collection[SessionKey]) -> list[SessionKey]:
     """Return the keys of the memories that stay when these sessions, conversations and memories are
     forgotten, but name them in their trail, or contradict them."""
-    if not has_journal(components.data_dir):
+    if not components.has_journal:
         return []
     forgotten = _forgotten_names(keys)
     affected: list[SessionKey] = []
@@ -167,7 +166,7 @@ def leave_without(
 def _staying_memories(
     components: Components, selected: Set[SessionKey], along: Iterable[SessionKey]
 ) -> Iterator[StoredMemory]:
-    if not has_journal(components.data_dir):
+    if not components.has_journal:
         return
     for _, name in set(along).difference(promoted_from(components, selected)):
         yield from components.journal.memories({"memory_id": f"{MEMORY_HEAD}{name}"})

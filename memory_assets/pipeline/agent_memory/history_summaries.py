@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from memory_assets.agent_memory_models import AgentTurn, HistorySummary
 from memory_assets.errors import NotFound
@@ -24,7 +23,6 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import DerivedRows, DerivedTable, derive_table
 from memory_assets.redacted_text import compose
 from memory_assets.session_analysis.session import SessionTurns, session_turns
-from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import SUMMARY_HEAD
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
@@ -53,17 +51,11 @@ def _version(components: Components) -> str:
     return input_hash(_VERSION, made_with(components))
 
 
-SUMMARISED_HISTORY = DerivedTable(
-    HISTORY_SUMMARIES, _VERSION, chosen=_version, upstream=AGENT_HISTORY
-)
-
-
 def summarise_history(components: Components, partition: str) -> StageReport:
     """Summarize the new windows of the conversations that changed, and return the report."""
-    make = partial(_summarize_conversation, components)
     with components.project_lock(partition):
-        report = derive_table(components, partition, SUMMARISED_HISTORY, make=make)
-        if has_journal(components.data_dir):
+        report = derive_table(components, partition, SUMMARISED_HISTORY)
+        if components.has_journal:
             components.journal.erase_replaced_texts()
     return report
 
@@ -90,6 +82,16 @@ def _summarize_conversation(components: Components, source: Product) -> DerivedR
     return [*counted, *_new_summaries(components, _turns_after(turns, kept), kept)], {}
 
 
+SUMMARISED_HISTORY = DerivedTable(
+    HISTORY_SUMMARIES,
+    _VERSION,
+    _summarize_conversation,
+    chosen=_version,
+    upstream=AGENT_HISTORY,
+    is_pure=lambda components: False,  # it writes to the journal
+)
+
+
 def _summaries_of_cut_turns(
     components: Components, source: Product, present_ids: Set[str]
 ) -> list[HistorySummary]:
@@ -97,7 +99,7 @@ def _summaries_of_cut_turns(
     under the present rules and with all known secrets; changed ones are stored in the journal.
     `present_ids`: the ids of the turns that were not cut. They are in the lake alone where a worker
     derives a shard, and where version 0.3.0 cut the turns; from there they go to the journal."""
-    cut = components.journal.cut_turns if has_journal(components.data_dir) else None
+    cut = components.journal.cut_turns if components.has_journal else None
     kept = cut.summaries(source.session_id) if cut is not None else []
     if not kept and (cut is None or cut.count(source.session_id)):
         kept = _in_lake(components.lake, source, present_ids)

@@ -14,14 +14,12 @@ from memory_assets.agent_memory.ports import StoredMemory, TrailEntry
 from memory_assets.agent_memory.promotion import is_typed, promotable
 from memory_assets.errors import BadArgument, NotFound, RedactionFailed
 from memory_assets.pipeline.agent_memory.gateway import open_gateway, policy_of
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.procedures.project import Findings, Lasting, findings, lasting_of, shown_by
 from memory_assets.procedures.uses import Seen
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.sentences import parse_sentences
-from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import MEMORY_HEAD, partition_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
@@ -105,7 +103,7 @@ def promoted_from(
 ) -> list[tuple[str, str]]:
     """Return partition and name of the memories that were promoted from any of these sessions
     (project, id), and have no source but sessions."""
-    if not has_journal(components.data_dir):
+    if not components.has_journal:
         return []
     keys = list(sessions)
     promoted: list[tuple[str, str]] = []
@@ -136,7 +134,7 @@ class _Writer:
         self._policy: MemoryPolicy = policy_of(components.settings)
         self._memory = open_gateway(components, project)
         self._partition = partition_of(project)
-        self._forgotten = tombstones(components).forgotten()
+        self._forgotten = components.tombstones.forgotten()
         self._known = {
             memory.entities: memory for memory in _memories_from_sessions(components, project)
         }

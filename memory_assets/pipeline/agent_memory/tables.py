@@ -7,9 +7,10 @@ texts are redacted again and replaced there, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from memory_assets.agent_memory_models import MemoryChange
 from memory_assets.chunking import content_hash
@@ -41,82 +42,66 @@ def made_with(components: Components) -> str:
     return input_hash(TABLES_VERSION, components.ruleset_version, str(known))
 
 
-HISTORY = DerivedTable(AGENT_HISTORY, TABLES_VERSION, chosen=made_with)
-MEMORIES = DerivedTable(AGENT_MEMORY, TABLES_VERSION, chosen=made_with)
-TRAIL = DerivedTable(MEMORY_TRAIL, TABLES_VERSION, chosen=made_with)
-
-
-def make_history(components: Components, partition: str) -> StageReport:
-    """Export the conversations that changed, and return the report."""
-    journal, project = components.journal, project_in(partition)
-    version, rules = made_with(components), components.ruleset_version
-    before = components.catalog.products.of_project(AGENT_HISTORY.name, partition)
-
-    def make(source: Product) -> DerivedRows:
-        turns = [turn for turn in journal.turns(source.session_id) if turn.project == project]
-        if not _is_made_with(before.get(source.session_id), version):
-            redact = redaction_for(components, source.session_id).redact
-            redacted = [replace(turn, text=redact(turn.text)) for turn in turns]
-            changed = [turn for turn, old in zip(redacted, turns, strict=True) if turn != old]
-            if changed:
-                with journal.replacing_texts():
-                    journal.replace_turns(changed)
-            turns = redacted
-        facts: ProductFacts = {"agent": AGENT, "journal": source.output_hash}
-        if cut := journal.cut_turns.count(source.session_id):
-            facts["retained_blocks"] = cut
-        return (row_of_turn(turn, content_hash(turn.text), rules) for turn in turns), facts
-
-    return _export(components, partition, HISTORY, make)
-
-
-def make_memories(components: Components, partition: str) -> StageReport:
-    """Export the memories that changed, and return the report."""
-    journal, rules = components.journal, components.ruleset_version
-    redact = redaction_for(components, EVERYWHERE).redact
-
-    def make(source: Product) -> DerivedRows:
-        (memory,) = journal.memories({"memory_id": f"{MEMORY_HEAD}{source.session_id}"})
-        redacted = replace(
-            memory,
-            text=redact(memory.text),
-            entities=tuple(map(redact, memory.entities)),
-            tags=tuple(map(redact, memory.tags)),
-            also=tuple(map(redact, memory.also)),
-        )
-        if redacted != memory:
+def _conversation(components: Components, source: Product) -> DerivedRows:
+    journal, project = components.journal, project_in(source.project)
+    turns = [turn for turn in journal.turns(source.session_id) if turn.project == project]
+    stored = components.catalog.products.of_session(source.project, source.session_id)
+    if not _is_made_with(stored.get(AGENT_HISTORY.name), made_with(components)):
+        redact = redaction_for(components, source.session_id).redact
+        redacted = [replace(turn, text=redact(turn.text)) for turn in turns]
+        changed = [turn for turn, old in zip(redacted, turns, strict=True) if turn != old]
+        if changed:
             with journal.replacing_texts():
-                journal.put_memories([redacted])
-        row = row_of_memory(redacted, content_hash(redacted.text), rules)
-        return [row], {"agent": AGENT, "memory_type": row.type}
+                journal.replace_turns(changed)
+        turns = redacted
+    facts: ProductFacts = {"agent": AGENT, "journal": source.output_hash}
+    if cut := journal.cut_turns.count(source.session_id):
+        facts["retained_blocks"] = cut
+    rules = components.ruleset_version
+    return (row_of_turn(turn, content_hash(turn.text), rules) for turn in turns), facts
 
-    return _export(components, partition, MEMORIES, make)
+
+def _memory(components: Components, source: Product) -> DerivedRows:
+    journal, redact = components.journal, redaction_for(components, EVERYWHERE).redact
+    (memory,) = journal.memories({"memory_id": f"{MEMORY_HEAD}{source.session_id}"})
+    redacted = replace(
+        memory,
+        text=redact(memory.text),
+        entities=tuple(map(redact, memory.entities)),
+        tags=tuple(map(redact, memory.tags)),
+        also=tuple(map(redact, memory.also)),
+    )
+    if redacted != memory:
+        with journal.replacing_texts():
+            journal.put_memories([redacted])
+    row = row_of_memory(redacted, content_hash(redacted.text), components.ruleset_version)
+    return [row], {"agent": AGENT, "memory_type": row.type}
 
 
-def make_trail(components: Components, partition: str) -> StageReport:
-    """Export the trails of the memories that changed, and return the report."""
+def _trail(components: Components, source: Product) -> DerivedRows:
+    rows = [
+        MemoryChange(
+            id=f"trail::{source.session_id}::{number}",
+            project=source.project,
+            project_root=compose(""),
+            agent=AGENT,
+            session_id=source.session_id,
+            timestamp=datetime.fromtimestamp(entry.at, UTC),
+            what=entry.what,
+            who=entry.who,
+            of=entry.of,
+            why=entry.why,
+        )
+        for number, entry in enumerate(
+            components.journal.trail(f"{MEMORY_HEAD}{source.session_id}")
+        )
+    ]
+    return rows, {"agent": AGENT}
 
-    def make(source: Product) -> DerivedRows:
-        rows = [
-            MemoryChange(
-                id=f"trail::{source.session_id}::{number}",
-                project=partition,
-                project_root=compose(""),
-                agent=AGENT,
-                session_id=source.session_id,
-                timestamp=datetime.fromtimestamp(entry.at, UTC),
-                what=entry.what,
-                who=entry.who,
-                of=entry.of,
-                why=entry.why,
-            )
-            for number, entry in enumerate(
-                components.journal.trail(f"{MEMORY_HEAD}{source.session_id}")
-            )
-        ]
-        return rows, {"agent": AGENT}
 
-    return _export(components, partition, TRAIL, make)
+HISTORY = DerivedTable(AGENT_HISTORY, TABLES_VERSION, _conversation, chosen=made_with)
+MEMORIES = DerivedTable(AGENT_MEMORY, TABLES_VERSION, _memory, chosen=made_with)
+TRAIL = DerivedTable(MEMORY_TRAIL, TABLES_VERSION, _trail, chosen=made_with)
 
 
 def count_outdated(components: Components, partition: str) -> int:
@@ -124,28 +109,26 @@ def count_outdated(components: Components, partition: str) -> int:
     not made of their present state, or that the journal does not have."""
     count = 0
     for derived in (HISTORY, MEMORIES, TRAIL):
-        sources, due_products = (
-            _journal_products(components, partition, derived),
-            DueProducts(components, partition, derived),
-        )
+        sources = _journal_products(components, partition, derived)
+        due = DueProducts(components, partition, derived)
         count += len(set(components.lake.sessions(derived.table, partition)) - sources.keys())
-        count += sum(due_products.status(source) == "due" for source in sources.values())
+        count += sum(due.status(source) == "due" for source in sources.values())
     return count
 
 
-def _export(
-    components: Components,
-    partition: str,
-    derived: DerivedTable,
-    make: Callable[[Product], DerivedRows],
-) -> StageReport:
-    """Copy the journal, bring a table up to date with it, and return the report."""
+def _export(components: Components, partition: str, *, derived: DerivedTable) -> StageReport:
+    """Copy the journal, export what changed of it into a table, and return the report."""
     with components.project_lock(partition):
         sources = _journal_products(components, partition, derived)
         components.journal.keep_copy()
-        report = derive_table(components, partition, derived, make=make, sources=sources)
+        report = derive_table(components, partition, derived, sources=sources)
         components.journal.erase_replaced_texts()
     return report
+
+
+make_history = partial(_export, derived=HISTORY)
+make_memories = partial(_export, derived=MEMORIES)
+make_trail = partial(_export, derived=TRAIL)
 
 
 def _journal_products(

@@ -22,7 +22,6 @@ from memory_assets.pipeline.agent_memory.session_promotion import promote_from_s
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.session_analysis.sentences import parse_sentences
-from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import MESSAGE_HEAD, partition_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
@@ -62,7 +61,7 @@ def keep_up(components: Components) -> UpkeepReport:
         for project in components.lake.projects(REDACTED_RECORDS):
             with suppress(StoreBusy):  # a project that is being written waits for the next night
                 report.promoted_from_sessions += promote_from_sessions(components, project)
-    if not has_journal(components.data_dir):
+    if not components.has_journal:
         return report
     journal = components.journal
     for project in journal.projects():

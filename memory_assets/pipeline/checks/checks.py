@@ -12,7 +12,8 @@ from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
-from memory_assets.pipeline.checks.verify import Verdict, lines_conserved, text_is_explained
+from memory_assets.pipeline.checks.pending import Verdict
+from memory_assets.pipeline.checks.verify import lines_conserved, text_is_explained
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSION_INDEXES, SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
@@ -54,26 +55,16 @@ class Check:
         something are held back, and the others go on. So are sessions in which the independent
         scanner finds only guessable values: no hash of these is kept, so the next redaction could
         not remove them."""
-        if not self.blocking:
-            return self.verdict(components, project)
-        if not is_workspace(project):
-            verdict = self.verdict(components, project)
-            return self._holding_back(components, project, verdict)
-        version = made_with(components)
+        holds_documents = self.blocking and is_workspace(project)
+        version = made_with(components) if holds_documents else ""
         verdict = self.verdict(components, project)
-        reasons = _reasons(self, verdict)
-        if not reasons:
-            return verdict
-        hold_back_documents(components, project, reasons, version)
-        # The quarantine names the documents, but for those whose paths hold what was learned.
-        counts = {name: value for name, value in verdict.counts.items() if name != "places"}
-        return Verdict(True, {**counts, "documents_held_back": len(reasons)})
-
-    def _holding_back(self, components: Components, project: str, verdict: Verdict) -> Verdict:
-        """Hold back the reported sessions if that is enough to pass, and return the new verdict;
-        else return the given one."""
-        reasons = _reasons(self, verdict)
-        if self.name != _SECOND_SCANNER or not reasons or verdict.counts["unguessable"]:
+        reasons = _reasons(self, verdict) if self.blocking else {}
+        if holds_documents and reasons:
+            hold_back_documents(components, project, reasons, version)
+            # The quarantine names the documents, but for those whose paths hold what was learned.
+            counts = {name: value for name, value in verdict.counts.items() if name != "places"}
+            return Verdict(True, {**counts, "documents_held_back": len(reasons)})
+        if not reasons or self.name != _SECOND_SCANNER or verdict.counts["unguessable"]:
             return verdict
         if is_agent_memory(project):
             return verdict

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory_assets.pipeline.checks.checks import projects_on_record
+from memory_assets.pipeline.checks.pending import Verdict
 from memory_assets.pipeline.checks.source_turns import PLACES, count_sources
-from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.session_analysis.usage import dollars_of, with_prices

@@ -17,10 +17,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memory_assets.pipeline.checks.kingfisher import kingfisher
+from memory_assets.pipeline.checks.pending import CheckBatch, Report, Verdict, scan_pending
 from memory_assets.pipeline.checks.text_columns import batches, text_columns
-from memory_assets.pipeline.checks.verify import Report, Verdict, scan_pending
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import CheckBatch
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction.known_secrets import is_guessable, value_hash
 from memory_assets.redaction.rules.judging.values import is_example

@@ -22,7 +22,6 @@ from memory_assets.models import NOT_TYPED
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.pipeline.indexes.keywords import keywords_path
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.repeated_prompts import orchestrated_sessions
 from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.scan.raw_sessions import out_of_date
@@ -222,7 +221,7 @@ def _count_places(
 def _forgotten_prompts(components: Components, first: str, missing: Mapping[str, int]) -> set[str]:
     """Return those of the missing prompts (content by id), of a file whose first record is `first`,
     that a forgotten session owned: a fork's copies of them are not ingested."""
-    tombstone_store, identity = tombstones(components), components.identity
+    tombstone_store, identity = components.tombstones, components.identity
     ids = {identity.id_of(uuid): uuid for uuid in missing}
     rows = [(record_id, 0, missing[uuid]) for record_id, uuid in ids.items()]
     family = identity.family_of(first)

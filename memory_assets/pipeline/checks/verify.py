@@ -1,30 +1,32 @@
 """Checks of a project's tables and collections.
 
 Each function returns a `Verdict` with counts, never with text, and repairs nothing. A session that
-passed is not checked again until it changes (`sessions_to_check`).
+passed is not checked again until it changes (`pending.py`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Set
+from contextlib import ExitStack
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
-from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collection_for
-from memory_assets.pipeline.indexes.keywords import differences
-from memory_assets.pipeline.redact import redacted_records as redact
-from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import (
+from memory_assets.pipeline.checks.pending import (
     CheckBatch,
-    fresh_rows,
-    pending_rows,
+    Report,
+    Verdict,
+    note_passed,
+    scan_pending,
     sessions_to_check,
 )
+from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, IndexedTable, collection_for
+from memory_assets.pipeline.indexes.keywords import keywords_path, stage_of
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import names_held
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction import TAG
@@ -32,6 +34,8 @@ from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.catalog.text_account import account_of
+from memory_assets.stores.keyword_index import files as keyword_files
+from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets.stores.lake.lake import Lake, redacted_values
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -47,36 +51,6 @@ from memory_assets.stores.workspaces import is_workspace
 
 _LISTED = 10
 _FEW_SESSIONS = 50
-
-
-@dataclass(frozen=True)
-class Report:
-    """A scanner's finding: the rule, as the counts name it, and the place; no text. `line` counts
-    lines of the string from 1; 0 if it is not known."""
-
-    rule: str
-    session_id: str
-    place: str = ""
-    line: int = 0
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The result of a check: whether it passed, the counts, and the remedy if it did not.
-    `warning`: a failure is reported, and stops nothing. `reports`: the findings of a scanner."""
-
-    passed: bool
-    counts: Mapping[str, int | str] = field(default_factory=dict)
-    remedy: str = ""
-    warning: bool = False
-    reports: Sequence[Report] = field(default=(), repr=False)
-
-    @property
-    def outcome(self) -> str:
-        """The result in a word."""
-        if self.passed:
-            return "passed"
-        return "warning" if self.warning else "failed"
 
 
 def _rebuild_command(catalog: Catalog, partition: str) -> str:
@@ -97,32 +71,6 @@ def _rebuild_command(catalog: Catalog, partition: str) -> str:
 
 _NO_COLLECTIONS = Verdict(True, {"vector_backend": "none: there are no collections"})
 _NO_EMBEDDER = Verdict(True, {"embedder": "none: no vectors are made, none are looked at"})
-
-
-def scan_pending(
-    components: Components,
-    project: str,
-    table: Table,
-    check: str,
-    version: str,
-    scan: Callable[[CheckBatch], list[Report]],
-) -> tuple[int, list[Report]]:
-    """Scan the sessions of a table that did not pass this `version` of a check, and note those that
-    pass; return the number of files and the reports. Sessions are scanned in batches; a batch with
-    a report is scanned again session by session, to know which sessions have the value."""
-    sessions = sessions_to_check(components, project, table, check, version)
-    reports: list[Report] = []
-    by_name = {session.session_id: session for session in sessions}
-    for batch in pending_rows(components.lake, project, table, sessions):
-        fresh, note = fresh_rows(components.catalog, version, batch)
-        if fresh is not None and (found := scan(fresh)):
-            reports += [report for part in fresh.split() for report in scan(part)] or found
-        else:
-            by_name[note.session_id] = note
-    reported = {report.session_id for report in reports}
-    passed = (session for name, session in by_name.items() if name not in reported)
-    components.catalog.products.put(*passed, run_id=components.run_id)
-    return len(sessions), reports
 
 
 def no_secrets_remain(components: Components, project: str, table: Table) -> Verdict:
@@ -225,8 +173,7 @@ def _compare(
         counts["extra"] += surplus.total() - repeated
         if missing or surplus:
             differing.add(session.session_id)
-    passed = (session for session in sessions if session.session_id not in differing)
-    components.catalog.products.put(*passed, run_id=components.run_id)
+    note_passed(components, sessions, but=differing)
     return Verdict(
         not differing,
         {
@@ -350,7 +297,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
         missing += len(ids - indexed)
         extra += len(indexed - ids)
     if missing == extra == 0:
-        components.catalog.products.put(*sessions, run_id=components.run_id)
+        note_passed(components, sessions)
     rows = _count(components.lake, index.table, project)
     return Verdict(
         missing == extra == 0,
@@ -372,7 +319,7 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
         ids = _rows(components.lake, *where, ["embedder_id"])
         others.update(str(made_by) for (made_by,) in _tuples(ids) if made_by != expected)
     if not others:
-        components.catalog.products.put(*sessions, run_id=components.run_id)
+        note_passed(components, sessions)
     vectors = _count(components.lake, index.embeddings, project) - others.total()
     products = components.catalog.products.of_project(index.stage, project).values()
     kept = components.settings.keeps_collections
@@ -403,15 +350,49 @@ def vectors_complete(components: Components, project: str) -> Verdict:
 
 
 def keywords_match(components: Components, project: str) -> Verdict:
-    """Whether the keyword index has exactly the ids of the lake's tables, and its rows are as they
-    were written."""
-    counts = {
-        f"{kind}_{what}": number
-        for kind, numbers in differences(components, project).items()
-        for what, number in zip(("missing", "extra", "changed"), numbers, strict=True)
-        if number
-    }
+    """Whether the keyword index has exactly the ids of the lake's tables, and its blocks of rows
+    are as they were written. A session that matched is not compared again until its rows are
+    written, here or there.
+
+    Raises:
+        StoreError: the index cannot be read.
+    """
+    counts = Counter[str]()
+    with ExitStack() as opened:
+        try:
+            index = keyword_files.open_for_reading(keywords_path(components))
+            opened.callback(index.close)
+        except NotFound:
+            index = None
+        for kind in INDEX_OF:
+            differing = _keyword_differences(components, project, kind, index)
+            counts.update({f"{kind}_{what}": n for what, n in differing.items() if n})
     return Verdict(not counts, counts, f"{_rebuild_command(components.catalog, project)}.")
+
+
+def _keyword_differences(
+    components: Components, project: str, kind: str, index: KeywordIndex | None
+) -> dict[str, int]:
+    """Return the numbers of rows of a kind that are missing in the index, or extra, and of changed
+    blocks."""
+    places = index.places(kind, project) if index else {}
+    incarnation = index.incarnation if index else ""
+    check = components, project, INDEX_OF[kind].table, stage_of(kind), incarnation
+    sessions = {note.session_id: note for note in sessions_to_check(*check, beside=places)}
+    indexed = index.ids_of(kind, project, sessions) if index and sessions else {}
+    blocks = (block for name in sessions for block in places.get(name, ()))
+    changed = index.changed(blocks) if index else set[int]()
+    counts = {"missing": 0, "extra": 0, "changed": len(changed)}
+    differing = set[str]()
+    for name in sessions:
+        rows = _rows(components.lake, INDEX_OF[kind].table, project, name, ["id"])
+        in_lake, in_index = set(map(str, rows["id"].to_pylist())), indexed.get(name, set())
+        counts["missing"] += len(in_lake - in_index)
+        counts["extra"] += len(in_index - in_lake)
+        if in_lake != in_index or not changed.isdisjoint(places.get(name, ())):
+            differing.add(name)
+    note_passed(components, sessions.values(), but=differing)
+    return counts
 
 
 def _collection(components: Components, name: str) -> Collection | None:
@@ -442,7 +423,7 @@ def text_is_explained(components: Components, project: str) -> Verdict:
 def lines_conserved(components: Components, partition: str) -> Verdict:
     """Whether every line of every chunk is a line of its document. `lines_left_out` counts lines in
     no chunk: extension keys of interfaces (docs/workspace.md)."""
-    lake, catalog = components.lake, components.catalog
+    lake = components.lake
     sessions = sessions_to_check(
         components, partition, WORKSPACE_CHUNKS, "placed", compared_to=WORKSPACE_DOCUMENTS
     )
@@ -464,8 +445,7 @@ def lines_conserved(components: Components, partition: str) -> Verdict:
             bool(line.strip()) and number not in covered
             for number, line in enumerate(lines, start=1)
         )
-    passed = (session for session in sessions if session.session_id not in misplaced)
-    catalog.products.put(*passed, run_id=components.run_id)
+    note_passed(components, sessions, but=misplaced)
     counts: dict[str, int | str] = {
         "documents_compared": len(sessions),
         "chunks": chunks,

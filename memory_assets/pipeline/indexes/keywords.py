@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -36,7 +36,6 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     collection_metadata,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import sessions_to_check
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timing
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.catalog.catalog import Catalog
@@ -63,11 +62,9 @@ WORKSPACE_KEYWORDS = "workspace_keyword_index"
 """The asset of the rows of workspaces in the keyword index."""
 AGENT_KEYWORDS = "agent_keyword_index"
 """The asset of the rows that agents wrote themselves in the keyword index."""
-KINDS: Mapping[str, IndexedTable] = INDEX_OF
-"""The kinds of rows in the index, and the table of each."""
 STAGES_OF_KEYWORDS = frozenset(
     stage
-    for index in KINDS.values()
+    for index in INDEX_OF.values()
     for stage in (index.table.name, index.embeddings.name, index.archive, index.kind.keywords)
 )
 """The stages that the index is made of, and its own."""
@@ -78,7 +75,7 @@ many pages as those of many. Other writers wait for half a second at most."""
 
 def stage_of(kind: str) -> str:
     """Return the stage name of a kind's products in the catalogue."""
-    return KINDS[kind].kind.keywords
+    return INDEX_OF[kind].kind.keywords
 
 
 def keywords_path(components: Components) -> Path:
@@ -96,13 +93,13 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         hashes = components.catalog.products.hashes_by_stage(project, STAGES_OF_KEYWORDS)
         batch = _Batch(components, project, index)
         expected = {
-            kind: _expected(hashes, table, index.incarnation) for kind, table in KINDS.items()
+            kind: _expected(hashes, table, index.incarnation) for kind, table in INDEX_OF.items()
         }
-        for kind, table in KINDS.items():
+        for kind, table in INDEX_OF.items():
             batch.add_changed(kind, expected[kind], hashes[table.embeddings.name])
         batch.write()
         report.rows_written, report.changed = batch.rows_written, len(batch.changed)
-        for kind in KINDS:
+        for kind in INDEX_OF:
             noted = hashes[stage_of(kind)].keys() | index.places(kind, project).keys()
             vanished = noted - expected[kind].keys()
             for session_id in vanished:
@@ -116,7 +113,7 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         report.add_products(products)
         report.sessions = len({product.session_id for product in products})
         report.removed = len(removed)
-    for kind in KINDS:
+    for kind in INDEX_OF:
         report.details[kind] = sum(
             product.rows for product in products if product.stage == stage_of(kind)
         )
@@ -151,7 +148,7 @@ def keywords_reason(
     incarnation = _incarnation(keywords_path(components))
     if hashes is None:
         hashes = components.catalog.products.hashes_by_stage(project, STAGES_OF_KEYWORDS)
-    for kind, table in KINDS.items():
+    for kind, table in INDEX_OF.items():
         indexed = hashes[stage_of(kind)]
         actual = {session_id: input_hash for session_id, (input_hash, _) in indexed.items()}
         if actual != _expected(hashes, table, incarnation):
@@ -159,55 +156,8 @@ def keywords_reason(
     return ""
 
 
-def differences(components: Components, project: str) -> dict[str, tuple[int, int, int]]:
-    """Return by kind the number of a project's rows that are in the lake but not in the index, the
-    number of those in the index but not in the lake, and the number of blocks of rows in the index
-    that are not as they were written. A session that matched is not compared again until its rows
-    are written, here or there.
-
-    Raises:
-        StoreError: the index cannot be read.
-    """
-    with ExitStack() as opened:
-        try:
-            index = keyword_files.open_for_reading(keywords_path(components))
-            opened.callback(index.close)
-        except NotFound:
-            index = None
-        return {kind: _differences(components, project, kind, index) for kind in KINDS}
-
-
-def _differences(
-    components: Components, project: str, kind: str, index: KeywordIndex | None
-) -> tuple[int, int, int]:
-    table, lake = KINDS[kind].table, components.lake
-    places = index.places(kind, project) if index else {}
-    incarnation = index.incarnation if index else ""
-    check = components, project, table, stage_of(kind), incarnation
-    sessions = {note.session_id: note for note in sessions_to_check(*check, beside=places)}
-    indexed = index.ids_of(kind, project, sessions) if index and sessions else {}
-    changed = (
-        index.changed(block for name in sessions for block in places.get(name, ()))
-        if index
-        else set()
-    )
-    missing = extra = 0
-    matching: list[Product] = []
-    for name, note in sessions.items():
-        in_lake: set[str] = set()
-        with suppress(NotFound):
-            in_lake.update(map(str, lake.read(table, project, name, ["id"])["id"].to_pylist()))
-        in_index = indexed.get(name, set())
-        missing += len(in_lake - in_index)
-        extra += len(in_index - in_lake)
-        if in_lake == in_index and changed.isdisjoint(places.get(name, ())):
-            matching.append(note)
-    components.catalog.products.put(*matching, run_id=components.run_id)
-    return missing, extra, len(changed)
-
-
 def forget_keywords(
-    components: Components, selected: Set[tuple[str, str]], kinds: Sequence[str] = tuple(KINDS)
+    components: Components, selected: Set[tuple[str, str]], kinds: Sequence[str] = tuple(INDEX_OF)
 ) -> int:
     """Remove the rows of sessions (project, session id) from the index, leaving no byte of
     them in its file, and their products; return the number of rows. Without a file nothing is
@@ -291,7 +241,7 @@ class _Batch:
             if product is not None and product.input_hash == expected_hash:
                 self.products.append(product)
                 continue
-            archive = archive or products.of_project(KINDS[kind].archive, self._project)
+            archive = archive or products.of_project(INDEX_OF[kind].archive, self._project)
             key = (self._project, session_id)
             with_vectors = session_id in embedded
             # With `--full` there is no product, and nothing that lies there is relied on.
@@ -332,7 +282,7 @@ def _session(
     with_vectors: bool,
 ) -> _Session:
     """Return the rows of a session; those that an `index` holds already are kept there."""
-    table = KINDS[kind]
+    table = INDEX_OF[kind]
     try:
         arrow = components.lake.read(table.table, project, session_id)
     except NotFound:  # a session without rows has no file

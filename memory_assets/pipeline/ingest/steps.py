@@ -16,7 +16,7 @@ from memory_assets.pipeline.agent_memory.tables import (
     make_trail,
 )
 from memory_assets.pipeline.checks.checks import Verified, checks_of, note_run
-from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.checks.pending import Verdict
 from memory_assets.pipeline.indexes.collections import index_project
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import (

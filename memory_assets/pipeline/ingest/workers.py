@@ -91,8 +91,8 @@ def _jobs_of(components: Components, task: Task) -> Iterator[Job]:
         return
     by_source: defaultdict[str, list[Stage]] = defaultdict(list)
     for stage in (_STAGES[asset] for asset in task.assets if asset in _STAGES):
-        source, is_local = stage.derived.upstream.name, stage.derived.is_local(components)
-        if source not in task.assets and is_local and (components.embeds or not stage.embeds):
+        source, is_pure = stage.derived.upstream.name, stage.derived.is_pure(components)
+        if source not in task.assets and is_pure and (components.embeds or not stage.embeds):
             by_source[source].append(stage)
     for source, stages in by_source.items():
         yield from _derivation_jobs(components, task.project, source, stages)
@@ -125,9 +125,8 @@ def _derive_session(components: Components, source: Product, tables: Iterable[st
     results: Results = {}
     for stage in map(_STAGES.__getitem__, tables):
         make = precompute_vectors if stage.embeds else precompute_rows
-        if stage.embeds or stage.derived.make is not None:
-            with suppress(Exception):  # the stage makes it again
-                results |= make(components, stage.derived, source)
+        with suppress(Exception):  # the stage makes it again
+            results |= make(components, stage.derived, source)
     return results
 
 

@@ -18,7 +18,6 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds, Records
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
-from memory_assets.stores.tombstones import FILE_NAME, Tombstones
 
 REMOVED_RECORDS = "let_go"
 """Name in the footer of `redacted_records`."""
@@ -54,12 +53,6 @@ def read_removed_records(value: str) -> tuple[int | None, Records]:
     return int.from_bytes(content[:_FAMILY_BYTES], "little", signed=True), records
 
 
-def tombstones(components: Components) -> Tombstones:
-    """Return the tombstones of this memory; the install key is read only if there are any."""
-    path = components.data_dir / FILE_NAME
-    return Tombstones(path, components.install_key if path.exists() else b"")
-
-
 def with_forgotten(
     components: Components,
     project: str,
@@ -69,7 +62,7 @@ def with_forgotten(
     """Return `copied`, the ids of copies by session, with copies of records of forgotten sessions
     added in sessions of `project`. So a fork does not bring back records of a forgotten session,
     and its turns keep their numbers."""
-    tombstone_store = tombstones(components)
+    tombstone_store = components.tombstones
     families = tombstone_store.families()
     if not families:
         return copied

@@ -20,7 +20,7 @@ from memory_assets.pipeline.ownership.attribution import (
     copied_records,
     owners,
 )
-from memory_assets.pipeline.ownership.removed_records import tombstones, with_forgotten
+from memory_assets.pipeline.ownership.removed_records import with_forgotten
 from memory_assets.pipeline.ownership.repeated_prompts import orchestrated_sessions
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
@@ -249,7 +249,7 @@ def _sharing_rows(components: Components, project: str) -> list[SourceRow]:
     another file, and the project's files that begin with the record of a forgotten session."""
     catalog = components.catalog
     rows = catalog.sources.families_of(project, sharing=True)
-    tombstone_store = tombstones(components)
+    tombstone_store = components.tombstones
     if families := tombstone_store.families():
         listed = {(row.project, row.session_id) for row in rows}
         rows += [

@@ -17,7 +17,6 @@ from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.ownership.removed_records import (
     REMOVED_RECORDS,
     read_removed_records,
-    tombstones,
 )
 from memory_assets.pipeline.redact.redacted_records import STAGE
 from memory_assets.pipeline.redact.session_redaction import product_of
@@ -43,7 +42,7 @@ def adopt_archive(components: Components) -> int:
     Their source files count as deleted until a scan finds them.
     """
     catalog, lake = components.catalog, components.lake
-    if forgotten := tombstones(components).texts() - catalog.known_secrets.rules().keys():
+    if forgotten := components.tombstones.texts() - catalog.known_secrets.rules().keys():
         catalog.known_secrets.add("", dict.fromkeys(forgotten, FORGOTTEN_TEXT))
     if catalog.products.has_any(STAGE):
         return 0

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Set
 from contextlib import ExitStack
 
 from memory_assets.errors import StoreBusy, StoreError
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.schema import Quarantined
@@ -68,7 +67,7 @@ def forget_lost_rows(
 def _compare_products(components: Components, project: str, tables: Mapping[Table, int]) -> None:
     """Compare the rows in tables of a project with its products, and note the tables' states."""
     catalog, lake = components.catalog, components.lake
-    forgotten = tombstones(components).forgotten("done")
+    forgotten = components.tombstones.forgotten("done")
     lost: dict[Table, set[str]] = {}
     restored: set[str] = set()
     states = dict(tables)

@@ -12,16 +12,13 @@ somebody changed or replaced a file of the lake, which the catalogue does not no
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
-from memory_assets.errors import DamagedFile
 from memory_assets.pipeline.agent_memory import tables as agents
-from memory_assets.pipeline.checks.expectations import matching_version
+from memory_assets.pipeline.checks.expectations import altered_on_disk
 from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
@@ -39,28 +36,24 @@ from memory_assets.pipeline.plan.lost_tables import forget_lost_rows
 from memory_assets.pipeline.redact.redacted_records import DueSessions
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import MATCHED, note_stage, sessions_to_check
 from memory_assets.pipeline.stage.quarantine import held_sessions, release_mended
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.pipeline.stages import EXPECTATIONS, STAGES
+from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import DueProducts, expected_input
 from memory_assets.pipeline.workspace.files import STAGE, DueDocuments, files_of, made_with
 from memory_assets.status.health import failed_checks
 from memory_assets.status.words import counted
-from memory_assets.stores.agents.journal import FILE_NAME, has_journal
+from memory_assets.stores.agents.journal import FILE_NAME
 from memory_assets.stores.agents.journal_file import recover_damaged
 from memory_assets.stores.agents.partitions import is_agent_memory, partition_of, project_in
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
-from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
     AGENT_MEMORY,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
-    TABLES,
-    Table,
 )
 from memory_assets.stores.workspaces import Workspace, Workspaces, is_workspace
 from memory_assets.transcripts import Source
@@ -254,64 +247,24 @@ def derived_reason(
     return keywords_reason(components, project, hashes)
 
 
-_NOTE_PRECISION_NS = 1_000_000_000
-"""Passed checks are noted with a time in whole seconds."""
-
-
 def plan_unchecked(
     components: Components, sources: Mapping[str, list[Source]], projects: Iterable[str]
 ) -> list[ProjectPlan]:
     """Return the projects in which a check failed, a table was written after its checks, or `memory
-    verify` did not finish. Costs a stat for each file of the lake; a changed file with its former
-    time is only noticed by `memory verify`."""
-    checked_at = {
-        (row["stage"], row["project"]): datetime.fromisoformat(row["at"]).timestamp()
-        for row in components.catalog.rows(
-            "SELECT stage, project, MAX(made_at) AS at FROM products"
-            " WHERE stage >= ? AND stage < ? GROUP BY stage, project",
-            f"{MATCHED}/",
-            f"{MATCHED}0",
-        )
-    }
-    projects = sorted(projects)
+    verify` did not finish."""
+    projects = sorted(
+        name for name in projects if not (is_workspace(name) or is_agent_memory(name))
+    )
     failed = Counter(project for project, _ in failed_checks(components.data_dir, projects))
+    altered = altered_on_disk(components, projects)
     unchecked: list[ProjectPlan] = []
     for project in projects:
-        if is_workspace(project) or is_agent_memory(project):
-            continue
-        tables = [
-            table
-            for table in TABLES.values()
-            if _has_newer_files(
-                components.lake,
-                table,
-                project,
-                int(checked_at.get((note_stage(MATCHED, table), project), 0.0) * 1e9)
-                + _NOTE_PRECISION_NS,
-            )
-        ]
-        altered = any(_has_pending(components, table, project) for table in tables)
-        if altered or project in failed:
-            reason = "altered on disk" if altered else f"{counted(failed[project], 'check')} failed"
+        if project in altered or project in failed:
+            count = counted(failed[project], "check")
+            reason = "altered on disk" if project in altered else f"{count} failed"
             fingerprint = project_fingerprint(components, project, sources.get(project, []))
             unchecked.append(ProjectPlan(project, reason, fingerprint))
     return unchecked
-
-
-def _has_newer_files(lake: Lake, table: Table, project: str, than_ns: int) -> bool:
-    try:
-        with os.scandir(lake.partition_dir(table, project)) as entries:
-            return any(entry.stat().st_mtime_ns > than_ns for entry in entries)
-    except FileNotFoundError:
-        return False
-
-
-def _has_pending(components: Components, table: Table, project: str) -> bool:
-    version = matching_version(table, EXPECTATIONS[table.name])
-    try:
-        return bool(sessions_to_check(components, project, table, MATCHED, version))
-    except DamagedFile:  # the checks say so, and other projects go on
-        return True
 
 
 def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan | None:
@@ -377,7 +330,7 @@ def plan_agent_memory(components: Components) -> Iterator[ProjectPlan]:
     replaced texts is erased."""
     if recover_damaged(components.data_dir / FILE_NAME):
         components.opened.pop("journal", None)
-    if has_journal(components.data_dir):
+    if components.has_journal:
         components.journal.erase_replaced_texts()
     partitions = partitions_with_agent_memory(components)
     if partitions:
@@ -397,6 +350,6 @@ def partitions_with_agent_memory(components: Components) -> list[str]:
     lake = components.lake
     partitions = {*lake.projects(AGENT_HISTORY), *lake.projects(AGENT_MEMORY)}
     partitions |= {name for name in components.catalog.projects() if is_agent_memory(name)}
-    if has_journal(components.data_dir):
+    if components.has_journal:
         partitions |= set(map(partition_of, components.journal.projects()))
     return sorted(partitions)

@@ -26,20 +26,17 @@ from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.repeated_prompts import asked_by
 from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
+from memory_assets.pipeline.redact.audit import audit_entries_of_tags, audit_entry
 from memory_assets.pipeline.redact.stored_rows import (
     ROW_DTYPE,
     RecordHashes,
     SessionState,
     StoredRows,
     UnchangedRow,
+    as_unredacted,
     hash_of_values,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.redact_composed import (
-    as_unredacted,
-    audit_entries_of_tags,
-    audit_entry,
-)
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.redaction.propagation import SessionValues
 from memory_assets.status.ledger_sources import source_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
@@ -20,7 +20,7 @@ import orjson
 import pyarrow as pa
 
 from memory_assets.errors import DamagedFile, NotFound
-from memory_assets.models import AppliedRedaction, Record
+from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.edits import FORGOTTEN_TEXT, KNOWN_SECRET
@@ -42,6 +42,18 @@ _FIELDS = attrgetter(
     *("spawned_agent_id", "tokens"),
 )
 """All fields of a record, except its place in the file."""
+
+REDACTED_FIELDS = ("command", "cwd", "git_branch", "paths", "text", "tool_name")
+
+
+def as_unredacted(record: RedactedRecord) -> Record:
+    """Return a record of the lake as an unredacted record, to be redacted under the present
+    rules when its source file is deleted."""
+    values: dict[str, Any] = {
+        each.name: getattr(record, each.name) for each in fields(Record) if each.name != "content"
+    }
+    values |= {name: str(values[name]) for name in REDACTED_FIELDS if name != "paths"}
+    return Record(**{**values, "paths": tuple(map(str, record.paths))})
 
 
 class RecordHashes:

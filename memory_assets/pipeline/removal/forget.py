@@ -39,7 +39,6 @@ from memory_assets.pipeline.indexes.collections import collections_of
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.ownership.attribution import SessionKey
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.session_files import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.plan.plan import partitions_with_agent_memory
@@ -56,7 +55,6 @@ from memory_assets.redaction.edits import FORGOTTEN_TEXT
 from memory_assets.redaction.forgotten_texts import LONGEST, hashes_of_text
 from memory_assets.status.excluded import exclude as exclude_in
 from memory_assets.stores.agents.journal import FILE_NAME as JOURNAL
-from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.journal_file import require_journal
 from memory_assets.stores.agents.partitions import is_agent_memory
 from memory_assets.stores.catalog.catalog import Catalog
@@ -184,7 +182,7 @@ def keep_copy(components: Components) -> None:
 def _begin_again(components: Components) -> None:
     """Begin to forget what a copy of the tombstones named, as far as it is here, and was not there
     anew after the forgetting: what agents wrote again, and a workspace that was indexed again."""
-    stones = tombstones(components)
+    stones = components.tombstones
     components.catalog.known_secrets.add("", dict.fromkeys(stones.texts(), FORGOTTEN_TEXT))
     restored = stones.forgotten("restored")
     if restored:
@@ -245,7 +243,7 @@ def _complete(
     components: Components, erase_traces: EraseTraces, progress: Progress
 ) -> ForgetReport:
     report = ForgetReport()
-    tombstone_store = tombstones(components)
+    tombstone_store = components.tombstones
     begun, leaving = (tombstone_store.forgotten(state) for state in ("begun", "leaving"))
     if begun or leaving:
         known = sessions_on_record(components)
@@ -451,7 +449,7 @@ def note_text(components: Components, text: str) -> None:
 
 def texts_to_cut(components: Components) -> frozenset[bytes]:
     """Return the hashes of the texts that were to be cut and that files may still have."""
-    return tombstones(components).texts_to_cut()
+    return components.tombstones.texts_to_cut()
 
 
 def projects_to_redact(components: Components) -> set[str]:
@@ -482,7 +480,7 @@ def projects_to_redact(components: Components) -> set[str]:
 
 def is_noted(components: Components, text: str) -> bool:
     """Whether a text was cut out before."""
-    return tombstones(components).texts() >= hashes_of_text(text, components.install_key)
+    return components.tombstones.texts() >= hashes_of_text(text, components.install_key)
 
 
 def exclude(components: Components, names: Sequence[str]) -> None:
@@ -507,6 +505,6 @@ def rewrite_stores(
         progress("rewriting the index of words and the catalogue")
         forget_keywords(components, set())
         compact(components.catalog.path)
-        if has_journal(components.data_dir):
+        if components.has_journal:
             components.journal.compact()
         _tombstones(components).end_texts(cut)

@@ -38,7 +38,6 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.status.status import RETENTION_FILE
-from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.agents.partitions import (
     MESSAGE_HEAD,
     is_agent_memory,
@@ -219,7 +218,7 @@ def due_conversations(components: Components) -> tuple[set[SessionKey], int]:
     that are old enough and not summarized as they are now."""
     conversations: set[SessionKey] = set()
     waiting = 0
-    if has_journal(components.data_dir):
+    if components.has_journal:
         for project in components.journal.projects():
             for name, cut in _to_cut(components, partition_of(project)).items():
                 if cut is None:
@@ -233,7 +232,7 @@ def cut_conversations(components: Components, partition: str, names: Set[str]) -
     """Cut those of these conversations that are due now, in the journal, which leaves no byte of
     the turns, and export it; so is what an interrupted call had cut. Return the number of turns
     that were cut now by conversation; 0 of an old one that an interrupted call had cut."""
-    if not has_journal(components.data_dir):
+    if not components.has_journal:
         return {}
     journal = components.journal
     with components.project_lock(partition):

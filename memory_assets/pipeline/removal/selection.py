@@ -23,7 +23,6 @@ from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.ownership.attribution import SessionKey
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
@@ -178,7 +177,7 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
     for key, stage, rows in journal_rows(components):
         session = at(*key)
         session.agent, session.rows[stage] = AGENT, rows
-    tombstone_store = tombstones(components).forgotten()
+    tombstone_store = components.tombstones.forgotten()
     on_record = set(known)
     for source in transcripts_on_disk(components):
         key = (source.project, source.session_id)

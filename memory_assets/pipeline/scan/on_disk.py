@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from memory_assets.errors import ConfigurationError, StoreError, TranscriptError
 from memory_assets.paths import WHERE_ROOTS_ARE_SET, Roots, home_variables, is_gone
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status.disk import roots_to_read
 from memory_assets.status.excluded import Exclusions
@@ -97,7 +96,7 @@ def look_for_sources(
     components: Components, agents: Container[str] | None = None
 ) -> TranscriptsOnDisk:
     """Return the transcripts on disk by project, of these agents or all, and what was skipped."""
-    forgotten = tombstones(components).forgotten()
+    forgotten = components.tombstones.forgotten()
     transcripts = TranscriptsOnDisk()
     left_out: set[tuple[str, str]] = set()
     sources = components.catalog.sources
@@ -190,7 +189,7 @@ def sources_of(
     if walked is None:
         on_disk = look_for_sources(components)
         return on_disk.sources.get(project, []), on_disk.forgotten[project]
-    forgotten = tombstones(components).forgotten()
+    forgotten = components.tombstones.forgotten()
     current = [now for source in walked if (now := _with_present_size(source))]
     forgotten_ids = {one.session_id for one in current if (project, one.session_id) in forgotten}
     return [one for one in current if one.session_id not in forgotten_ids], len(forgotten_ids)

@@ -14,7 +14,6 @@ from memory_assets.errors import StoreError, TranscriptError
 from memory_assets.models import Record
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.ownership.attribution import note_sharing
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.ownership.repeated_prompts import Opening
 from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.stage.components import Components
@@ -279,7 +278,7 @@ def _key(source: Source) -> SourceKey:
 
 
 def _facts(components: Components, project: str, report: ReadReport) -> SourceFacts:
-    forgotten = tombstones(components).forgotten()
+    forgotten = components.tombstones.forgotten()
 
     def redacted(value: str) -> str:
         return str(components.redactor.redact(value).text)

@@ -29,6 +29,8 @@ from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
 from memory_assets.stores.gateway_usage import request_noter, tokens_since
 from memory_assets.stores.runs.ledger import FILE_NAME, RunLedger
 from memory_assets.stores.stores import opened_once
+from memory_assets.stores.tombstones import FILE_NAME as TOMBSTONES_FILE
+from memory_assets.stores.tombstones import Tombstones
 from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets.summaries import Summarizer, load_summarizer
 
@@ -93,6 +95,12 @@ class Components(Engines):
     def identity(self) -> RecordIdentity:
         """The keyed hashes of record ids and contents."""
         return RecordIdentity(self.install_key)
+
+    @property
+    def tombstones(self) -> Tombstones:
+        """The tombstones of this memory; the install key is read only if there are any."""
+        path = self.data_dir / TOMBSTONES_FILE
+        return Tombstones(path, self.install_key if path.exists() else b"")
 
     @opened_once
     def runs(self) -> RunLedger:

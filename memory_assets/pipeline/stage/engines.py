@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.settings import Settings
+from memory_assets.stores.agents.journal import has_journal
 from memory_assets.stores.stores import Stores, opened_once
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ class Engines(Stores):
         from memory_assets.redaction import load_redactor
 
         return load_redactor(redaction_settings(self.settings), self.install_key)
+
+    @property
+    def has_journal(self) -> bool:
+        """Whether an agent ever wrote anything here; opening the journal would create it."""
+        return has_journal(self.data_dir)
 
     @property
     def embeds(self) -> bool:

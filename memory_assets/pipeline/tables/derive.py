@@ -25,6 +25,7 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, WORKSPACE_CHUNKS
 
 DerivedRows = tuple[Iterable[Any], ProductFacts]
 """A session's rows, instances of the table's model or `Stored`, and the facts of its product."""
+Make = Callable[[Components, Product], DerivedRows]
 WrittenColumns = Callable[[Components, Product, list[Any]], Mapping[str, list[object]]]
 """Takes an upstream product and new rows; returns the values of the columns set on writing."""
 
@@ -38,19 +39,19 @@ def expected_input(upstream_hash: str, version: str) -> str:
 @dataclass(frozen=True)
 class DerivedTable:
     """A table that is made, session by session, from the rows of `upstream`. The code's version is
-    `code_version`, or what `chosen` returns for the present settings. `deferrable`: long sessions
-    may be deferred while they grow (`DueProducts`). `make` returns the rows and facts of a session
-    from its upstream product; it only reads, so that a worker process may call it, unless it asks
-    another machine (`is_local`)."""
+    `code_version`, or what `chosen` returns for the present settings. `make` returns the rows and
+    facts of a session from its upstream product; where `is_pure`, it only reads, and asks no other
+    machine, so that a worker process may call it. `deferrable`: long sessions may be deferred while
+    they grow (`DueProducts`)."""
 
     table: Table
     code_version: str
+    make: Make
     chosen: Callable[[Components], str] | None = None
     upstream: Table = REDACTED_RECORDS
     deferrable: bool = False
-    make: Callable[[Components, Product], DerivedRows] | None = None
     written_columns: WrittenColumns | None = None
-    is_local: Callable[[Components], bool] = lambda components: True
+    is_pure: Callable[[Components], bool] = lambda components: True
 
     def version(self, components: Components) -> str:
         """Return the version of the code that makes the table under the present settings."""
@@ -62,17 +63,15 @@ def derive_table(
     project: str,
     derived: DerivedTable,
     *,
-    make: Callable[[Product], DerivedRows] | None = None,
     outdated: Callable[[Product], bool] = lambda product: False,
     sources: Mapping[str, Product] | None = None,
     enough: Enough = lambda count: False,
 ) -> StageReport:
     """Bring sessions whose upstream product or version changed up to date; return the report.
-    `make` returns the rows and facts of a session from its upstream product, if the table has no
-    `make` of its own. Sessions that upstream no longer has, or that a check holds back, are
-    removed; one that fails is quarantined at this stage. `outdated(product)` forces a rebuild when
-    an input outside the lake changed. `sources` are the upstream products, if they are not in the
-    catalogue. Once `enough(number tried)` is true, the other sessions are left to the next run."""
+    Sessions that upstream no longer has, or that a check holds back, are removed; one that fails is
+    quarantined at this stage. `outdated(product)` forces a rebuild when an input outside the lake
+    changed. `sources` are the upstream products, if they are not in the catalogue. Once
+    `enough(number tried)` is true, the other sessions are left to the next run."""
     table, report = derived.table, StageReport(derived.table.name, project)
     with components.project_lock(project), timing(report):
         sources = sources or _sources(components, project, derived.upstream)
@@ -80,10 +79,13 @@ def derive_table(
         products, batch = due.products, LakeBatch(components.lake, project, table)
 
         def write(source: Product, expected: str) -> Product:
-            product = _write_session(components, batch, derived, source, expected, make)
+            product = _write_session(components, batch, derived, source, expected)
             report.changed += 1
             report.rows_written += product.rows
-            return with_made_of(product, source, due.version) if derived.deferrable else product
+            if not derived.deferrable:
+                return product
+            made_of = (source.facts.get("lineage"), source.rows, due.version)
+            return replace(product, facts={**product.facts, "made_of": made_of})
 
         works = [
             Work(source.session_id, due.status(source, outdated), due.expected(source), source)
@@ -206,16 +208,12 @@ def _write_session(
     derived: DerivedTable,
     source: Product,
     expected_hash: str,
-    make: Callable[[Product], DerivedRows] | None,
 ) -> Product:
     """Put the rows of a session into the batch, computed by a worker process or here; return its
     product."""
     table, session_id = derived.table, source.session_id
-    ahead = None
-    if derived.make is not None:
-        key = (source.project, session_id)
-        ahead = components.precomputed(key, (table.name, expected_hash))
-    rows, facts = ahead or _make_rows(components, derived, source, expected_hash, make)
+    ahead = components.precomputed((source.project, session_id), (table.name, expected_hash))
+    rows, facts = ahead or _make_rows(components, derived, source, expected_hash)
     batch.put(table, session_id, rows)
     return Product(
         table.name,
@@ -230,25 +228,12 @@ def _write_session(
 
 
 def _make_rows(
-    components: Components,
-    derived: DerivedTable,
-    source: Product,
-    expected_hash: str,
-    make: Callable[[Product], DerivedRows] | None = None,
+    components: Components, derived: DerivedTable, source: Product, expected_hash: str
 ) -> tuple[ArrowRows, ProductFacts]:
     """Return the rows of a session in Arrow, and the facts of its product."""
-    if make is None:
-        assert derived.make is not None
-        make = partial(derived.make, components)
-    produced, facts = make(source)
+    produced, facts = derived.make(components, source)
     rows, columns = list(produced), derived.written_columns
     new = [row for row in rows if not isinstance(row, Stored)]
     extra = columns(components, source, new) if columns is not None else {}
     footer = {"input_hash": expected_hash}
     return arrow_rows(derived.table, rows, footer=footer, extra=extra), facts
-
-
-def with_made_of(product: Product, source: Product, version: str) -> Product:
-    """Return a product with the fact `made_of`: the records and version that it was made from."""
-    made_of = (source.facts.get("lineage"), source.rows, version)
-    return replace(product, facts={**product.facts, "made_of": made_of})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
@@ -43,16 +44,24 @@ Vector = npt.NDArray[np.float32]
 _MOST_KEPT = 20_000
 """Vectors of an endpoint (30 MB) that wait for the sessions of their texts."""
 _Texts = list[tuple[str, str, RedactedText]]
+_VECTORS = "vectors"
+"""Part of the key of a worker's results that are vectors, not rows."""
 
 
 def embedding_of(source_table: Table, table: Table) -> DerivedTable:
     """Return the definition of `table` as the vectors of `source_table`."""
+
+    def make(components: Components, source: Product) -> DerivedRows:
+        """Make the vectors of one session; `embed_project` lets sessions share them."""
+        return _Embedding(components, source.project, source_table, table).make(components, source)
+
     return DerivedTable(
         table,
         DEFAULT_EMBEDDER,
+        make,
         chosen=lambda components: components.embedder.embedder_id,
         upstream=source_table,
-        is_local=lambda components: not is_endpoint(components.settings.embedder),
+        is_pure=lambda components: not is_endpoint(components.settings.embedder),
     )
 
 
@@ -65,13 +74,8 @@ def embed_project(
     vector is copied.
     """
     work = _Embedding(components, project, source_table, table)
-    report = derive_table(
-        components,
-        project,
-        embedding_of(source_table, table),
-        make=work.make,
-        enough=components.enough,
-    )
+    derived = replace(embedding_of(source_table, table), make=work.make)
+    report = derive_table(components, project, derived, enough=components.enough)
     report.details["texts_embedded"] = work.embedded
     report.details["vectors_reused"] = work.reused
     if work.embedded:
@@ -84,7 +88,7 @@ def precompute_vectors(components: Components, derived: DerivedTable, source: Pr
     took."""
     expected = expected_input(source.output_hash, derived.version(components))
     work = _Embedding(components, source.project, derived.upstream, derived.table)
-    return {(derived.table.name, expected): (work.new_vectors(source), work.seconds)}
+    return {(_VECTORS, derived.table.name, expected): (work.new_vectors(source), work.seconds)}
 
 
 class _FilledRequests:
@@ -152,7 +156,7 @@ class _Embedding:
         self.embedded = self.reused = 0
         self.seconds = 0.0
 
-    def make(self, source: Product) -> DerivedRows:
+    def make(self, components: Components, source: Product) -> DerivedRows:
         """Return the rows of a session, one for each text."""
         if not source.rows:
             return [], {}
@@ -180,7 +184,7 @@ class _Embedding:
         session_id, embedder_id = source.session_id, self._components.embedder.embedder_id
         text_of = {content_hash: text for _, content_hash, text in texts}
         self._keep_leaving(session_id, text_of)
-        key = (self._table.name, expected_input(source.output_hash, embedder_id))
+        key = (_VECTORS, self._table.name, expected_input(source.output_hash, embedder_id))
         ahead = self._components.precomputed((self._project, session_id), key)
         vectors, seconds = ahead or ({}, 0.0)
         self.seconds += seconds

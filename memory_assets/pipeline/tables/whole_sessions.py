@@ -77,7 +77,7 @@ SUMMARISED = DerivedTable(
     chosen=lambda components: components.summarizer.summarizer_id,
     deferrable=True,
     make=_summary,
-    is_local=lambda components: not is_endpoint(components.settings.summarizer),
+    is_pure=lambda components: not is_endpoint(components.settings.summarizer),
 )
 
 

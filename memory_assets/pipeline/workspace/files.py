@@ -10,7 +10,6 @@ from dataclasses import replace
 from memory_assets.documents import CHUNKER_VERSION
 from memory_assets.documents.walk import IGNORE_FILES, FoundFile, Walk, found_at, walk
 from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline.ownership.removed_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.due import Status
 from memory_assets.pipeline.stage.report import input_hash
@@ -231,7 +230,7 @@ class _Exclusion:
 
     def __init__(self, components: Components, workspace: Workspace) -> None:
         self._partition, self._redact = workspace.partition, components.redactor.redact
-        self._forgotten = tombstones(components).forgotten()
+        self._forgotten = components.tombstones.forgotten()
         self._known = known_values(components)
         products = components.catalog.products
         self._on_record: Container[str] = products.hashes(STAGE, workspace.partition)

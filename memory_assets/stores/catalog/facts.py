@@ -73,7 +73,7 @@ class RecordFacts(TypedDict, total=False):
 
 class CheckFacts(TypedDict, total=False):
     """A passed check of a long session: its version, and hashes of the parts that passed
-    (`pipeline/stage/pending_checks.py`)."""
+    (`pipeline/checks/pending.py`)."""
 
     version: str
     parts: Sequence[str]

@@ -1,5 +1,5 @@
-"""Incremental checks: remember which files passed, and return only the sessions that changed
-since.
+"""The verdict of a check, and incremental checks: remember which files passed, and return only the
+sessions that changed since.
 
 The catalogue notes a session that passed with the version of the check and the stamps of its rows,
 which change when rows are written, not when they are packed into a segment. Long sessions are noted
@@ -10,21 +10,21 @@ first.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import accumulate
 from types import MappingProxyType
 
 import pyarrow as pa
 
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import CheckFacts, ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import Table
-from memory_assets.stores.stores import Stores
 
 MATCHED = "expected"
 """The check of what is expected of a table's rows."""
@@ -32,6 +32,36 @@ MATCHED = "expected"
 _BATCH_BYTES = 16 << 20
 _PART_ROWS = 256
 """Rows of a part of a long session."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A scanner's finding: the rule, as the counts name it, and the place; no text. `line` counts
+    lines of the string from 1; 0 if it is not known."""
+
+    rule: str
+    session_id: str
+    place: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a check: whether it passed, the counts, and the remedy if it did not.
+    `warning`: a failure is reported, and stops nothing. `reports`: the findings of a scanner."""
+
+    passed: bool
+    counts: Mapping[str, int | str] = field(default_factory=dict)
+    remedy: str = ""
+    warning: bool = False
+    reports: Sequence[Report] = field(default=(), repr=False)
+
+    @property
+    def outcome(self) -> str:
+        """The result in a word."""
+        if self.passed:
+            return "passed"
+        return "warning" if self.warning else "failed"
 
 
 @dataclass(frozen=True)
@@ -59,7 +89,7 @@ class CheckBatch:
 
 
 def sessions_to_check(
-    stores: Stores,
+    components: Components,
     project: str,
     table: Table,
     check: str,
@@ -74,9 +104,10 @@ def sessions_to_check(
     in either table makes a session pending. `beside` has other values, by session, on which the
     state depends; these sessions are included even without rows."""
     stage = note_stage(check, table)
-    noted = {} if everything else stores.catalog.products.hashes(stage, project)
+    noted = {} if everything else components.catalog.products.hashes(stage, project)
     tables = (table,) if compared_to is None else (table, compared_to)
-    entries_of = {table.name: stores.lake.partition(table, project).entries() for table in tables}
+    lake = components.lake
+    entries_of = {table.name: lake.partition(table, project).entries() for table in tables}
     names = {name for entries in entries_of.values() for name in entries}
     notes: list[Product] = []
     for session_id in sorted(names | beside.keys()):
@@ -93,7 +124,40 @@ def sessions_to_check(
     return notes
 
 
-def fresh_rows(
+def note_passed(
+    components: Components, sessions: Iterable[Product], but: Container[str] = ()
+) -> None:
+    """Note that these sessions passed their check, but for some of them, by id."""
+    passed = (session for session in sessions if session.session_id not in but)
+    components.catalog.products.put(*passed, run_id=components.run_id)
+
+
+def scan_pending(
+    components: Components,
+    project: str,
+    table: Table,
+    check: str,
+    version: str,
+    scan: Callable[[CheckBatch], list[Report]],
+) -> tuple[int, list[Report]]:
+    """Scan the sessions of a table that did not pass this `version` of a check, and note those that
+    pass; return the number of files and the reports. Sessions are scanned in batches; a batch with
+    a report is scanned again session by session, to know which sessions have the value."""
+    sessions = sessions_to_check(components, project, table, check, version)
+    reports: list[Report] = []
+    by_name = {session.session_id: session for session in sessions}
+    for batch in pending_rows(components.lake, project, table, sessions):
+        fresh, note = _fresh_rows(components.catalog, version, batch)
+        if fresh is not None and (found := scan(fresh)):
+            reports += [report for part in fresh.split() for report in scan(part)] or found
+        else:
+            by_name[note.session_id] = note
+    reported = {report.session_id for report in reports}
+    note_passed(components, by_name.values(), but=reported)
+    return len(sessions), reports
+
+
+def _fresh_rows(
     catalog: Catalog, version: str, batch: CheckBatch
 ) -> tuple[CheckBatch | None, Product]:
     """Return the rows of a batch that did not pass a check yet, and the product to store for its
