@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import random
 import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -389,6 +390,25 @@ def test_readers_beside_a_writer_see_one_state_or_another(lake: Lake, rows: Rows
             assert [len(set(_ids(reader, name))) for name in ("a", "b")] == [1, 1]
             assert reader.sessions(*P) == ["a", "b"]
         writing.result()
+
+
+def test_a_segment_that_goes_while_it_is_listed_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer puts rows into a new segment and removes the old one: the new one is listed."""
+    old, new = (tmp_path / f"segment+{number}.parquet" for number in (1, 2))
+    old.touch()
+    real = os.scandir
+
+    def moved_meanwhile(directory: Path) -> Any:
+        monkeypatch.setattr(os, "scandir", real)
+        with real(directory) as entries:
+            listed = list(entries)
+        old.rename(new)
+        return nullcontext(listed)
+
+    monkeypatch.setattr(os, "scandir", moved_meanwhile)
+    assert [path for path, _ in segments.list_segments(tmp_path)] == [new]
 
 
 def test_the_cache_forgets_what_was_read_first(

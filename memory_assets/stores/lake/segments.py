@@ -17,7 +17,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -245,16 +245,20 @@ class SegmentCache:
 
 def list_segments(directory: Path) -> list[tuple[Path, Identity]]:
     """Return the segments of a directory, newest first; none if it is not there."""
-    segments: list[tuple[int, os.DirEntry[str]]] = []
-    try:
-        with os.scandir(directory) as entries:
+    while True:
+        try:
+            opened = os.scandir(directory)
+        except FileNotFoundError:
+            return []
+        segments: list[tuple[int, Path, Identity]] = []
+        with opened as entries, suppress(FileNotFoundError):
             for entry in entries:
                 if name := SEGMENT.fullmatch(entry.name):
-                    segments.append((int(name["number"]), entry))
-            segments.sort(key=lambda pair: -pair[0])
-            return [(directory / entry.name, _identity(entry.stat())) for _, entry in segments]
-    except FileNotFoundError:
-        return []
+                    place = directory / entry.name
+                    segments.append((int(name["number"]), place, _identity(entry.stat())))
+            segments.sort(key=lambda segment: -segment[0])
+            return [(path, identity) for _, path, identity in segments]
+        # A writer removed one that was listed: what replaced it may not be among these.
 
 
 def next_path(directory: Path) -> Path:
