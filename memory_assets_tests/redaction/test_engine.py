@@ -318,6 +318,9 @@ def test_both_engines_redact_transcripts_the_same(
         "define('psk','sommer2024!')",
         '(setq wifi_psk "6f9619ff-8b86-d011-b42d-00cf4fc964ff")',
         "token=Zq8-Lm2-Pw9 ./run.sh",
+        'wpa_passphrase "My hunter2abcd Home"',
+        "FERNET_KEYS: 1+ivESnZ2bxAQRpx0HsFozcIArswgLQxQ76D8NcTS5o: ,",
+        "$ export THE_VALUE=cRxqPehpNKq5Rtp+QvXBPb6p6n7d+2n4a6dLZqhGQVz2w4ln\n",
     ],
 )
 def test_both_engines_agree_where_they_did_not(

@@ -16,6 +16,7 @@ from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.mentioned.tokens import (
     ASSIGNED_RUN,
     HEX_RUN,
+    LONGEST_BEFORE_RUN,
     QUOTES,
     SHORTEST_QUOTED,
 )
@@ -135,8 +136,8 @@ class RunClues:
 
 def _is_apart(data: bytes, start: int, end: int) -> bool:
     """Return True if a run is in quotes, or assigned to an environment variable, and is no hash."""
-    if data[start - 1 : start] not in QUOTES and not ASSIGNED_RUN.match(
-        data, max(start - 2, 0), start
+    if data[start - 1 : start] not in QUOTES and not ASSIGNED_RUN.search(
+        data, max(start - LONGEST_BEFORE_RUN, 0), start
     ):
         return False
     return data[start - 2 : start] == b" '" or HEX_RUN.fullmatch(data, start, end) is None

@@ -73,6 +73,40 @@ _COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook pin 
 """Words, besides those for passwords, of which every telling column's name contains one."""
 
 
+_NAME = r"[A-Za-z0-9_.\-?]*"
+_SPACE = r"[\s\x1c-\x1f?]"
+_CLOSE = r"""\\{0,3}(?:["'`]|&quot;|\*\*)?(?:\[[0-9?]{0,4}\]|:protected|:private)?[\])]{0,2}"""
+_ASSIGNED = (
+    (
+        r"""[ \t]*(?:[:=]|[?.+|!]{1,2}=|<-|- )[ \t]*"""
+        rf"""(?:[^\s\\]|\\[^\r\n]|\\?\r?\n[ \t]+["']|{_SPACE}*string\()""",
+        170,
+    ),
+    (rf"""[ \t]*,{_SPACE}*\\*["'`]|;s:|(?:\(|[ \t]*\{{)[ \t]*["'`]|[ \t]+["']""", 130),
+    (rf"""</| \{{{_SPACE}|{_SPACE}+(?:value|default)[ \t]*[:=]""", 130),
+    (r"""(?: [A-Za-z0-9_:.?\-]{1,30}=["'][^"'<>]*["'])*>""", 400),
+)
+"""What stands between a name and its value wherever `find_assignment` finds a secret, and the most
+bytes from the name's keyword to the end of it. Several patterns, because the bytes before the end
+of each are searched for keywords."""
+_AFTER_FLAG = r"[ \t]+\S|[ \t]*\r?\n[ \t]*-[ \t]"
+
+
+def assignment_triggers() -> tuple[Trigger, ...]:
+    """Return the triggers of what begins at a keyword: assignments, flags, blocks."""
+    keyword = f"(?i:{'|'.join(keyword.decode() for keyword in KEYWORDS)})"
+    named = f"{keyword}{_NAME}{_CLOSE}"
+    rows = (
+        *((f"{named}(?:{after})", most) for after, most in _ASSIGNED),
+        (f"-{_NAME}{named}(?:{_AFTER_FLAG})", 130),
+    )
+    return (
+        Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
+        Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
+        *(Trigger(source.encode(), ASSIGNED, most) for source, most in rows),
+    )
+
+
 def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
     """Return the triggers of the anchored rules, of cookies and of addresses."""
     numbers: dict[tuple[bytes, int], list[int]] = {}

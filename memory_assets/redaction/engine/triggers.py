@@ -77,8 +77,6 @@ class Trigger(NamedTuple):
     """Flag of the view or search that the text needs where the pattern matches."""
     once: bool = False
     """True if only its first match in a text is needed."""
-    is_token: bool = False
-    """True if a report counts only if `may_be_token` is true."""
 
 
 class Clues(NamedTuple):
