@@ -1,5 +1,5 @@
-"""Texts with secrets of kinds that were missed, and harmless ones like them: the half by which
-rules were chosen. How they are filled in: `missed_kinds.py`."""
+"""Texts with secrets of kinds that were missed, and harmless ones like them. How they are filled in:
+`missed_kinds.py`."""
 
 # ruff: noqa: E501
 from __future__ import annotations
@@ -53,6 +53,10 @@ SECRETS: dict[str, tuple[str, ...]] = {
         "lego --eab --hmac {b43} run",
         "zerotier-cli join abc; netbird up --setup-key {u}",
         "splunk http-event-collector enable -auth admin:{c}",
+        "doctl auth init -t {x}",
+        "etcdctl user add app:{c}",
+        "bw login me@example.com {p}",
+        'bitcoin-cli walletpassphrase "{p}" 60',
     ),
     "apart": (
         '    "--requirepass",\n    "{c}",',
@@ -122,6 +126,12 @@ SECRETS: dict[str, tuple[str, ...]] = {
         'hash_password("{c}")',
         'createHmac("sha256", "{t}")',
         'jwt.sign(payload, "{t}")',
+        '--boundary42\nContent-Disposition: form-data; name="client_secret"\nContent-Type: text/plain\n\n{t}\n--boundary42--',
+        'api_secret = ("{t1}"\n              "{t2}")',
+        "username: app\npassword: >-\n  {c}",
+        '{:db-password "{c}"}',
+        "- Password - {c}",
+        'make_password("{c}")',
     ),
     "names": (
         "AUTH_SALT='{p}'",
@@ -198,6 +208,11 @@ SECRETS: dict[str, tuple[str, ...]] = {
         "CLIENT_SEC={t}",
         "CLIENT_SECR={t}",
         "CONSUMER_SEC={t}",
+        "VAPID_PRIVATE={t}{t}",
+        "FERNET_KEYS={b},{b}",
+        "tacacs key {c}",
+        "SECRETS={t};{t}",
+        'signing_keys: ["{b}", "{b}"]',
     ),
     "joined": (
         "use {w} as the password when it asks you",
@@ -313,6 +328,10 @@ SECRETS: dict[str, tuple[str, ...]] = {
         "hasło {c}",
         "heslo je {c}",
         "parola: {c}",
+        "enable secret 0 {c}",
+        "wpa-psk ascii 0 {c}",
+        "passcode {c} for the meeting",
+        "username/password: ops/{c}",
     ),
     "encoded": (
         "B64(JSON(B64(password={c})))",
@@ -533,5 +552,8 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "user_profile_settings_tab_2",
         "pa-volume-control-applet-2",
         "conf_thresholds_by_class_v2",
+        "github.com/example/auth v0.0.0-20251107202613-5f7a2b9c8d1e/go.mod h1:abcDEF",
+        "aws_secretsmanager_secret.db_password: Refreshing state... [id=arn:aws:secretsmanager:eu-west-1:123456789012:secret:db_password-9kQ2mX]",
+        "urn:pulumi:prod::app::random:index/randomPassword:RandomPassword::db-password",
     ),
 }
