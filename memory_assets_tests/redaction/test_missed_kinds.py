@@ -11,18 +11,14 @@ from memory_assets_tests.redaction.missed_kinds_texts import HARMLESS, SECRETS
 SEEDS = range(4)
 
 
-def _goes(redactor: Redactor, template: str, seed: int) -> bool:
-    text, secrets = filled(template, seed)
-    kept = redactor.redact(text).text
-    return not any(secret in kept for secret in secrets)
-
-
 @pytest.mark.parametrize("kind", SECRETS)
-def test_nearly_all_of_a_kind_goes(kind: str, redactor: Redactor) -> None:
-    """Known to stay: a value that only a possessive or a short random prefix announces."""
-    texts = SECRETS[kind]
-    found = sum(_goes(redactor, text, seed) for text in texts for seed in SEEDS)
-    assert found >= len(SEEDS) * len(texts) * 0.86, (found, len(texts))
+def test_secrets_of_a_kind_go(kind: str, redactor: Redactor) -> None:
+    """Each text does something that no other test does: another rule, another step of the code."""
+    for template in SECRETS[kind]:
+        for seed in SEEDS:
+            text, secrets = filled(template, seed)
+            kept = redactor.redact(text).text
+            assert not [secret for secret in secrets if secret in kept], template
 
 
 @pytest.mark.parametrize("kind", HARMLESS)
