@@ -55,6 +55,8 @@ _LONGEST_KEYWORD = max(map(len, KEYWORDS))
 _RUN = re.compile(rb"[A-Za-z0-9_\-]{%d,}" % SHORTEST_RUN)
 _POSITIONS = (COOKIE, MENTION, SHAPED, LABEL, ADDRESS, TABLE)
 """The other kinds of positions, in the order of the fields of `Clues`."""
+_SLACK = 64
+"""Bytes behind a reported position in which the run begins in which a token may be."""
 _TOKEN_CHARACTERS = re.compile(rb"[A-Za-z0-9_\-]*")
 
 
@@ -219,8 +221,8 @@ def _kept_triggers(
     path = kept_path(cache, "triggers", repr((digest, templates, rules)), ".json")
     stored = kept(path, lambda: _triggers_to_json(_triggers(templates, anchored)))
     return tuple(
-        Trigger(source.encode("latin-1"), kind, back, slack, tuple(rules), *further_fields)
-        for source, kind, back, slack, rules, *further_fields in json.loads(stored)
+        Trigger(source.encode("latin-1"), kind, back, tuple(rules), *further_fields)
+        for source, kind, back, rules, *further_fields in json.loads(stored)
     )
 
 
@@ -266,10 +268,10 @@ def _add_token_runs(
     first = seen = 0
     for end, trigger in reports:
         begin = max(end - trigger.back, 0)
-        if first <= begin and end + trigger.slack + SHORTEST_RUN <= seen:
+        if first <= begin and end + _SLACK + SHORTEST_RUN <= seen:
             continue  # within one run, as most are of a million in a long one
         low = seen if begin < seen else left_edge(data, begin)
-        for run in _RUN.finditer(data, low, end + trigger.slack + SHORTEST_RUN):
+        for run in _RUN.finditer(data, low, end + _SLACK + SHORTEST_RUN):
             start, stop = run.span()
             if start in run_ends:
                 continue

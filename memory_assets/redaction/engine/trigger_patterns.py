@@ -182,7 +182,6 @@ def has_literal(template: Template) -> bool:
 
 
 _CLASS = re.compile(r"((?:\\.|[^\\\[\]{}])*)(?:(\[[^\]]*\])\{(\d+),(\d+)\})?")
-_SHORT_SLACK = 64
 _ENOUGH = 3
 _LONG_MIDDLE = 100
 
@@ -206,7 +205,7 @@ def _token(template: Template) -> Trigger:
         most_width += int(least) if enough or is_open else int(most)
         if enough or is_open:
             break
-    return Trigger(source.encode(), back=most_width, slack=_SHORT_SLACK)
+    return Trigger(source.encode(), back=most_width)
 
 
 def shape_triggers(templates: Iterable[Template]) -> tuple[Trigger, ...]:
