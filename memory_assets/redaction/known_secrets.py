@@ -16,14 +16,13 @@ from functools import cached_property
 from hashlib import blake2b
 
 from memory_assets.errors import RedactionUnavailable
+from memory_assets.redaction.engine.token_runs import MASK
 from memory_assets.redaction.forgotten_texts import HASH_BYTES, ForgottenTexts
 from memory_assets.redaction.rules.judging import values
 from memory_assets.redaction.rules.judging.written import reads_as_words
 from memory_assets.word_lists import word_set
 
 _RUN = re.compile(r"[A-Za-z0-9_\-]{16,}")
-_RUN_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
-_MASK = bytes(1 if byte in _RUN_BYTES else 0 for byte in range(256))
 _DIGIT = re.compile(rb"[0-9]")
 _LETTER = re.compile(rb"[A-Za-z]")
 _ESCAPED = re.compile(
@@ -125,7 +124,7 @@ class KnownValues:
 
     def _find_runs(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Yield the ranges of the runs of token characters that are known secrets."""
-        mask = data.translate(_MASK)
+        mask = data.translate(MASK)
         shortest_run = b"\1" * min(self._lengths)
         start = mask.find(shortest_run)
         while start >= 0:

@@ -43,8 +43,7 @@ class TextRedactor:
         return f"{type(self).__name__}({self.ruleset_version!r})"
 
     def redact(self, text: str, path: str | None = None, *, session_id: str = "") -> Redaction:
-        """Return `text` without its secrets and personal data. A text known to have none is not
-        scanned again.
+        """Return `text` without its secrets and personal data.
 
         `path` is the path of the file if the text is its contents. Tags of guessable values are
         keyed to `session_id`.
@@ -52,8 +51,6 @@ class TextRedactor:
         Raises:
             Unsettled: every pass finds something new; nothing of the text may be kept.
         """
-        if path is None and isinstance(text, str) and text in self.at_rest:
-            return Redaction(seal(text), ())
         tagger = Tagger(self.key, session_id) if session_id else self._tagger
         if path is None or not self.policy.cut_contents(text, (path,)):
             scanned, _ = self.apply(text, tagger)
@@ -83,7 +80,8 @@ class TextRedactor:
         search: Callable[[str], Iterable[Edit]] | None = None,
     ) -> tuple[Redaction, Sequence[Edit]]:
         """Apply `initial_edits`, then scan and replace until neither the rules nor `search` find
-        anything. Return the redaction, and the secrets found, with values in the clear.
+        anything. Return the redaction, and the secrets found, with values in the clear. A text
+        known to have none is not scanned again.
 
         Removing a secret can reveal another one; repeating until nothing is found makes redaction
         idempotent by construction. Lines that still have findings after that are withheld.
@@ -93,6 +91,8 @@ class TextRedactor:
         """
         if not isinstance(text, str):
             raise TypeError("only text can be redacted")
+        if not (initial_edits or search) and text in self.at_rest:
+            return Redaction(seal(text), ()), ()
         personal = self._personal
         always = personal.always
         seen: list[Edit] = []

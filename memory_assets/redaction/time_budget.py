@@ -23,7 +23,7 @@ class OutOfTime(Exception):
 
 _FRESH = 0.05
 """Seconds for which a reading of a thread's CPU time is used again. Two limits are set for each
-text, and reading it each time would take a thirtieth of a first ingest."""
+text, and reading it each time takes 2 % of redaction."""
 _LONG = 1.0
 """Seconds of a limit from which such a reading is exact enough."""
 

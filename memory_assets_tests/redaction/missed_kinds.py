@@ -1,4 +1,4 @@
-"""Fills in the texts of `missed_kinds_chosen.py` and `missed_kinds_held_out.py`.
+"""Fills in the texts of `missed_kinds_texts.py`.
 
 `{t}` is 24 drawn letters and digits (`{t16}` 16), `{x}` 32 hex digits (`{x28}` 28, `{X}` 64,
 `{X48}` 96), `{u}` a UUID, `{b}` and `{b43}` base64 of 32 bytes, `{b64}` of 240, `{p}` a drawn

@@ -8,6 +8,7 @@ from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.redaction.at_rest import AtRest
 from memory_assets.redaction.engine.scanner import Scanner
 from memory_assets.redaction.known_secrets import value_hash
+from memory_assets_tests.records import record
 
 KEY = bytes(32)
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -46,6 +47,16 @@ def test_a_redacted_text_is_scanned_once(redactor: Redactor, scanned: list[str],
     assert redactor.find(once) == () == load_redactor(key=KEY).find(once)
     assert redactor.redact(once).text == once
     assert scanned == [once]  # by the other one
+
+
+def test_a_session_scans_no_text_that_another_one_had(
+    redactor: Redactor, scanned: list[str]
+) -> None:
+    """Sessions that go on from one another repeat its records."""
+    for name in ("one", "two"):
+        session = redactor.session(name)
+        session.redact_record(record("the same words"), project="p", project_root="/r")
+    assert scanned.count("the same words") == 1
 
 
 def test_a_text_with_a_secret_is_scanned_each_time(redactor: Redactor, scanned: list[str]) -> None:

@@ -8,90 +8,30 @@ from memory_assets.redaction.policy.sensitive_paths import (
     SENSITIVE_PLACES,
     is_sensitive,
 )
+from memory_assets.word_lists import words
 from memory_assets_tests.sweep import sweep
 
 
 @sweep(
     "path",
-    [
-        ".env",
-        ".ENV",
-        "app/.env.local",
-        ".env.production",
-        "prod.env",
-        ".envrc",
-        "server.PEM",
-        ".netrc",
-        "_netrc",
-        ".pgpass",
-        "~/.ssh/id_ed25519",
-        "~/.ssh/deploy",
-        "~/.aws/credentials",
-        ".docker/config.json",
-        "~/.kube/config",
-        ".gnupg/secring.gpg",
-        "infra/terraform.tfstate",
-        "terraform.tfstate.backup",
-        "prod.tfvars",
-        "office.ovpn",
-        "~/.vault-token",
-        "~/.config/gh/hosts.yml",
-        "~/.cargo/credentials.toml",
-        "~/.gem/credentials",
-        "firebase-adminsdk-x1.json",
-        "gcp-service-account.json",
-        "token.json",
-        "client_secret_1.json",
-        "~/.codex/auth.json",
-        "~/.claude/.credentials.json",
-        "k8s/secrets.yaml",
-        "/run/secrets/db",
-        "/etc/shadow",
-        "C:\\Users\\dev\\.env",
-        ".env*",
-        "{a,.env}",
-        "src/../.env",
-        "file:///app/.env",
-        ".env::$DATA",
-        ".env/",
-        "deploy_rsa",
-    ],
+    words(
+        r".ENV server.PEM app/.env.local ~/.ssh/deploy /run/secrets/db C:\Users\dev\.env .env*"
+        r" {a,.env} src/../.env file:///app/.env .env::$DATA .env/"
+    ),
 )
 def test_files_that_exist_to_hold_secrets(path: str) -> None:
-    """By name, or by name and directory where the name alone is too general; in any case."""
+    """However the path is written; every name and place of the table is tried below."""
     assert is_sensitive(path)
 
 
 @sweep(
     "path",
-    [
-        ".env.example",
-        ".env.sample",
-        "example.env",
-        "id_rsa.pub",
-        ".ssh/known_hosts",
-        ".ssh/config",
-        "config.json",
-        "auth.json",
-        "locales/en/auth.json",
-        "tokens.json",
-        "shadow",
-        "docs/shadow.md",
-        "src/env.py",
-        "env.d.ts",
-        ".env.d.ts",
-        "process.env",
-        "src/credentials.ts",
-        "secrets.md",
-        "keys.md",
-        "hosts.yml",
-        "src/config",
-        "cacert.pem",
-        "settings.xml",
-        "*",
-        "**/*.ts",
-        "/",
-    ],
+    words(
+        ".env.example .env.sample example.env id_rsa.pub .ssh/known_hosts .ssh/config config.json"
+        " auth.json locales/en/auth.json tokens.json shadow docs/shadow.md src/env.py env.d.ts"
+        " .env.d.ts process.env src/credentials.ts secrets.md keys.md hosts.yml src/config"
+        " cacert.pem settings.xml * **/*.ts /"
+    ),
 )
 def test_ordinary_files(path: str) -> None:
     """Examples, public halves, code, documents and names that mean nothing by themselves."""

@@ -53,30 +53,13 @@ def widened(pattern: re.Pattern[str]) -> Widened:
     Raises:
         CannotWiden: a construct is unknown.
     """
-    nodes, flags, _ = parse(pattern)
-    shortest = _shortest(nodes)
-    return Widened(widen(shortest, flags), width(shortest))
-
-
-def parse(pattern: re.Pattern[str]) -> tuple[list[Node], int, dict[str, int]]:
-    """Return the pattern's nodes, flags and named groups; a reference to a group is replaced by the
-    group."""
     tree = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
-    groups: dict[int, Node] = {}
-    return _resolved(tree, groups), tree.state.flags, dict(tree.state.groupdict)
-
-
-def is_branch(code: Any) -> bool:
-    """Return whether a node of this code is a list of alternatives."""
-    return code is _codes.BRANCH
-
-
-def is_group(code: Any) -> bool:
-    """Return whether a node of this code is a group."""
-    return code is _codes.SUBPATTERN
+    shortest = _shortest(_resolved(tree, {}))
+    return Widened(_widened(shortest, tree.state.flags), _sum_of_widths(shortest))
 
 
 def _resolved(nodes: Iterable[Node], groups: dict[int, Node]) -> list[Node]:
+    """Return the nodes, a reference to a group replaced by the group."""
     resolved: list[Node] = []
     for code, value in nodes:
         if code is _codes.GROUPREF and value in groups:
@@ -114,7 +97,7 @@ def _shortest(nodes: list[Node]) -> list[Node]:
     return kept
 
 
-def width(nodes: Iterable[Node]) -> int:
+def _sum_of_widths(nodes: Iterable[Node]) -> int:
     """Return the largest number of characters that the nodes can match."""
     return sum(map(_width, nodes))
 
@@ -124,17 +107,17 @@ def _width(node: Node) -> int:
     if code in _SINGLE:
         return 1
     if code is _codes.SUBPATTERN:
-        return width(value[3])
+        return _sum_of_widths(value[3])
     if code is _codes.ATOMIC_GROUP:
-        return width(value)
+        return _sum_of_widths(value)
     if code is _codes.BRANCH:
-        return max(map(width, value[1]))
+        return max(map(_sum_of_widths, value[1]))
     if code in _REPEATS:
-        return int(value[1]) * width(value[2])
+        return int(value[1]) * _sum_of_widths(value[2])
     return 0
 
 
-def widen(nodes: Iterable[Node], flags: int) -> str:
+def _widened(nodes: Iterable[Node], flags: int) -> str:
     """Return the source of a pattern that matches wherever the nodes do.
 
     Raises:
@@ -145,19 +128,19 @@ def widen(nodes: Iterable[Node], flags: int) -> str:
 
 def _widen(code: Any, value: Any, flags: int) -> str:
     if code in _SINGLE:
-        return char_class(_characters(code, value, flags))
+        return _char_class(_characters(code, value, flags))
     if code in _ASSERTIONS:
         return ""
     if code is _codes.SUBPATTERN:
         _, add, drop, nodes = value
-        return f"(?:{widen(nodes, (flags | add) & ~drop)})"
+        return f"(?:{_widened(nodes, (flags | add) & ~drop)})"
     if code is _codes.ATOMIC_GROUP:
-        return f"(?:{widen(value, flags)})"
+        return f"(?:{_widened(value, flags)})"
     if code is _codes.BRANCH:
-        return "(?:" + "|".join(widen(nodes, flags) for nodes in value[1]) + ")"
+        return "(?:" + "|".join(_widened(nodes, flags) for nodes in value[1]) + ")"
     if code in _REPEATS:
         least, most, nodes = value
-        inside = widen(nodes, flags)
+        inside = _widened(nodes, flags)
         return inside and f"(?:{inside}){_count(least, most)}"
     raise CannotWiden(str(code))
 
@@ -178,7 +161,7 @@ def _characters(code: Any, value: Any, flags: int) -> frozenset[int]:
     return _MATCHED[key]
 
 
-def char_class(codes: Iterable[int]) -> str:
+def _char_class(codes: Iterable[int]) -> str:
     """Return a character class of exactly these bytes.
 
     Raises:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from memory_assets.redaction.engine.token_runs import PREFIXED_BODY, SLUG, may_be_shape
+from memory_assets.redaction.engine.token_runs import (
+    MASK,
+    PREFIXED_BODY,
+    SLUG,
+    TOKEN_BYTES,
+    may_be_shape,
+)
 from memory_assets.redaction.engine.trigger_patterns import (
     begins_word,
     context_triggers,
@@ -16,6 +22,7 @@ from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.mentioned.tokens import (
     ASSIGNED_RUN,
     HEX_RUN,
+    LONGEST_BEFORE_RUN,
     QUOTES,
     SHORTEST_QUOTED,
 )
@@ -30,8 +37,6 @@ from memory_assets.redaction.views.decodings import (
 Reports = list[tuple[int, int]]
 """(end, number) of each pattern that Hyperscan matched."""
 
-_TOKEN_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
-_IS_TOKEN = bytes(byte in _TOKEN_BYTES for byte in range(256))
 _CONTEXT = 160
 """Bytes before a run that may hold its name or vendor: 96 before a value, which begins at most 64
 before the run."""
@@ -77,7 +82,7 @@ class RunClues:
         """
         asks = decoded = 0
         for reported_end, _ in ends:
-            end = reported_end if _IS_TOKEN[data[reported_end - 1]] else reported_end - 1
+            end = reported_end if MASK[data[reported_end - 1]] else reported_end - 1
             start = left_edge(data, end)
             length = end - start
             flags = 0
@@ -135,8 +140,8 @@ class RunClues:
 
 def _is_apart(data: bytes, start: int, end: int) -> bool:
     """Return True if a run is in quotes, or assigned to an environment variable, and is no hash."""
-    if data[start - 1 : start] not in QUOTES and not ASSIGNED_RUN.match(
-        data, max(start - 2, 0), start
+    if data[start - 1 : start] not in QUOTES and not ASSIGNED_RUN.search(
+        data, max(start - LONGEST_BEFORE_RUN, 0), start
     ):
         return False
     return data[start - 2 : start] == b" '" or HEX_RUN.fullmatch(data, start, end) is None
@@ -155,7 +160,7 @@ def left_edge(data: bytes, position: int) -> int:
     size = _NEAR
     while True:
         begin = position - size if position > size else 0
-        kept = len(data[begin:position].rstrip(_TOKEN_BYTES))
+        kept = len(data[begin:position].rstrip(TOKEN_BYTES))
         if kept or not begin:
             return begin + kept
         size *= 4

@@ -13,15 +13,15 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from memory_assets.redaction.engine.assignment_patterns import assignment_triggers, may_be_token
 from memory_assets.redaction.engine.hyperscan_runs import Reports, RunClues, left_edge
 from memory_assets.redaction.engine.pattern_cache import Databases, code_digest, kept, kept_path
 from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
 from memory_assets.redaction.engine.trigger_patterns import (
     anchored_triggers,
     asking_triggers,
+    assignment_triggers,
     joint_trigger,
     keyword_triggers,
     mention_triggers,
@@ -35,6 +35,7 @@ from memory_assets.redaction.engine.triggers import (
     ASKING,
     ASSIGNED,
     BEYOND_ASCII,
+    COOKIE,
     JOINED,
     LABEL,
     MENTION,
@@ -52,16 +53,10 @@ from memory_assets.redaction.rules.judging.names import KEYWORDS
 _GROUPS = ("places", "runs", "joints", "keywords", "contexts", "shapes")
 _LONGEST_KEYWORD = max(map(len, KEYWORDS))
 _RUN = re.compile(rb"[A-Za-z0-9_\-]{%d,}" % SHORTEST_RUN)
-_Places: TypeAlias = tuple[
-    list[int],
-    list[tuple[int, int]],
-    list[int],
-    list[int],
-    list[int],
-    list[int],
-    list[int],
-    list[int],
-]
+_POSITIONS = (COOKIE, MENTION, SHAPED, LABEL, ADDRESS, TABLE)
+"""The other kinds of positions, in the order of the fields of `Clues`."""
+_SLACK = 64
+"""Bytes behind a reported position in which the run begins in which a token may be."""
 _TOKEN_CHARACTERS = re.compile(rb"[A-Za-z0-9_\-]*")
 
 
@@ -139,8 +134,8 @@ class HyperscanTriggers:
         found_runs = [(start, *run_ends[start]) for start in sorted(run_ends)] if run_ends else ()
         if not structure:
             return Clues(runs=found_runs, asks=asks, joints=line_ends)
-        places = self._positions_by_kind(data, structure, keywords)
-        return Clues(*places, found_runs, asks, line_ends)
+        clues = self._clues(data, structure, keywords)
+        return clues._replace(runs=found_runs, asks=asks, joints=line_ends)
 
     def _sort_reports(
         self,
@@ -162,29 +157,23 @@ class HyperscanTriggers:
             trigger = triggers[number]
             if not trigger.kind:
                 tokens.append((end, trigger))
-            elif not trigger.is_token or may_be_token(data, end):
+            else:
                 structure.append((end, trigger))
         reports.clear()
         if tokens:
             _add_token_runs(data, tokens, run_ends)
         return asks
 
-    def _positions_by_kind(
+    def _clues(
         self,
         data: bytes,
         reports: Iterable[tuple[int, Trigger]],
         keyword_scan: Callable[[bytes], Reports],
-    ) -> _Places:
-        """Return the positions of keywords, anchored rules, cookies, mentions, shaped
-        values, labels, addresses and tables."""
+    ) -> Clues:
+        """Return the positions of keywords, anchored rules and all else that reports are of."""
         keywords: list[int] = []
         anchored: dict[tuple[int, int], None] = {}
-        cookies: list[int] = []
-        mentions: dict[int, None] = {}
-        shaped: list[int] = []
-        labels: dict[int, None] = {}
-        addresses: list[int] = []
-        tables: dict[int, None] = {}
+        positions: dict[str, dict[int, None]] = {kind: {} for kind in _POSITIONS}
         searched = last_keyword = -1
         for end, trigger in reports:
             begin = end - trigger.back
@@ -211,24 +200,13 @@ class HyperscanTriggers:
                     while position >= 0:
                         anchored[number, begin + position] = None
                         position = window.find(anchor, position + 1)
-            elif trigger.kind == MENTION:
-                mentions[begin] = None
-            elif trigger.kind == SHAPED:
-                shaped.append(begin)
-            elif trigger.kind == LABEL:
-                labels[begin] = None
-            elif trigger.kind == ADDRESS:
-                addresses.append(begin)
-            elif trigger.kind == TABLE:
-                insert = data[max(begin, 0) : end].lower().rfind(b"insert")
-                start = begin + insert if insert >= 0 else data.rfind(b"\n", 0, end) + 1
-                tables[start] = None
             else:
-                cookies.append(begin)
-        return (
-            *(keywords, list(anchored), cookies, list(mentions), shaped, list(labels)),
-            *(addresses, list(tables)),
-        )
+                if trigger.kind == TABLE:
+                    insert = data[max(begin, 0) : end].lower().rfind(b"insert")
+                    begin = begin + insert if insert >= 0 else data.rfind(b"\n", 0, end) + 1
+                positions[trigger.kind][begin] = None
+        cookies, mentions, shaped, labels, addresses, tables = map(list, positions.values())
+        return Clues(keywords, list(anchored), cookies, mentions, shaped, labels, addresses, tables)
 
 
 def _kept_triggers(
@@ -243,8 +221,8 @@ def _kept_triggers(
     path = kept_path(cache, "triggers", repr((digest, templates, rules)), ".json")
     stored = kept(path, lambda: _triggers_to_json(_triggers(templates, anchored)))
     return tuple(
-        Trigger(source.encode("latin-1"), kind, back, slack, tuple(rules), *further_fields)
-        for source, kind, back, slack, rules, *further_fields in json.loads(stored)
+        Trigger(source.encode("latin-1"), kind, back, tuple(rules), *further_fields)
+        for source, kind, back, rules, *further_fields in json.loads(stored)
     )
 
 
@@ -290,10 +268,10 @@ def _add_token_runs(
     first = seen = 0
     for end, trigger in reports:
         begin = max(end - trigger.back, 0)
-        if first <= begin and end + trigger.slack + SHORTEST_RUN <= seen:
+        if first <= begin and end + _SLACK + SHORTEST_RUN <= seen:
             continue  # within one run, as most are of a million in a long one
         low = seen if begin < seen else left_edge(data, begin)
-        for run in _RUN.finditer(data, low, end + trigger.slack + SHORTEST_RUN):
+        for run in _RUN.finditer(data, low, end + _SLACK + SHORTEST_RUN):
             start, stop = run.span()
             if start in run_ends:
                 continue

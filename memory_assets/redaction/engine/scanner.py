@@ -97,6 +97,7 @@ _RANK_OF_FORMATS = 2
 
 
 _Place = TypeVar("_Place")
+_Found = TypeVar("_Found")
 
 
 class _OutOfOwnTime(Exception):
@@ -169,7 +170,8 @@ class Scanner:
         if clues.anchored:
             yield from self._scan_anchored(text, _within_deadline(deadline, clues.anchored))
         if clues.cookies:
-            yield from _scan_cookies(text, clues.cookies)
+            for value in _found_at(text, clues.cookies, blocks.find_cookies):
+                yield Span(*value, "cookie")
         listed = 0
         for position in _within_deadline(deadline, clues.mentions):
             if _OF_RESOURCE.search(text, max(position - _LONGEST_NAME, 0), position) is not None:
@@ -179,18 +181,22 @@ class Scanner:
                 yield Span(*mention, "mentioned-password")
             for mention in find_in_sentences(text, position):
                 yield Span(*mention, "mentioned-password")
-            secret = find_value_first(text, position)
-            if secret is not None:
-                yield Span(*secret, "mentioned-secret")
+            value_first = find_value_first(text, position)
+            if value_first is not None:
+                yield Span(*value_first, "mentioned-secret")
         for mention in find_hinted(text, _within_deadline(deadline, clues.shaped)):
             yield Span(*mention, "mentioned-password")
         for position in _within_deadline(deadline, (*clues.mentions, *clues.labels)):
             for password in find_labelled(text, position):
                 yield Span(*password, "labelled-password")
         if clues.addresses:
-            yield from _scan_addresses(text, _within_deadline(deadline, clues.addresses))
+            addresses = _within_deadline(deadline, clues.addresses)
+            for secret in _found_at(text, addresses, find_in_address):
+                yield Span(*secret)
         if clues.tables:
-            yield from _scan_cells(text, _within_deadline(deadline, clues.tables))
+            tables = _within_deadline(deadline, clues.tables)
+            for cell in _found_at(text, tables, find_cells):
+                yield Span(*cell, "table-cell")
         if clues.runs:
             yield from self._scan_runs(text, _within_deadline(deadline, clues.runs))
 
@@ -293,31 +299,18 @@ def load_scanner(
     return Scanner(formats, anchored, triggers.find, digest=triggers.digest)
 
 
-def _scan_cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:
+def _found_at(
+    text: str,
+    positions: Iterable[int],
+    find: Callable[[str, int], tuple[Iterable[_Found], int]],
+) -> Iterator[_Found]:
+    """Yield what `find` finds at the positions, each of which is behind the end of what it looked
+    at before."""
     done = 0
     for position in positions:
         if position >= done:
-            values, done = blocks.find_cookies(text, position)
-            for value in values:
-                yield Span(*value, "cookie")
-
-
-def _scan_cells(text: str, positions: Iterable[int]) -> Iterator[Span]:
-    done = 0
-    for position in positions:
-        if position >= done:
-            cells, done = find_cells(text, position)
-            for cell in cells:
-                yield Span(*cell, "table-cell")
-
-
-def _scan_addresses(text: str, positions: Iterable[int]) -> Iterator[Span]:
-    done = 0
-    for position in positions:
-        if position >= done:
-            secrets, done = find_in_address(text, position)
-            for secret in secrets:
-                yield Span(*secret)
+            found, done = find(text, position)
+            yield from found
 
 
 def _without_written_parts(text: str, span: Span) -> Iterator[Span]:

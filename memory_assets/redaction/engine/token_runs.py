@@ -20,8 +20,8 @@ from memory_assets.redaction.rules.mentioned.tokens import is_hash_below_key, is
 from memory_assets.redaction.rules.prefixed import find_prefixed
 
 SHORTEST_RUN = 16
-_TOKEN_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
-MASK = bytes(1 if byte in _TOKEN_BYTES else 0 for byte in range(256))
+TOKEN_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
+MASK = bytes(byte in TOKEN_BYTES for byte in range(256))
 RUNS = re.compile(b"\x01" * SHORTEST_RUN + b"\x01*")
 
 Found = tuple[int, int, str]

@@ -41,6 +41,7 @@ from memory_assets.redaction.rules.anchored.table import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.judging.names import (
     ALSO_WORDS,
+    CHOSEN_TOKENS,
     KEYLIKE,
     KEYWORDS,
     SPEAKING,
@@ -71,6 +72,45 @@ to compile than to look for their patterns, and no more to scan."""
 _WORD = re.compile("[a-z]{2}")
 _COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook pin psk puk code")
 """Words, besides those for passwords, of which every telling column's name contains one."""
+
+
+_NAME = r"[A-Za-z0-9_.\-?]*"
+_SPACE = r"[\s\x1c-\x1f?]"
+_CLOSE = r"""\\{0,3}(?:["'`]|&quot;|\*\*)?(?:\[[0-9?]{0,4}\]|:protected|:private)?[\])]{0,2}"""
+_SIGN_AFTER_NAME = r"[ \t]*(?::{0,3}=[=>]{0,2}|[?.+|!]{1,2}={1,2}|<-|:|- )[ \t]*"
+_NEXT_LINE = rf"""\\?\r?\n[ \t]+["']|{_SPACE}*string\("""
+_ANY_VALUE = rf"(?:[^\s\\]|\\[^\r\n]|{_NEXT_LINE})"
+_TOKEN_VALUE = rf"""(?:\S{{8}}|[A-Za-z\-]{{3,}}[ \t]+\S|\\*["'`][^\r\n]{{8}}|{_NEXT_LINE})"""
+"""A value, and one of a name for tokens, which has eight characters or more."""
+_OF_TOKENS = words("token key auth cred")
+"""Keywords of names whose values have eight characters or more."""
+_ASSIGNED = (
+    (rf"""[ \t]*,{_SPACE}*\\*["'`]|;s:|(?:\(|[ \t]*\{{)[ \t]*["'`]|[ \t]+["']""", 130),
+    (rf"""</| \{{{_SPACE}|{_SPACE}+(?:value|default)[ \t]*[:=]""", 130),
+    (r"""(?: [A-Za-z0-9_:.?\-]{1,30}=["'][^"'<>]*["'])*>""", 400),
+)
+"""What stands between a name and its value wherever `find_assignment` finds a secret, and the most
+bytes from the name's keyword to the end of it. Several patterns, because the bytes before the end
+of each are searched for keywords."""
+_AFTER_FLAG = r"[ \t]+\S|[ \t]*\r?\n[ \t]*-[ \t]"
+
+
+def assignment_triggers() -> tuple[Trigger, ...]:
+    """Return the triggers of what begins at a keyword: assignments, flags, blocks."""
+    keyword = f"(?i:{'|'.join(keyword.decode() for keyword in KEYWORDS)})"
+    named = f"{keyword}{_NAME}{_CLOSE}"
+    others = {*map(bytes.decode, KEYWORDS), *CHOSEN_TOKENS}.difference(_OF_TOKENS)
+    rows = (
+        (f"(?i:{'|'.join(_OF_TOKENS)}){_NAME}{_CLOSE}{_SIGN_AFTER_NAME}{_TOKEN_VALUE}", 180),
+        (f"(?i:{'|'.join(sorted(others))}){_NAME}{_CLOSE}{_SIGN_AFTER_NAME}{_ANY_VALUE}", 170),
+        *((f"{named}(?:{after})", most) for after, most in _ASSIGNED),
+        (f"-{_NAME}{named}(?:{_AFTER_FLAG})", 130),
+    )
+    return (
+        Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
+        Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
+        *(Trigger(source.encode(), ASSIGNED, most) for source, most in rows),
+    )
 
 
 def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
@@ -148,7 +188,6 @@ def has_literal(template: Template) -> bool:
 
 
 _CLASS = re.compile(r"((?:\\.|[^\\\[\]{}])*)(?:(\[[^\]]*\])\{(\d+),(\d+)\})?")
-_SHORT_SLACK = 64
 _ENOUGH = 3
 _LONG_MIDDLE = 100
 
@@ -172,7 +211,7 @@ def _token(template: Template) -> Trigger:
         most_width += int(least) if enough or is_open else int(most)
         if enough or is_open:
             break
-    return Trigger(source.encode(), back=most_width, slack=_SHORT_SLACK)
+    return Trigger(source.encode(), back=most_width)
 
 
 def shape_triggers(templates: Iterable[Template]) -> tuple[Trigger, ...]:

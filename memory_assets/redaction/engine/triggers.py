@@ -65,20 +65,16 @@ VENDOR = "vendor"
 
 class Trigger(NamedTuple):
     """One pattern. `rules` are the numbers of the anchored rules it represents, `back` the bytes
-    from the reported end back to the candidate position, `slack` the bytes by which the position
-    may be later."""
+    from the reported end back to the candidate position."""
 
     source: bytes
     kind: str = ""
     back: int = 0
-    slack: int = 0
     rules: tuple[int, ...] = ()
     asks: int = 0
     """Flag of the view or search that the text needs where the pattern matches."""
     once: bool = False
     """True if only its first match in a text is needed."""
-    is_token: bool = False
-    """True if a report counts only if `may_be_token` is true."""
 
 
 class Clues(NamedTuple):

@@ -14,6 +14,7 @@ from memory_assets.redaction.rules.anchored.rule import (
     typed_password,
 )
 from memory_assets.redaction.rules.judging.likelihood import evidence
+from memory_assets.word_lists import words
 
 _QUOTED = r"(?:\"[^\"\n]{1,120}\"|'[^'\n]{1,120}')"
 _ANY = rf"(?:{_QUOTED}|[\w.:$>-]{{1,60}})"
@@ -33,20 +34,7 @@ def _is_password(value: str) -> bool:
 
 
 _MAILING = "|".join(
-    rf"(?<={end}\.)"
-    for end in (
-        "ftp",
-        "ftps",
-        "tp_ssl",
-        "smtp",
-        "imap",
-        "mail",
-        "server",
-        "conn",
-        "session",
-        "pop",
-        "pop3",
-    )
+    rf"(?<={end}\.)" for end in words("ftp ftps tp_ssl smtp imap mail server conn session pop pop3")
 )
 """Variables of which a `login` takes a user and a password."""
 
@@ -90,6 +78,6 @@ LOGINS: tuple[AnchoredRule, ...] = (
           *((f"{name}(", name, (_ANY + _NEXT) * 2, argument_password, f'{name}("x", "app", ')
             for name in ("mysql_connect", "mysqli_connect", "mysql_pconnect", "mysqli", "pdo",
                          "mysqldb.connect", "pymysql.connect",
-                         "ftp", "odbc_connect", "getconnection", "ftp_login", "ftplib.ftp",
+                         "ftp", "odbc_connect", "getconnection", "ftp_login",
                          "ftp_tls", "db2_connect", "ibase_connect")))),
 )  # fmt: skip

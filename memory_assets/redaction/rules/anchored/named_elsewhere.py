@@ -144,7 +144,7 @@ NAMED_ELSEWHERE: tuple[AnchoredRule, ...] = (
            r"(?P<secret>[\w.+/=-]{12,400}"
            r"(?:[\"']?(?:[ ]?[,;|][ ]?|[ ])[\"']?[\w.+/=-]{12,400}){1,20})",
            f"APP_{name}={FILL[:24]},{FILL[20:44]}")
-      for name in ("token", "key", "secret", "keyring")),
+      for name in ("token", "key", "secret")),
     *(rule("login-password", name, _are_logins,
            rf"(?i){name}(?:=|: )[\"']?(?P<secret>[\w.@+-]{{1,60}}:[^\s\"',;:]{{4,100}}"
            r"(?:[,;][ ]?[\w.@+-]{1,60}:[^\s\"',;:]{4,100}){1,20})(?=[\s\"']|$)",
@@ -207,7 +207,7 @@ NAMED_ELSEWHERE: tuple[AnchoredRule, ...] = (
     *(rule("cookie", name, _is_session,
            rf"(?i){name}[\"']: [\"'](?P<secret>[^\s\"']{{16,400}})[\"']",
            f'cookies = {{"{name}": "{FILL[:24]}"}}')
-      for name in ("sessionid", "connect.sid", "phpsessid", "jsessionid")),
+      for name in ("sessionid", "connect.sid", "phpsessid")),
     rule("set-password", "crypt('", typed_password,
          r"(?<!\w)crypt\('(?P<secret>[^'\n]{4,100})', ?gen_salt",
          "SELECT crypt('" + FILL[:12] + "', gen_salt('bf'))"),

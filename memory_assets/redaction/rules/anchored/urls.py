@@ -109,10 +109,10 @@ URLS: tuple[AnchoredRule, ...] = (
          r"://[^\s/:\"'<>`\\]{0,120}:\$\{\w{1,60}:[-=]?(?P<secret>[^\s{}$\"'<>`]{3,100})\}@",
          "postgres://app:${DB_PASS:-" + FILL[:12] + "}@db:5432/app"),
     *(rule("url-password", anchor, login_password,
-           rf"(?i)(?<=[\w%.+-])&(?:[\w.-]{{1,30}}(?:\[|%5B))?{name}\w{{0,6}}(?:\]|%5D)?="
+           r"(?i)(?<=[\w%.+-])&(?:[\w.-]{1,30}(?:\[|%5B))?pass\w{0,6}(?:\]|%5D)?="
            r"(?P<secret>[^\s&\"'<>`\\]{4,100})(?=[&\s\"'<`\\]|$)",
            f"user=app{anchor}word={FILL[:12]}")
-      for anchor, name in (("&pass", "pass"), ("&user[pass", "pass"), ("&user%5bpass", "pass"))),
+      for anchor in ("&pass", "&user[pass")),
     *(rule("url-password", anchor, login_password,
            rf"{re.escape(anchor)}[^\"'\n]{{0,80}}[\"']\s?{call}\s{{0,4}}"
            r"(?:[\"'][^\"'\n]{1,60}[\"']|[\w.]{1,40}),\s{0,4}[\"'](?P<secret>[^\"'\n]{4,100})[\"']",

@@ -30,29 +30,12 @@ class NameKind(IntEnum):
     PASSWORD = 3
 
 
-KEYWORDS: tuple[bytes, ...] = (
-    b"pass",
-    b"pw",
-    b"psw",
-    b"psk",
-    b"shared",
-    b"pin",
-    b"puk",
-    b"code",
-    b"senha",
-    b"kennwort",
-    b"wachtwoord",
-    b"contrase",
-    b"heslo",
-    b"haslo",
-    b"mdp",
-    b"secret",
-    b"token",
-    b"key",
-    b"auth",
-    b"cred",
-    b"salt",
-    b"pepper",
+KEYWORDS = tuple(
+    word.encode()
+    for word in words(
+        "pass pw psw psk shared pin puk code senha kennwort wachtwoord contrase heslo haslo mdp"
+        " secret token key auth cred salt pepper"
+    )
 )
 """Lower-case substrings, one of which every name of kind TOKEN or PASSWORD contains
 (short names such as `sid` and vendors' names are left to the token-run scan)."""

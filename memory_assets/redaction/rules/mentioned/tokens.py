@@ -24,8 +24,9 @@ from memory_assets.redaction.rules.judging.names import (
 
 QUOTES = b"\"'`"
 SHORTEST_QUOTED = 16
-ASSIGNED_RUN = re.compile(rb"[A-Z0-9_]=\Z")
-"""What stands before a value that is assigned to a variable of the environment."""
+LONGEST_BEFORE_RUN = 64
+ASSIGNED_RUN = re.compile(rb"[A-Z0-9_]=(?:[\w.~%+/!@?-]*[.~%+/!@?])?\Z")
+"""What stands before a run in a value that is assigned to a variable of the environment."""
 _VARIABLE = re.compile(r"(?<![\w.$/?&-])[A-Z][A-Z0-9_]{2,47}=$")
 _QUOTED_RUN = re.compile(rf"[A-Za-z0-9_\-]{{{SHORTEST_QUOTED},}}")
 _LONGEST_QUOTED = 128

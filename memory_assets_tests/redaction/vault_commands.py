@@ -1,4 +1,4 @@
-"""Commands that the vault rules were chosen by, one a line; `\\n` and `\\t` are written so."""
+"""Commands of vaults, one a line; `\\n` is written so."""
 
 from __future__ import annotations
 
@@ -6,81 +6,33 @@ _PRINTS = r"""
 kubectl get secret x -o yaml
 kubectl -n prod get secret
 kubectl -nprod get secret x -o yaml
-kubectl --context=prod --namespace web get secrets
-kubectl get --namespace web secret x
-kubectl get secrets/x -n web -o json
-kubectl get secret.v1. x
-kubectl get -A pods,secrets -o yaml
 kubectl get pod/a secret/b -o yaml
-kubectl --some-new-flag value get secret x
-kubectl get --some-new-flag secret x
 kubectl get --raw /api/v1/namespaces/web/secrets/x
 k -n web get secret x -o yaml
-kubecolor --context a get secret x
 microk8s kubectl -n web get secret x -o yaml
-k3s kubectl --namespace web get secrets -o yaml
-minikube kubectl -- -n web get secret x -o yaml
 "kubectl" '-n' "prod" 'get' "secret" x
-$KUBECTL -n prod get secret x -o yaml
-/usr/bin/kubectl --namespace=prod get secret x
-kubectl.exe --context p get secret x
-"C:\Program Files\k8s\kubectl.exe" -n prod get secret x
-kubectl \\n  -n prod \\n  get secret x
 kubectl `\n  -n prod `\n  get secret x -o yaml
 kubectl ^\n  -n prod ^\n  get secret x -o yaml
-cd infra && kubectl -n prod get secret x -o yaml
-(cd infra; kubectl -n prod get secret x -o yaml)
-true || kubectl -n prod get secret x -o yaml
-if kubectl -n prod get secret x -o yaml; then echo ok; fi
-while ! kubectl -n prod get secret x -o yaml; do sleep 1; done
 kubectl -n prod get secret x -o yaml 2>&1 | head -40
 kubectl -n prod get secret x -o yaml >&2
-kubectl -n prod get secret x -o yaml 1>&2
-kubectl -n prod get secret x -o json | python3 -c 'import json,sys; print(json.load(sys.stdin))'
-kubectl -n prod get secret x -o json | tee secret.txt
 kubectl -n prod get secret x -o yaml > /tmp/out && cat /tmp/out
-kubectl -n prod get secret -o name | xargs -n1 kubectl -n prod get -o yaml
-echo x | xargs -I{} kubectl -n prod get secret {} -o yaml
 watch -n 5 kubectl -n prod get secret x
 watch 'kubectl -n prod get secret x -o yaml'
-time -p kubectl -n prod get secret x
-time -f %e kubectl -n prod get secret x
-nohup nice -n 5 kubectl -n prod get secret x
-sudo kubectl -n prod get secret x
-sudo -E -u deploy env KUBECONFIG=/x kubectl -n prod get secret x
-env -i PATH=/bin kubectl -n prod get secret x
 ssh host kubectl -n prod get secret x
 ssh -i key -o StrictHostKeyChecking=no host "kubectl -n prod get secret x -o yaml"
 ssh host <<'EOF'\nkubectl -n prod get secret x -o yaml\nEOF
-bash -s <<EOF\nsudo kubectl -n prod get secret x -o yaml\nEOF
-cat <<'EOF' | ssh host bash\nkubectl -n prod get secret x\nEOF
-bash -c 'kubectl -n prod get secret x -o yaml'
-sh -c $'kubectl -n prod get secret x'
-eval "kubectl -n prod get secret x"
-su - deploy -c "kubectl -n prod get secret x"
 docker compose -f a.yml -p b --env-file c run --rm -T tools sh -c 'kubectl -n prod get secret x'
-gcloud compute ssh vm --zone z --command="sudo kubectl -n prod get secret x"
-echo "$(kubectl -n prod get secret x -o yaml)"
-echo `kubectl -n prod get secret x -o yaml`
 S="$(kubectl -n prod get secret x -o yaml)"; echo "$S"
 export S="$(kubectl -n prod get secret x -o yaml)" && printf '%s' "${S}"
 S=$(kubectl -n prod get secret x -o yaml)\necho "${S:0:9}"
-diff <(kubectl -n a get secret x -o yaml) <(kubectl -n b get secret x -o yaml)
-for s in $(kubectl -n p get secrets -o name); do kubectl -n p get $s -o yaml; done
-oc -n web get secrets
 oc whoami -t
 oc --server s sa get-token builder -n ci
 kubectl --context p config view --raw -o json
 kubectl create -n ci token sa
 kubectl -n x create secret generic a --from-literal=b=c --dry-run=client -o yaml
 aws --profile p secretsmanager get-secret-value --secret-id s
-aws secretsmanager --region r get-secret-value --secret-id s
-aws --profile=p --region=r secretsmanager batch-get-secret-value --secret-id-list a
 aws.cmd --profile p ssm get-parameters --names a --with-decryption
-aws-vault exec prod -- aws --region r ssm get-parameter --name a
-docker run -e A=b amazon/aws-cli:2 --region r secretsmanager get-secret-value --secret-id s
 python -m awscli --profile p secretsmanager get-secret-value --secret-id s
-uvx --from awscli aws --profile p secretsmanager get-secret-value --secret-id s
 aws --profile p ecr get-login-password
 aws --region r sts get-session-token --duration-seconds 900
 aws --profile p configure export-credentials --format env
@@ -95,40 +47,28 @@ az --subscription s keyvault secret show --name n --vault-name v
 az acr --subscription s credential show -n r
 az ad sp --only-show-errors create-for-rbac
 vault -address=https://v kv get secret/a
-vault -namespace ns kv get -version 2 secret/a
 vault read -address https://v secret/a
 vault -non-interactive token create -policy p
 vault write -address=https://v -f auth/approle/role/r/secret-id
-bao -address=x kv get a/b
 op --account a read op://v/i/f
 op item --account a get x
-op --vault v item get x --reveal
 bw --session X get item y
-bw --nointeraction unlock --passwordenv P
 pass email/work
 pass show -- email/work
 PASSWORD_STORE_DIR=/x pass show email/work
 gopass --yes show a/b
-gopass cat a/b
 doppler -t T secrets
 doppler --project p run -- printenv
 infisical --log-level error secrets get A
 heroku -a app config
-heroku config -s --app app
-heroku.cmd pg:credentials:url DATABASE -a app
 flyctl --app a auth token
 npx vercel@latest --token t tokens add ci
 npx @railway/cli variables
-gh --hostname h auth token
-gh auth --hostname h token
 gh auth status --show-token
-glab --repo a/b auth token
 docker --context c config inspect x
 docker -H tcp://h swarm join-token worker
 terraform -chdir=dir output
-terraform -chdir dir output -json
 tofu -chdir=dir state pull
-terragrunt --terragrunt-working-dir d output -raw x
 pulumi -C d stack output --show-secrets
 ansible-vault --vault-id @prompt decrypt a.yml --output -
 consul --token t kv get app/db_password
@@ -137,13 +77,11 @@ redis-cli -h h -a p CONFIG GET requirepass
 npm --registry r token list
 pnpm --dir d config get //registry.npmjs.org/:_authToken
 firebase --project p login:ci
-wrangler --env e auth token
 supabase --workdir d status
 stripe --project-name p config --list
 twilio -p p api:core:keys:create
 eb --profile p printenv
 keyring --keyring-backend b get s u
-python3 -m keyring get s u
 secret-tool lookup a b
 security -v find-internet-password -s h -w
 powershell -NoProfile -Command "Get-Secret -Name x -AsPlainText"
@@ -152,21 +90,20 @@ git -c credential.helper=store credential fill
 git credential-osxkeychain get
 gpg --homedir d --decrypt f.gpg
 gpg -qd f.gpg
-rage -i k -d f
 sops --input-type yaml decrypt f
 helm -n x get values y
-helm get -n x values y
-helm --kube-context c get manifest y
 helm -n x secrets decrypt f
 sudo -u postgres cat .pgpass
-sudo --user root -g wheel cat /etc/shadow
-ssh -p 22 host cat .env
-kubectl -n p exec deploy/a -- cat /run/secrets/db
-docker --context c compose -f a -f b -p c --profile d exec -T -e X=1 app sh -c 'cat .env'
-oc -n p exec a -- cat /app/.env
-cat -A .env
-git --no-pager -C d show HEAD:.env
-xargs -a list cat .env
+oc -n ci extract secret/registry --to=-
+aws --endpoint-url http://localhost:4566 kms decrypt --ciphertext-blob fileb://x --query Plaintext
+aws --profile admin iam create-access-key --user-name ci
+aws --profile prod eks get-token --cluster-name main
+T=$(aws --profile p codeartifact get-authorization-token --domain d --output text); echo $T
+gcloud auth --account me@example.com application-default print-access-token
+az storage account --subscription s keys list -n acct
+flyctl -c fly.prod.toml tokens create deploy
+netlify --auth t env:get API_KEY
+consul -http-addr=x acl token read -id 1
 """
 
 _PRINTS_NONE = r"""
@@ -299,6 +236,7 @@ ssh host uptime
 ssh vault read x
 make vault read
 cat .env.example
+git -C repo credential approve < /tmp/c
 """
 
 
