@@ -132,7 +132,7 @@ def parts_of(data_dir: Path) -> dict[str, list[Path]]:
 def delete(files: Sequence[Path], data_dir: Path) -> None:
     """Delete a part."""
     for name in files:
-        (data_dir / name).unlink()
+        (data_dir / name).unlink(missing_ok=True)
 
 
 def take_older(part: str, week_ago: Path, data_dir: Path) -> None:
@@ -144,7 +144,9 @@ def take_older(part: str, week_ago: Path, data_dir: Path) -> None:
 
 
 def flip(files: Sequence[Path], at: float, data_dir: Path) -> None:
-    """Flip all bits of one byte of a part, at so much of it (0 to 1)."""
+    """Flip all bits of one byte of a part, at so much of it (0 to 1). SQLite removes the log of a
+    database when its last user leaves, so that one may be gone since the files were listed."""
+    files = [name for name in files if (data_dir / name).exists()]
     sizes = [(data_dir / name).stat().st_size for name in files]
     at = int(at * sum(sizes))
     for name, size in zip(files, sizes, strict=True):
