@@ -2,8 +2,8 @@
 what agents wrote themselves; then those made of these, and their vectors, an asset for each stage
 of `pipeline/stages.py`, which says what it is and how it is made.
 
-Vectors are assets of their own, not a part of the collections: embedding is nine tenths of
-the cost of an ingest, so they are kept in the lake, where a damaged or moved Chroma is rebuilt
+Vectors are assets of their own, not a part of the collections: embedding is most of the cost
+of an ingest, so they are kept in the lake, where a damaged or moved Chroma is rebuilt
 from them in minutes, and where their model is recorded row by row.
 """
 

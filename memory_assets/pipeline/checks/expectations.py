@@ -130,8 +130,8 @@ def altered_on_disk(components: Components, projects: Iterable[str]) -> set[str]
                     return False
             version = matching_version(table, EXPECTATIONS[table.name])
             return bool(sessions_to_check(components, project, table, MATCHED, version))
-        except FileNotFoundError:
-            return False
+        except FileNotFoundError:  # the table is not there, or a writer replaces its files just now
+            return components.lake.partition_dir(table, project).is_dir()
         except DamagedFile:  # the checks say so, and other projects go on
             return True
 

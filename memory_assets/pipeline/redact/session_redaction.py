@@ -13,11 +13,13 @@ the same secrets as before, or new ones that occur in none of these rows.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +28,8 @@ from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.repeated_prompts import asked_by
 from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
-from memory_assets.pipeline.redact.audit import audit_entries_of_tags, audit_entry
 from memory_assets.pipeline.redact.stored_rows import (
+    REDACTED_FIELDS,
     ROW_DTYPE,
     RecordHashes,
     SessionState,
@@ -38,6 +40,7 @@ from memory_assets.pipeline.redact.stored_rows import (
 )
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
+from memory_assets.redaction.edits import FILE_CONTENTS
 from memory_assets.redaction.propagation import SessionValues
 from memory_assets.status.ledger_sources import source_of
 from memory_assets.stores.catalog.facts import ProductFacts
@@ -49,6 +52,11 @@ from memory_assets.transcripts import ReadReport, read_session
 
 HELD_BYTES = 64 * 1024 * 1024
 """Sources up to this size are kept in memory between the passes; larger ones are read twice."""
+
+_ANY_TAG = re.compile(
+    r"<redacted:(?P<rule>[a-z0-9-]{1,60})(?::[0-9a-f]{12})?>|<redacted-file-contents-of-\d+-bytes>"
+)
+"""Present tags, and those without a digest that the first version wrote."""
 
 Traces = tuple[AppliedRedaction, ...]
 SessionRows = Mapping[Table, ArrowRows]
@@ -294,7 +302,7 @@ class SessionRedaction:
         redaction = self.redactor.propagate(first.redacted)
         record = redaction.record
         traces = first.traces + tuple(
-            audit_entry(
+            _audit_entry(
                 record, finding.field, finding.rule, finding.tag, (finding.start, finding.end)
             )
             for finding in redaction.findings
@@ -416,5 +424,45 @@ def _on_record(redaction: SessionRedaction, row: SourceRow) -> Iterator[FirstPas
     for record in kept:
         traced: Iterable[AppliedRedaction] = ()
         if record.redactions:
-            traced = traces.get((record.agent_id, record.seq)) or audit_entries_of_tags(record)
+            traced = traces.get((record.agent_id, record.seq)) or _audit_entries_of_tags(record)
         yield redaction.redact_again(record, tuple(traced))
+
+
+def _audit_entry(
+    record: RedactedRecord, field: str, rule: str, tag: str, span: tuple[int, int] | None = None
+) -> AppliedRedaction:
+    """Return the audit entry of a tag in a field of a record; `span` is the replaced range."""
+    start, end = span or (None, None)
+    return AppliedRedaction(
+        project=record.project,
+        agent=record.agent,
+        session_id=record.session_id,
+        agent_id=record.agent_id,
+        seq=record.seq,
+        record_uuid=record.record_uuid,
+        field=field,
+        rule=rule,
+        start=start,
+        end=end,
+        length=span and span[1] - span[0],
+        tag=tag,
+        ruleset_version=record.ruleset_version,
+        engine_version=record.ruleset_version.rpartition("-")[0],
+    )
+
+
+def _audit_entries_of_tags(record: RedactedRecord) -> Iterator[AppliedRedaction]:
+    """Yield an audit entry for each tag in a record that was redacted before there was an
+    audit."""
+    for name in REDACTED_FIELDS:
+        value = getattr(record, name)
+        for place, text in _named_texts(name, value):
+            for tag in _ANY_TAG.finditer(text):
+                yield _audit_entry(record, place, tag["rule"] or FILE_CONTENTS, tag.group())
+
+
+def _named_texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, tuple):
+        yield from ((f"{name}[{number}]", item) for number, item in enumerate(value))
+    else:
+        yield name, value
